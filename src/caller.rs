@@ -104,8 +104,9 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
     let apart = noise.unlike(&ours, &theirs);
     if apart > 0 {
         unlike.push(format!(
-            "nothing is learned of {} of {name} that {other} has otherwise or not: more differs than values, or values are in both; \
-             make them the same in each run (a fixed clock, seed or id), or declare them",
+            "nothing is learned of {} of {name} that {other} has otherwise or not: more differs than values, values are in both, \
+             or keys of Redis differ in what somebody may have chosen; make them the same in each run (a fixed clock, seed or id), \
+             or declare them",
             counted(apart as u64, "call to databases", "calls to databases")
         ));
     }

@@ -3,7 +3,6 @@
 use super::Book;
 use super::key::{Keys, Said};
 use super::noise::Fields;
-use super::parts::Parts;
 use crate::record::exchange::{Content, Exchange, Target};
 
 impl Book {
@@ -25,16 +24,6 @@ impl Book {
         let mut keys = vec![(exact, Fields::default()), (reduced, noise)];
         keys.truncate(if exact.whole == reduced.whole { 1 } else { 2 });
         keys
-    }
-
-    /// The name of a value that was left out and is another one in this call, if the answer repeats the recorded one.
-    pub(super) fn repeats(asked: &Exchange, recorded: &Exchange, noise: &Fields) -> Option<String> {
-        let Content::Wire(_, answer) = &recorded.content else { return None };
-        if noise.is_empty() {
-            return None;
-        }
-        let (asked, recorded) = (Parts::of_call(asked, noise)?, Parts::of_call(recorded, noise)?);
-        recorded.repeated(&asked, noise, answer).map(str::to_owned)
     }
 
     /// Whether values are left out of the calls that this recording answers, so that it may have others than were asked.

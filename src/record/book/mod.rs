@@ -5,11 +5,14 @@
 
 mod body;
 mod closest;
+mod commands;
+mod echoes;
 mod fields;
 mod json;
 mod key;
 mod learning;
 mod leaving;
+mod made;
 mod noise;
 mod overtaken;
 mod parts;
@@ -30,6 +33,7 @@ use std::time::SystemTime;
 use tokio::sync::watch;
 
 pub use closest::describe;
+use echoes::Echoes;
 pub use key::{Key, Place, canonical, is_key_header};
 use key::{Keys, Said};
 pub use noise::{Change, Lesson, Noise};
@@ -106,7 +110,7 @@ pub struct Book {
     refused: AtomicU64,
     unanswered: AtomicU64,
     others: Mutex<BTreeMap<String, u64>>,
-    repeated: Mutex<BTreeMap<String, String>>,
+    echoes: Echoes,
     /// Whether misses go to the real servers, where they can.
     passes_on: bool,
     missed: Mutex<Missed>,
@@ -144,7 +148,7 @@ impl Book {
             refused: AtomicU64::new(0),
             unanswered: AtomicU64::new(0),
             others: Mutex::default(),
-            repeated: Mutex::default(),
+            echoes: Echoes::default(),
             passes_on: false,
             missed: Mutex::default(),
         };
@@ -259,9 +263,7 @@ impl Book {
                 if let Some(name) = other {
                     *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
                 }
-                if let Some(name) = Self::repeats(asked, &entry.exchange, &noise) {
-                    self.repeated.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.name.clone(), name);
-                }
+                self.echoes.answered(asked, &self.entries, index, &noise);
                 self.replayed.fetch_add(1, Ordering::Relaxed);
                 return Ok(if is_again { postgres::again(&entry.exchange) } else { Arc::clone(&entry.exchange) });
             }
@@ -397,7 +399,7 @@ impl Book {
             refused: self.refused.load(Ordering::Relaxed),
             unanswered: self.unanswered.load(Ordering::Relaxed),
             others: self.others.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-            repeated: self.repeated.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            repeated: self.echoes.found(),
             missed: missed.told.clone(),
             missed_count: missed.count,
             unused,

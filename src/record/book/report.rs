@@ -93,7 +93,8 @@ pub struct Report {
     /// that were answered.
     pub others: BTreeMap<String, u64>,
     /// Names of recordings whose answers repeat a value that is left out as noise and was another one in the replay, each with
-    /// the name of the value: the program was given the recorded one.
+    /// the name of the value, and of the recording that it is of if that is another one: `arg.2 of mock-1`. The program was given
+    /// the recorded one.
     pub repeated: BTreeMap<String, String>,
     /// Calls that were not, in the order of the first of each, up to [`MAX_MISSES_TOLD`] different ones.
     pub missed: Vec<Miss>,

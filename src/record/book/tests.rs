@@ -1,6 +1,7 @@
 mod callers;
 mod choosing;
 mod databases;
+mod echoes;
 mod making;
 mod noise;
 mod overtaken;

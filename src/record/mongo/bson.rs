@@ -10,6 +10,7 @@ pub(in crate::record) mod kind {
     pub(crate) const OBJECT_ID: u8 = 0x07;
     pub(crate) const DOUBLE: u8 = 0x01;
     pub(crate) const INT32: u8 = 0x10;
+    pub(crate) const INT64: u8 = 0x12;
 }
 
 const BROKEN: Fault = "a document of MongoDB is broken";

@@ -51,7 +51,7 @@ pub(super) fn opening(message: &[u8]) -> Result<Opening, Fault> {
 }
 
 /// The parameters of a startup message: names and values.
-pub(super) fn parameters(startup: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+pub(in crate::record) fn parameters(startup: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut words = startup.get(8..).unwrap_or_default().split(|byte| *byte == 0);
     std::iter::from_fn(move || Some((words.next().filter(|name| !name.is_empty())?, words.next()?)))
 }

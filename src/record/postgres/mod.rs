@@ -20,6 +20,8 @@ mod tests;
 mod unasked;
 
 pub(super) use application::nameless;
+pub(super) use message::parameters;
 pub(super) use playing::Playing;
 pub(super) use recording::Recording;
+pub(super) use state::PREPARED_SECRETS;
 pub(super) use unasked::again;

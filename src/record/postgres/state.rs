@@ -6,7 +6,7 @@ mod effects;
 mod question;
 mod transaction;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::message::{parameter, parameters, tag};
 use super::settings::{Kind, Settings, counts, is_of_session};
@@ -28,8 +28,13 @@ pub(super) struct State {
     now: Settings,
     /// Settings that the server said by itself to have changed.
     reported: BTreeMap<String, Vec<u8>>,
+    /// Statements that were prepared in words, with the numbers of those of their parameters that are secrets.
+    secrets: BTreeMap<String, String>,
     transaction: Option<Transaction>,
 }
+
+/// What a state calls the parameters of a prepared statement that are secrets: its name stands behind it.
+pub(in crate::record) const PREPARED_SECRETS: &str = "secrets of ";
 
 /// Parameters of a startup message that stay, beside user and database.
 const FIXED: [&[u8]; 2] = [b"options", b"replication"];
@@ -81,10 +86,23 @@ impl State {
     pub(super) fn message(&self, question: &[u8]) -> Option<Vec<u8>> {
         let mut said: Vec<_> = self.now.said_to(question).chain(self.now.read_by(question)).collect();
         said.extend(self.reported.iter().map(|(name, value)| (format!("reported {name}"), value.as_slice())));
+        said.extend(self.secrets_of(question));
         if self.transaction.as_ref().is_some_and(|inside| inside.failed && !inside.implicit) && !leaves(question) {
             said.push(("transaction".to_owned(), b"failed"));
         }
         self.startup(FULL_STATE_VERSION, said.iter().map(|(name, value)| (name.as_bytes(), value.to_vec())))
+    }
+
+    /// What is to be known of statements that a question carries out by their names, so that nobody keeps their secrets.
+    fn secrets_of(&self, question: &[u8]) -> Vec<(String, &[u8])> {
+        let text = statement(question).map(|(text, _)| text).filter(|_| !self.secrets.is_empty());
+        let words = text.map(words).unwrap_or_default();
+        let named = words.windows(2).filter(|pair| pair[0] == "execute").map(|pair| pair[1].to_ascii_lowercase());
+        let known = named.collect::<BTreeSet<_>>().into_iter().filter_map(|name| {
+            let numbers = self.secrets.get(&name)?;
+            Some((format!("{PREPARED_SECRETS}{name}"), numbers.as_bytes()))
+        });
+        known.collect()
     }
 
     /// The same as earlier versions said it.
@@ -122,7 +140,8 @@ impl State {
         let start = self.start.iter().map(|(name, value)| name.len() + value.len());
         let reported = self.reported.iter().map(|(name, value)| name.len() + value.len());
         let fixed = self.fixed.iter().map(|(_, value)| value.len());
-        self.now.size() + inside.chain(start).chain(reported).chain(fixed).sum::<usize>()
+        let secrets = self.secrets.iter().map(|(name, numbers)| name.len() + numbers.len());
+        self.now.size() + inside.chain(start).chain(reported).chain(fixed).chain(secrets).sum::<usize>()
     }
 
     /// Whether the connection has settings that no recording leads to.

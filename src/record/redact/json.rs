@@ -46,6 +46,8 @@ impl Found<'_> {
 
 /// Deepest nesting that is looked into; what is deeper is taken for a part of what it is in.
 const MAX_DEPTH: usize = 128;
+/// Longest key that is kept as it is, in bytes.
+const LONGEST_KEY_BYTES: usize = 256;
 /// Keys of pairs that have their key as a value: `{"name": "password", "value": ...}`.
 const NAMES: [&str; 4] = ["name", "key", "field", "id"];
 /// Keys beside which a `token` is a part of a text (`OpenAI`, "log probabilities"; Elasticsearch, "analyze").
@@ -156,19 +158,19 @@ impl<'a> Open<'a> {
 
 /// Texts and numbers that are secret, and texts that may hold something that is, in their order.
 pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
-    let found = values_with(bytes, &[]);
+    let found = values_with(bytes, &HashMap::new());
     if memchr::memmem::find(bytes, b"\"variables\"").is_none() {
         return found;
     }
     // Which variables of a query of GraphQL are secrets is said in the query.
     let texts = found.iter().filter(|found| found.key.is_empty()).map(|found| unescaped(&bytes[found.at.clone()]));
     let queries: Vec<_> = texts.filter(|text| settings::is_query(text.as_bytes())).collect();
-    let secret: Vec<_> = queries.iter().flat_map(|query| settings::variables(query)).collect();
+    let secret: HashMap<_, _> = queries.iter().rev().flat_map(|query| settings::variables(query)).collect();
     if secret.is_empty() { found } else { values_with(bytes, &secret) }
 }
 
 /// The same, with variables that are secrets, and what these are called.
-fn values_with<'a>(bytes: &'a [u8], variables: &[(&str, &str)]) -> Vec<Found<'a>> {
+pub(super) fn values_with<'a>(bytes: &'a [u8], variables: &HashMap<&str, &str>) -> Vec<Found<'a>> {
     let mut found = Vec::new();
     let mut outer: Vec<Open<'_>> = Vec::new();
     let mut here = Open::default();
@@ -187,10 +189,10 @@ fn values_with<'a>(bytes: &'a [u8], variables: &[(&str, &str)]) -> Vec<Found<'a>
                     let kind = *kinds.entry(&bytes[at + 1..quote]).or_insert_with(|| kind(&key));
                     here.is_speech |= SPEECH.contains(&&*key);
                     let is_variable = !variables.is_empty() && here.under.as_deref() == Some("variables");
-                    let secret = variables.iter().find(|(variable, _)| is_variable && *variable == key);
+                    let secret = if is_variable { variables.get(&*key) } else { None };
                     here.key = Some(match secret {
-                        Some((_, called)) => (Cow::Owned((*called).to_owned()), Kind::Secret),
-                        None => (key, kind),
+                        Some(called) => (Cow::Owned((*called).to_owned()), Kind::Secret),
+                        None => (shortened(key), kind),
                     });
                     end = after + 1;
                 } else {
@@ -228,6 +230,11 @@ fn values_with<'a>(bytes: &'a [u8], variables: &[(&str, &str)]) -> Vec<Found<'a>
     }
     here.close(&mut found);
     found
+}
+
+/// A key; of one that is longer than any name a digest, since it is looked at with each value below it.
+fn shortened(key: Cow<'_, str>) -> Cow<'_, str> {
+    if key.len() <= LONGEST_KEY_BYTES { key } else { Cow::Owned(format!("long key {}", below(0, key))) }
 }
 
 /// Where the quote is that ends a text which begins here.

@@ -23,6 +23,7 @@ mod needles;
 mod paths;
 mod placeholder;
 mod plain;
+mod queries;
 mod redis;
 mod settings;
 mod shapes;
@@ -37,14 +38,17 @@ use std::borrow::Cow;
 pub use fields::is_secret_header;
 pub(in crate::record) use mysql::value as mysql_value;
 pub use names::is_secret_parameter;
+pub(in crate::record) use names::{decoded, is_uuid};
+pub(in crate::record) use needles::Needles;
 use placeholder::STAND_IN;
 pub use placeholder::{MARKED, REDACTED};
 pub(in crate::record) use redis::command;
+pub(in crate::record) use wires::secret_parameters;
 pub use wires::{said, wire};
 
 use echo::Repeated;
 use fields::{passes, tells_who};
-use names::{decoded, is_identifier, is_password};
+use names::{is_identifier, is_password};
 use placeholder::{Marks, digits, known, short};
 use walk::{Form, Replace, Secret};
 
@@ -152,6 +156,11 @@ pub fn without_secrets(request: &HttpRequest) -> Cow<'_, HttpRequest> {
 /// A path, or a whole URL, without its secrets.
 pub fn path(path: &str) -> Cow<'_, str> {
     walk::path(path, &mut blank).map_or(Cow::Borrowed(path), Cow::Owned)
+}
+
+/// Whether nobody chose a value: a UUID, or what is long and of digits and letters.
+pub fn nobody_chose(value: &[u8]) -> bool {
+    names::is_random(value) || names::is_uuid(value)
 }
 
 /// Takes the secrets out of the calls of a recording. A second time changes nothing. What is returned is to be told: which

@@ -85,6 +85,9 @@ fn document(bytes: &[u8], outer: Outer<'_>, replace: Replace<'_>, depth: usize) 
             kind::STRING if meaning::is_card(outer.under, under.unwrap_or(&name)) && is_number(element) => {
                 card(element, replace)
             }
+            kind::INT64 | kind::DOUBLE if meaning::is_card(outer.under, under.unwrap_or(&name)) => {
+                digits(element).filter(|digits| cards::is_number(digits)).and_then(|digits| number(&digits, replace))
+            }
             kind::STRING => text(element, &name, secret, replace),
             kind::DOCUMENT | kind::ARRAY if depth < MAX_DEPTH => {
                 Some(document(element.value, Outer { secret, under }, replace, depth + 1)?)
@@ -93,6 +96,9 @@ fn document(bytes: &[u8], outer: Outer<'_>, replace: Replace<'_>, depth: usize) 
         });
     }
     for (element, value) in elements.iter_mut().zip(&values) {
+        let is_number = matches!(element.kind, kind::INT64 | kind::DOUBLE);
+        // No number stands for one.
+        element.kind = if is_number && value.is_some() { kind::STRING } else { element.kind };
         element.value = value.as_deref().unwrap_or(element.value);
     }
     Some(bson::document(&elements))
@@ -104,8 +110,25 @@ fn is_number(element: &Element<'_>) -> bool {
 }
 
 fn card(element: &Element<'_>, replace: Replace<'_>) -> Option<Vec<u8>> {
-    let secret = Secret { name: cards::NAME, ..Secret::password(said(element)?, Form::Address) };
+    number(said(element)?, replace)
+}
+
+/// The text that stands for the number of a card.
+fn number(digits: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let secret = Secret { name: cards::NAME, ..Secret::password(digits, Form::Address) };
     Some(counted(&replace(&secret)?))
+}
+
+/// The digits of a whole number: some drivers send large ones as floating point.
+fn digits(element: &Element<'_>) -> Option<Vec<u8>> {
+    let bytes = <[u8; 8]>::try_from(element.value).ok()?;
+    let float = f64::from_le_bytes(bytes);
+    let text = match element.kind {
+        kind::INT64 => i64::from_le_bytes(bytes).to_string(),
+        _ if float.fract() == 0.0 => float.to_string(),
+        _ => return None,
+    };
+    Some(text.into_bytes())
 }
 
 /// What a text says, which has its length before it and a zero behind it.

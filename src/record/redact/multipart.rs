@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use super::names::{decoded, is_secret_argument};
-use super::walk::{Edit, Replace, is_card, lines_or_texts, text, text_body};
+use super::queries::is_card;
+use super::walk::{Edit, Replace, lines_or_texts, text, text_body};
 use super::{cards, settings};
 
 /// Deepest nesting that is looked into.

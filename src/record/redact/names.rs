@@ -414,7 +414,7 @@ pub(super) fn is_random(value: &[u8]) -> bool {
 }
 
 /// Whether this is written as a UUID (RFC 9562, 4).
-pub(super) fn is_uuid(value: &[u8]) -> bool {
+pub(in crate::record) fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
         && value.iter().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => *byte == b'-',
@@ -436,7 +436,7 @@ fn is_word(value: &[u8]) -> bool {
 }
 
 /// A text without its percent-encoding (RFC 3986, 2.1); what is none stays.
-pub(super) fn decoded(text: &str) -> Cow<'_, str> {
+pub(in crate::record) fn decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
     }

@@ -9,7 +9,7 @@ const BEGIN_BYTES: usize = 4;
 
 /// Texts that are looked for, each with something that is known of it.
 #[derive(Debug)]
-pub(super) struct Needles<T> {
+pub(in crate::record) struct Needles<T> {
     all: HashMap<Vec<u8>, T>,
     /// How long those are that begin with these bytes, the longest first.
     lengths: HashMap<[u8; BEGIN_BYTES], BTreeSet<Reverse<usize>>>,
@@ -17,13 +17,19 @@ pub(super) struct Needles<T> {
     firsts: Vec<bool>,
 }
 
-impl<T> Needles<T> {
-    pub(super) fn new() -> Self {
+impl<T> Default for Needles<T> {
+    fn default() -> Self {
         Self { all: HashMap::new(), lengths: HashMap::new(), firsts: vec![false; 1 << 16] }
+    }
+}
+
+impl<T> Needles<T> {
+    pub(in crate::record) fn new() -> Self {
+        Self::default()
     }
 
     /// Adds one, unless it is known or too short.
-    pub(super) fn add(&mut self, text: Vec<u8>, known: T) {
+    pub(in crate::record) fn add(&mut self, text: Vec<u8>, known: T) {
         if let Some(begin) = text.first_chunk::<BEGIN_BYTES>() {
             self.lengths.entry(*begin).or_default().insert(Reverse(text.len()));
             self.firsts[pair(begin)] = true;
@@ -32,16 +38,16 @@ impl<T> Needles<T> {
     }
 
     /// Leaves out what is none.
-    pub(super) fn retain(&mut self, is_one: impl Fn(&T) -> bool) {
+    pub(in crate::record) fn retain(&mut self, is_one: impl Fn(&T) -> bool) {
         self.all.retain(|_, known| is_one(known));
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::record) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// Shows each place where one stands; of those that begin at one place the longest that is meant, and none in another.
-    pub(super) fn find<'a>(
+    pub(in crate::record) fn find<'a>(
         &'a self,
         bytes: &[u8],
         is_meant: impl Fn(&Range<usize>, &T) -> bool,

@@ -156,8 +156,12 @@ fn users(bytes: &[u8]) -> Vec<Range<usize>> {
 }
 
 fn pairs(bytes: &[u8]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
+    let mut found: Vec<Range<usize>> = Vec::new();
     for equals in memchr::memchr_iter(b'=', bytes) {
+        // What stands in a password is a part of it.
+        if found.last().is_some_and(|last| equals < last.end) {
+            continue;
+        }
         let before = bytes[..equals].trim_ascii_end();
         let named = PAIRS.iter().any(|name| {
             before.len().checked_sub(name.len()).is_some_and(|start| {

@@ -67,6 +67,8 @@ fn changed(bytes: &[u8], mut others: impl FnMut(&[&[u8]]) -> BTreeMap<usize, Vec
     changed.then_some(out)
 }
 
+/// Most words of names of secrets that the members below one command's keys are compared with.
+const MAX_WORDS: usize = 64;
 /// Settings that are passwords.
 const SETTINGS: [&str; 5] =
     ["requirepass", "masterauth", "primaryauth", "tls-key-file-pass", "tls-client-key-file-pass"];
@@ -228,27 +230,31 @@ fn members(command: &[u8], arguments: &[&[u8]]) -> Vec<usize> {
         _ => return Vec::new(),
     };
     let is_script = matches!(command, b"EVAL" | b"EVALSHA" | b"FCALL");
-    let names: Vec<&[u8]> = arguments.get(names).unwrap_or_default().to_vec();
+    let names = arguments.get(names).unwrap_or_default().iter();
+    let words: BTreeSet<String> = names.flat_map(|name| secret_words(name)).take(MAX_WORDS).collect();
     let is_secret = |at: &usize| {
         let value = arguments[*at];
         // Beside what it keeps a script is told for how long.
         let is_number = is_script && value.iter().all(u8::is_ascii_digit);
-        !value.is_empty() && !is_number && names.iter().any(|name| names_member(name, value))
+        !value.is_empty() && !is_number && words.iter().any(|word| names_member(word, value))
     };
     (first..arguments.len()).step_by(step).filter(is_secret).collect()
 }
 
-/// Whether a word of a name says that this is a secret in what is kept under it: `refresh_tokens`. There are tokens that are words.
-fn names_member(name: &[u8], value: &[u8]) -> bool {
-    let name = String::from_utf8_lossy(name);
-    let is_one = |word: &str| {
-        is_secret_value(word, value) && is_secret_key(word)
-            || word.strip_suffix('s').is_some_and(is_secret_key)
-                && !is_secret_key(word)
-                && !word_of("secrets", value)
-                && !value.iter().all(u8::is_ascii_digit)
-    };
-    name.split([':', '/', '|']).any(is_one) && in_name(name.as_bytes()).is_none()
+/// The words of a name that may say that there are secrets in what is kept under it: `refresh_tokens`.
+fn secret_words(name: &[u8]) -> Vec<String> {
+    let is_one = |word: &&str| is_secret_key(word) || word.strip_suffix('s').is_some_and(is_secret_key);
+    let text = String::from_utf8_lossy(name);
+    let words = text.split([':', '/', '|']).filter(is_one).map(str::to_owned);
+    if in_name(name).is_none() { words.collect() } else { Vec::new() }
+}
+
+/// Whether such a word says that this value is a secret. There are tokens that are words.
+fn names_member(word: &str, value: &[u8]) -> bool {
+    if is_secret_key(word) {
+        return is_secret_value(word, value);
+    }
+    !word_of("secrets", value) && !value.iter().all(u8::is_ascii_digit)
 }
 
 /// Whether a word of a name says that what is stored under it is a secret, and not that a part of the name is.

@@ -1,12 +1,14 @@
 //! Secrets in settings that are written in lines (YAML, TOML), and in arguments of a query (GraphQL).
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::cards;
 use super::credential_files;
 use super::names::{is_password, is_secret_key, is_secret_value};
 use super::plain::{addresses, prose};
-use super::walk::{Edit, Form, Replace, Secret, is_card, text as named};
+use super::queries::is_card;
+use super::walk::{Edit, Form, Replace, Secret, text as named};
 
 /// Lines `key: value` and `key = value`, with other values where the key says that they are secrets.
 pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
@@ -109,8 +111,8 @@ pub(super) fn arguments(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         let name = of_variable.unwrap_or(before).strip_suffix(b":").unwrap_or_default().trim_ascii_end();
         let begin = name.iter().rposition(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').map_or(0, |at| at + 1);
         let name = String::from_utf8_lossy(&name[begin..]);
-        let argument = given.iter().find(|(variable, _)| of_variable.is_some() && *variable == name);
-        let name = argument.map_or(&*name, |(_, argument)| argument);
+        let argument = of_variable.and_then(|_| given.get(&*name));
+        let name = argument.map_or(&*name, |argument| *argument);
         if is_secret_value(name, &bytes[start..end]) {
             put(&mut edit, bytes, name, start..end, replace);
         }
@@ -136,9 +138,10 @@ fn quoted(bytes: &[u8], quote: usize) -> (usize, usize, usize) {
 }
 
 /// The variables of a query that are given to arguments whose names say that they are secrets, with the names of these.
-pub(super) fn variables(query: &str) -> Vec<(&str, &str)> {
+pub(super) fn variables(query: &str) -> HashMap<&str, &str> {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    let given = query.match_indices('$').filter_map(|(at, _)| {
+    // Of several arguments the first counts.
+    let given = query.rmatch_indices('$').filter_map(|(at, _)| {
         let variable = query[at + 1..].split(|letter| !is_part(letter)).next()?;
         let before = query[..at].trim_end().strip_suffix(':')?.trim_end();
         let argument = before.rsplit(|letter| !is_part(letter)).next()?;

@@ -103,6 +103,8 @@ static STARTS: LazyLock<Box<[u64; 1024]>> = LazyLock::new(|| {
     }
     bits
 });
+/// Bytes of what may be a token in which it is seen whether somebody chose it.
+const MOST_OF_TOKEN: usize = 512;
 /// Fewest bytes of credentials that are replaced: nothing shorter can stand for them.
 const CREDENTIALS_BYTES: usize = 13;
 /// Fewest bytes of a signature of a JSON web token that is replaced.
@@ -149,12 +151,13 @@ fn places(bytes: &[u8]) -> Vec<Range<usize>> {
         return found;
     }
     let starts = &**STARTS;
+    let mut runs = Runs::default();
     let mut end = 0;
     for (at, two) in bytes.windows(2).enumerate() {
         let pair = pair(two);
         if at >= end
             && starts[pair / 64] & (1 << (pair % 64)) != 0
-            && let Some(token) = token(bytes, at)
+            && let Some(token) = token(bytes, at, &mut runs)
         {
             end = token.end;
             found.push(token);
@@ -164,16 +167,43 @@ fn places(bytes: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// The token that begins here, the longest; of credentials what follows their scheme.
-fn token(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+fn token(bytes: &[u8], at: usize, runs: &mut Runs) -> Option<Range<usize>> {
     let rest = &bytes[at..];
     let named = BEGINNINGS.iter().filter(|(begin, _)| begins(rest, begin));
-    let service = named.filter_map(|(begin, fewest)| of_service(bytes, at, begin, *fewest)).max_by_key(|at| at.end);
+    let service = named.filter_map(|(begin, fewest)| of_service(bytes, at, begin, *fewest, runs));
+    let service = service.max_by_key(|at| at.end);
     let aws = || AWS.iter().any(|begin| rest.starts_with(begin.as_bytes())).then(|| of_aws(bytes, at)).flatten();
-    let json = || rest.starts_with(OBJECT.as_bytes()).then(|| web_token(bytes, at)).flatten();
+    let json = || rest.starts_with(OBJECT.as_bytes()).then(|| web_token(bytes, at, runs)).flatten();
     service.or_else(aws).or_else(json).or_else(|| credentials(bytes, at))
 }
 
-fn of_service(bytes: &[u8], at: usize, begin: &str, fewest: usize) -> Option<Range<usize>> {
+/// Runs of the letters of tokens, the last few that were met: texts may begin like a token at every other letter of one.
+#[derive(Default)]
+struct Runs {
+    /// From where to where, and whether points are letters.
+    met: [(Range<usize>, bool); MOST_PARTS],
+    next: usize,
+}
+
+/// Parts of a token, each a run.
+const MOST_PARTS: usize = 3;
+
+impl Runs {
+    /// Where the run ends that goes on here.
+    fn end(&mut self, bytes: &[u8], start: usize, has_dots: bool) -> usize {
+        let goes_on = |(run, dots): &&(Range<usize>, bool)| *dots == has_dots && run.contains(&start);
+        if let Some((run, _)) = self.met.iter().find(goes_on) {
+            return run.end;
+        }
+        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte) || has_dots && **byte == b'.';
+        let end = start + bytes[start..].iter().take_while(is_part).count();
+        self.met[self.next % MOST_PARTS] = (start..end, has_dots);
+        self.next += 1;
+        end
+    }
+}
+
+fn of_service(bytes: &[u8], at: usize, begin: &str, fewest: usize, runs: &mut Runs) -> Option<Range<usize>> {
     let start = at + begin.len();
     if fewest == 0 {
         return private_key(bytes, start);
@@ -188,13 +218,11 @@ fn of_service(bytes: &[u8], at: usize, begin: &str, fewest: usize) -> Option<Ran
     }
     let is_hexadecimal = HEXADECIMAL.contains(&begin);
     let has_dots = begin.ends_with('.');
-    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte) || has_dots && **byte == b'.';
-    let token = &bytes[start..];
-    let token = &token[..token.iter().take_while(is_part).count()];
+    let token = &bytes[start..runs.end(bytes, start, has_dots)];
     let good = if is_hexadecimal {
         is_alone() && token.len() == fewest && token.iter().all(u8::is_ascii_hexdigit)
     } else if LIKE_WORDS.contains(&begin) {
-        is_alone() && token.len() >= fewest && is_random(token)
+        is_alone() && token.len() >= fewest && is_random(&token[..token.len().min(MOST_OF_TOKEN)])
     } else {
         token.len() >= fewest
     };
@@ -230,9 +258,8 @@ fn is_pair(value: &[u8]) -> bool {
 }
 
 /// A JSON web token that begins here (RFC 7515, 7.1).
-fn web_token(bytes: &[u8], at: usize) -> Option<Range<usize>> {
-    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
-    let part = |start: usize| start + bytes[start..].iter().take_while(is_part).count();
+fn web_token(bytes: &[u8], at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+    let mut part = |start: usize| runs.end(bytes, start, false);
     let head = part(at);
     let claims = part((bytes.get(head) == Some(&b'.')).then_some(head + 1)?);
     let end = part((bytes.get(claims) == Some(&b'.')).then_some(claims + 1)?);

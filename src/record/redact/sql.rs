@@ -5,6 +5,7 @@
 
 mod copy;
 mod expressions;
+mod found;
 mod functions;
 mod held;
 mod lexer;
@@ -23,13 +24,17 @@ use crate::record::exchange::Protocol;
 pub(super) type Parameters = BTreeMap<usize, &'static str>;
 
 pub(super) use copy::Copied;
+use found::Found;
 pub(super) use held::bound;
 use lexer::{Sql, Token, is_word};
+pub(super) use pairs::settings;
 
 /// How deep statements are looked for in texts of statements (`DO $$ ... $$`).
 const MAX_DEPTH: usize = 4;
 /// Parts of an account's name: `'user'@'host'`.
 const MOST_OF_ACCOUNT: usize = 8;
+/// Words and marks between the word that begins an `INSERT` and its values, where no columns are named.
+const MOST_OF_TABLE: usize = 16;
 /// Words and marks between the name of a column and its value.
 const MOST_BETWEEN: usize = 64;
 /// Words that may stand between the name of a column and its value: operators, and functions that are given the value.
@@ -89,16 +94,19 @@ const TABLES: [&str; 14] = [
     "auth",
 ];
 
-/// The statement with other secrets; `None` if none of them changes.
-pub(super) fn statement(text: &[u8], protocol: Protocol, replace: Replace<'_>) -> Option<Vec<u8>> {
-    replaced(text, protocol, replace, 0)
+/// Statements that were prepared, by their names in small letters, with their parameters that are secrets.
+pub(super) type Prepared = HashMap<String, Parameters>;
+
+/// The statement with other secrets; `None` if none of them changes. These were prepared before it.
+pub(super) fn statement(text: &[u8], protocol: Protocol, prepared: &Prepared, replace: Replace<'_>) -> Option<Vec<u8>> {
+    replaced(text, protocol, prepared, replace, 0)
 }
 
 /// The parameters of a statement whose values are secrets, counted from 0, with what they are called, and how many it has.
 pub(super) fn parameters(text: &[u8], protocol: Protocol) -> (Parameters, usize) {
     let sql = Sql { text, is_mysql: protocol == Protocol::MySql };
     let tokens = sql.tokens();
-    let found = secrets(&sql, &tokens).into_iter();
+    let found = secrets(&sql, &tokens, &Prepared::new()).into_iter();
     let found = found.filter_map(|(at, name)| Some((tokens[at].parameter()?, name))).collect();
     (found, tokens.iter().filter_map(Token::parameter).map(|number| number + 1).max().unwrap_or(0))
 }
@@ -119,13 +127,19 @@ pub(super) fn copied(text: &[u8]) -> Option<Copied> {
     begins.then(|| Copied::of(&sql, &sql.tokens())).flatten()
 }
 
-fn replaced(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -> Option<Vec<u8>> {
+fn replaced(
+    text: &[u8],
+    protocol: Protocol,
+    prepared: &Prepared,
+    replace: Replace<'_>,
+    depth: usize,
+) -> Option<Vec<u8>> {
     let sql = Sql { text, is_mysql: protocol == Protocol::MySql };
     let tokens = sql.tokens();
     if !tokens.iter().any(|token| matches!(token, Token::Text { .. })) {
         return None;
     }
-    let found = secrets(&sql, &tokens);
+    let found = secrets(&sql, &tokens, prepared);
     let mut out = Vec::new();
     let mut kept = 0;
     for (at, token) in tokens.iter().enumerate() {
@@ -138,7 +152,7 @@ fn replaced(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize)
         } else {
             // A text may say how another database is reached.
             let body = (text[*start] == b'$' && depth < MAX_DEPTH)
-                .then(|| replaced(value, protocol, replace, depth + 1))
+                .then(|| replaced(value, protocol, prepared, replace, depth + 1))
                 .flatten();
             held::replaced(body.as_deref().unwrap_or(value), sql.escapes(*start), replace).or(body)
         };
@@ -158,8 +172,8 @@ fn known(text: &[u8]) -> Option<&'static str> {
 }
 
 /// The places of the values that are secrets, with what they are called.
-fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
-    let mut found: HashMap<usize, &'static str> = HashMap::new();
+fn secrets(sql: &Sql<'_>, tokens: &[Token], prepared: &Prepared) -> HashMap<usize, &'static str> {
+    let mut found = Found::default();
     // The same few words come again and again.
     let mut names: HashMap<&[u8], Option<&'static str>> = HashMap::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -171,20 +185,20 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
         let name = *names.entry(spelt).or_insert_with(|| column(&String::from_utf8_lossy(spelt)));
         let is = |word: &str| spelt.eq_ignore_ascii_case(word.as_bytes());
         let before = at.checked_sub(1);
-        let follows_password = || before.is_some_and(|before| found.get(&before) == Some(&"password"));
+        let follows_password = || before.is_some_and(|before| found.get(before) == Some("password"));
         if let Some(name) = name {
-            found.extend(sql.values(tokens, at + 1).into_iter().map(|value| (value, name)));
+            sql.given(tokens, at, name, &mut found);
             // `'...' = password`, which is no function.
             let is_function = tokens.get(at + 1) == Some(&Token::Mark(b'('));
             let compared = before
                 .filter(|before| !is_function && tokens[*before] == Token::Mark(b'='))
                 .and_then(|equals| equals.checked_sub(1));
-            found.extend(compared.filter(|value| tokens[*value].is_value()).map(|value| (value, name)));
-            found.extend(sql.aliased(tokens, at).map(|value| (value, name)));
+            found.extend(compared.filter(|value| tokens[*value].is_value()), name);
+            found.extend(sql.aliased(tokens, at), name);
         } else if (is("by") || is("as") || is("using")) && follows_identified(&sql.text[..place.start])
             || is("replace") && follows_password()
         {
-            found.extend(sql.values(tokens, at + 1).into_iter().map(|value| (value, "password")));
+            sql.given(tokens, at, "password", &mut found);
         } else if is("values") || is("value") || is("select") {
             sql.inserted(tokens, at, &mut found);
         } else if is("set_config") {
@@ -194,16 +208,18 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
         } else if tokens.get(at + 1) == Some(&Token::Mark(b'('))
             && let Some(secret) = functions::secrets(is)
         {
-            functions::given(tokens, at + 1, secret, &mut found);
+            found.look(tokens, at, |found| functions::given(tokens, at + 1, secret, found));
         }
     }
+    found.again();
     sql.paired(tokens, &mut found);
-    sql.executed(tokens, &mut found);
-    found
+    found.again();
+    sql.executed(tokens, prepared, &mut found);
+    found.into_secrets()
 }
 
 /// What a secret is called that has this name; `None` if it is none.
-fn called(word: &str) -> Option<&'static str> {
+pub(super) fn called(word: &str) -> Option<&'static str> {
     // `SET SESSION AUTHORIZATION` names a role.
     let is_secret = is_secret_key(word) && !word.eq_ignore_ascii_case("authorization");
     let is_password = word.to_ascii_lowercase().contains("pass");
@@ -241,8 +257,18 @@ fn follows_identified(before: &[u8]) -> bool {
 }
 
 impl Sql<'_> {
-    /// The places of the values that a name is followed by, after operators, an account and the like: several in a list.
-    fn values(&self, tokens: &[Token], from: usize) -> Vec<usize> {
+    /// Adds the values that the name which stands here is followed by.
+    fn given(&self, tokens: &[Token], at: usize, name: &'static str, found: &mut Found) {
+        found.look(tokens, at, |found| {
+            let (values, end) = self.values(tokens, at + 1);
+            found.extend(values, name);
+            end
+        });
+    }
+
+    /// The places of the values that a name is followed by, after operators, an account and the like: several in a list. And up
+    /// to where was looked.
+    fn values(&self, tokens: &[Token], from: usize) -> (Vec<usize>, usize) {
         // `lower(password) = lower('...')`, and no list of columns.
         let is_listed = from.checked_sub(2).is_some_and(|before| tokens[before] == Token::Mark(b','));
         let ends_function = !is_listed && tokens.get(from..from + 2) == Some(&[Token::Mark(b')'), Token::Mark(b'=')]);
@@ -252,7 +278,7 @@ impl Sql<'_> {
                 Token::Mark(b'=' | b':' | b'(' | b'[' | b'<' | b'>' | b'!' | b'~' | b'&' | b'*') => {}
                 Token::Word(place) => {
                     if self.begins_expression(tokens, at) {
-                        found.extend(self.parts(tokens, at));
+                        at = self.parts(tokens, at, &mut found);
                         break;
                     }
                     let word = String::from_utf8_lossy(&self.text[place.clone()]).to_ascii_lowercase();
@@ -281,9 +307,9 @@ impl Sql<'_> {
                     found.push(at);
                     let goes_on = is_list && tokens.get(at + 1) == Some(&Token::Mark(b','));
                     if !goes_on {
-                        found.extend(
-                            expressions::joined(tokens, at + 1).into_iter().flat_map(|next| self.parts(tokens, next)),
-                        );
+                        if let Some(next) = expressions::joined(tokens, at + 1) {
+                            at = self.parts(tokens, next, &mut found);
+                        }
                         break;
                     }
                     at += 1;
@@ -292,12 +318,12 @@ impl Sql<'_> {
             }
             at += 1;
         }
-        found
+        (found, at)
     }
 
     /// The places of what is inserted into columns of such names: `(a, password) VALUES (1, '...'), (2, '...')`, or
     /// `(a, password) SELECT 1, '...'`; and of what has such names in a query: `x(password) AS (VALUES ('...'))`.
-    fn inserted(&self, tokens: &[Token], keyword: usize, found: &mut HashMap<usize, &'static str>) {
+    fn inserted(&self, tokens: &[Token], keyword: usize, found: &mut Found) {
         let closes = |at: &usize| tokens[*at] == Token::Mark(b')');
         let is_opened = keyword > 0 && tokens[keyword - 1] == Token::Mark(b'(');
         let named = if is_opened { self.before_as(tokens, keyword - 1).filter(closes) } else { None };
@@ -324,9 +350,9 @@ impl Sql<'_> {
     }
 
     /// The places of what is inserted into a table whose columns are not named.
-    fn inserted_unnamed(&self, tokens: &[Token], into: usize, found: &mut HashMap<usize, &'static str>) {
+    fn inserted_unnamed(&self, tokens: &[Token], into: usize, found: &mut Found) {
         let mut at = into + 1;
-        while matches!(tokens.get(at), Some(Token::Word(_) | Token::Mark(b'.'))) {
+        while at < into + MOST_OF_TABLE && matches!(tokens.get(at), Some(Token::Word(_) | Token::Mark(b'.'))) {
             let word = self.word(tokens.get(at));
             if matches!(word.as_str(), "values" | "value" | "select") && at > into + 1 {
                 if holds_secrets(&self.word(tokens.get(at - 1))) {
@@ -345,9 +371,21 @@ impl Sql<'_> {
         tokens: &[Token],
         keyword: usize,
         is_select: bool,
-        found: &mut HashMap<usize, &'static str>,
+        found: &mut Found,
         called: impl Fn(usize, Option<&[u8]>) -> Option<&'static str>,
     ) {
+        found.look(tokens, keyword, |found| self.each_row(tokens, keyword, is_select, found, called));
+    }
+
+    /// The same; where the rows end.
+    fn each_row(
+        &self,
+        tokens: &[Token],
+        keyword: usize,
+        is_select: bool,
+        found: &mut Found,
+        called: impl Fn(usize, Option<&[u8]>) -> Option<&'static str>,
+    ) -> usize {
         // What is selected stands in no brackets.
         let row = usize::from(!is_select);
         let (mut depth, mut column, mut taken) = (0_usize, 0, false);
@@ -359,11 +397,11 @@ impl Sql<'_> {
                         (column, taken) = (0, false);
                     }
                 }
-                Token::Mark(b')' | b';') if depth == 0 => break,
+                Token::Mark(b')' | b';') if depth == 0 => return at,
                 Token::Mark(b')') => depth -= 1,
                 Token::Mark(b',') if depth == row => (column, taken) = (column + 1, false),
                 // After the last row.
-                Token::Word(_) if depth == 0 && (!is_select || self.ends_list(token)) => break,
+                Token::Word(_) if depth == 0 && (!is_select || self.ends_list(token)) => return at,
                 // Of a function that is given the secret, such as one that makes a hash of it, it is the first.
                 _ if token.is_value() && depth >= row && !taken => {
                     let text =
@@ -376,6 +414,7 @@ impl Sql<'_> {
                 _ => {}
             }
         }
+        tokens.len()
     }
 
     /// Whether a word follows the list of what is selected.

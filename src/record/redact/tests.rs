@@ -5,6 +5,7 @@ mod forms;
 mod laws;
 mod names;
 mod statements;
+mod time;
 
 use std::time::{Duration, SystemTime};
 
@@ -166,7 +167,7 @@ fn passwords_in_statements() {
         ("OPTIONS (user 'a', password 'b')", "OPTIONS (user 'a', password '[redacted]')"),
     ];
     for (text, expected) in cases {
-        let redacted = sql::statement(text.as_bytes(), Protocol::Postgres, &mut blank);
+        let redacted = sql::statement(text.as_bytes(), Protocol::Postgres, &sql::Prepared::new(), &mut blank);
         assert_eq!(
             redacted.map(|it| String::from_utf8(it).unwrap()).as_deref(),
             Some(expected).filter(|it| !it.is_empty()),
@@ -188,7 +189,7 @@ fn passwords_in_statements() {
         ("SELECT a FROM t ORDER BY 'x'", ""),
     ];
     for (text, expected) in cases {
-        let redacted = sql::statement(text.as_bytes(), Protocol::MySql, &mut blank);
+        let redacted = sql::statement(text.as_bytes(), Protocol::MySql, &sql::Prepared::new(), &mut blank);
         assert_eq!(
             redacted.map(|it| String::from_utf8(it).unwrap()).as_deref(),
             Some(expected).filter(|it| !it.is_empty()),

@@ -1,13 +1,18 @@
 //! Where secrets stand in what is said over HTTP.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use super::fields::{callers, is_secret_header};
-use super::names::{decoded, is_password, is_secret_argument};
+use super::names::{is_password, is_secret_argument};
 use super::placeholder::MARKED;
 use super::plain::{addresses, prose};
-use super::{blank, cards, cookies, credential_files, json, meaning, multipart, paths, settings, shapes, xml};
+use super::queries::parameters;
+use super::{blank, cards, cookies, credential_files, json, multipart, paths, settings, shapes, xml};
+
+/// Longest text that stands for a secret and has a blank in it, in bytes.
+const LONGEST_MARKED_BYTES: usize = 64;
 
 /// A secret where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +44,7 @@ pub(super) fn below(place: u64, step: impl Hash) -> u64 {
 }
 
 /// Says what stands for a secret in a part that stands in this place.
-fn beneath(place: u64, replace: Replace<'_>) -> impl FnMut(&Secret<'_>) -> Option<Vec<u8>> + '_ {
+pub(super) fn beneath(place: u64, replace: Replace<'_>) -> impl FnMut(&Secret<'_>) -> Option<Vec<u8>> + '_ {
     move |secret| replace(&Secret { place: below(place, secret.place), ..*secret })
 }
 
@@ -163,7 +168,7 @@ pub(super) fn named_field(name: &str, value: &[u8], replace: Replace<'_>) -> Opt
 }
 
 /// Parameters of addresses and passwords in them.
-fn linked(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+pub(super) fn linked(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     let without = links(value, replace);
     let rest = addresses(without.as_deref().unwrap_or(value), replace);
     rest.or(without)
@@ -247,7 +252,9 @@ fn links(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
             let name = String::from_utf8_lossy(&bytes[start..start + equals]);
             let value = start + equals + 1;
             // What stands for a secret may have a space in it.
-            let marked = bytes[value..].starts_with(MARKED.as_bytes()).then(|| memchr::memchr(b']', &bytes[value..]));
+            let marked = bytes[value..].starts_with(MARKED.as_bytes());
+            let marked =
+                marked.then(|| memchr::memchr(b']', &bytes[value..bytes.len().min(value + LONGEST_MARKED_BYTES)]));
             let value = value..marked.flatten().map_or(end, |length| value + length + 1);
             if !value.is_empty() && is_secret_argument(&name, &bytes[value.clone()]) {
                 let other = replace(&text(&name, &bytes[value.clone()]));
@@ -347,8 +354,20 @@ pub(super) fn lines_or_texts(body: &[u8], replace: Replace<'_>) -> Option<Vec<u8
 
 /// JSON; `outermost` if JSON may stand in its texts.
 fn texts(bytes: &[u8], replace: Replace<'_>, outermost: bool) -> Option<Vec<u8>> {
+    each_text(bytes, json::values(bytes), replace, outermost)
+}
+
+/// The variables of a query of GraphQL, as JSON, some of which are given to these arguments.
+pub(super) fn variables(bytes: &[u8], given: &HashMap<&str, &str>, replace: Replace<'_>) -> Option<Vec<u8>> {
+    const BEGIN: &[u8] = b"{\"variables\":";
+    let whole = [BEGIN, bytes, b"}"].concat();
+    let other = each_text(&whole, json::values_with(&whole, given), replace, true)?;
+    other.get(BEGIN.len()..other.len().checked_sub(1)?).map(<[u8]>::to_vec)
+}
+
+fn each_text(bytes: &[u8], values: Vec<json::Found<'_>>, replace: Replace<'_>, outermost: bool) -> Option<Vec<u8>> {
     let mut edit = Edit::new(bytes);
-    for found in json::values(bytes) {
+    for found in values {
         let value = &bytes[found.at.clone()];
         let other = if value.is_empty() {
             None
@@ -410,53 +429,4 @@ fn is_link(value: &[u8]) -> bool {
     [&b"http://"[..], b"https://", b"/"].iter().any(|begin| value.starts_with(begin))
         && value.contains(&b'=')
         && !String::from_utf8_lossy(value).replace(MARKED, "").contains(char::is_whitespace)
-}
-
-/// Pairs of a query or a form (`;` is as good as `&`: HTML 4, B.2.2).
-fn parameters(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
-    let mut edit = Edit::new(bytes);
-    let mut start = 0;
-    for piece in bytes.split(|byte| matches!(byte, b'&' | b';')) {
-        let end = start + piece.len();
-        if let Some(at) = memchr::memchr(b'=', piece) {
-            let (name, value) = (String::from_utf8_lossy(&piece[..at]), &piece[at + 1..]);
-            let other = if is_secret_argument(&name, value) {
-                replace(&text(&name, value))
-            } else if is_card(&name, value) {
-                replace(&text(cards::NAME, value))
-            } else if memchr::memchr2(b'%', b':', value).is_some() {
-                let plain = String::from_utf8_lossy(value);
-                let place = below(0, decoded(&name));
-                let (plain, mut replace) = (decoded(&plain), beneath(place, replace));
-                let is_address = plain.starts_with('/') || plain.contains("://");
-                let part = if is_address { linked } else { within };
-                part(plain.as_bytes(), &mut replace).map(|other| encoded(&other))
-            } else {
-                None
-            };
-            edit.put(start + at + 1..end, other);
-        }
-        start = end + 1;
-    }
-    edit.end()
-}
-
-/// Whether a parameter is the number of a card; `+` is a space there.
-pub(super) fn is_card(name: &str, value: &[u8]) -> bool {
-    value.first().is_some_and(|first| first.is_ascii_digit() || *first == b'r')
-        && cards::is_number(decoded(&String::from_utf8_lossy(value).replace('+', " ")).as_bytes())
-        && meaning::is_card(None, &decoded(name))
-}
-
-/// Percent-encodes what is not unreserved (RFC 3986, 2.3), but `+`, which was not decoded.
-pub(super) fn encoded(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for byte in bytes {
-        if byte.is_ascii_alphanumeric() || b"-._~+".contains(byte) {
-            out.push(*byte);
-        } else {
-            out.extend_from_slice(format!("%{byte:02X}").as_bytes());
-        }
-    }
-    out
 }

@@ -1,10 +1,13 @@
 //! Authentication of databases, and passwords in their statements.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
-use super::walk::{Replace, Secret};
-use super::{REDACTED, Shown, blank, mongo, mysql, redis, shapes, sql};
+use super::walk::{Edit, Replace, Secret};
+use super::{REDACTED, Shown, blank, cards, mongo, mysql, redis, shapes, sql};
 use crate::record::exchange::{Message, Protocol, Side, Wire};
+use crate::record::postgres::{PREPARED_SECRETS, parameters as postgres_parameters};
 
 /// Takes the secrets out of what a program says to a database: the same text for each.
 pub fn wire(protocol: Protocol, wire: &mut Wire) {
@@ -48,20 +51,14 @@ pub(super) fn given(protocol: Protocol, wire: &mut Wire, replace: Replace<'_>) {
 }
 
 /// The messages in which secrets are replaced, by their places: those that have a name or a place, and tokens by their shape.
-pub(super) fn walk(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec<(usize, Vec<u8>)> {
+pub(super) fn walk(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> BTreeMap<usize, Vec<u8>> {
     let mut found = named(protocol, wire, replace);
-    let mut blanked: Option<Vec<(usize, Vec<u8>)>> = None;
+    let mut blanked: Option<BTreeMap<usize, Vec<u8>>> = None;
     for (index, message) in wire.messages.iter().enumerate().filter(|(_, message)| message.from == Side::Client) {
-        let place = found.iter().position(|(at, _)| *at == index);
-        let bytes = place.map_or(&message.bytes, |place| &found[place].1);
-        let without = || {
-            let all = blanked.get_or_insert_with(|| named(protocol, wire, &mut blank));
-            all.iter().find(|(at, _)| *at == index).map(|(_, bytes)| bytes.clone())
-        };
-        let Some(other) = shapes::replaced(bytes, without, replace) else { continue };
-        match place {
-            Some(place) => found[place].1 = other,
-            None => found.push((index, other)),
+        let bytes = found.get(&index).unwrap_or(&message.bytes);
+        let without = || blanked.get_or_insert_with(|| named(protocol, wire, &mut blank)).get(&index).cloned();
+        if let Some(other) = shapes::replaced(bytes, without, replace) {
+            found.insert(index, other);
         }
     }
     found
@@ -69,33 +66,57 @@ pub(super) fn walk(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec
 
 /// The messages in which secrets are replaced that have a name or a place. What proves a password in a login is made for each one, tells
 /// nothing apart, and becomes the same always.
-fn named(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec<(usize, Vec<u8>)> {
+fn named(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> BTreeMap<usize, Vec<u8>> {
     let messages = wire.messages.iter().enumerate().filter(|(_, message)| message.from == Side::Client);
     match protocol {
         Protocol::Redis => each(messages, |bytes| redis::message(bytes, replace)),
         Protocol::Postgres => {
             let mut copied = None;
-            each(messages, |bytes| postgres(bytes, &mut copied, replace))
+            let first = wire.messages.iter().find(|message| message.from == Side::Client);
+            let prepared = first.map(|first| prepared(&first.bytes)).unwrap_or_default();
+            each(messages, |bytes| postgres(bytes, &prepared, &mut copied, replace))
         }
         Protocol::MySql => {
             let mut login = Login { is_session: wire.session, answered: false, prepared: (sql::Parameters::new(), 0) };
             each(messages, |bytes| login.message(bytes, replace))
         }
         Protocol::Mongo => each(messages, |bytes| mongo::message(bytes, replace)),
-        Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => Vec::new(),
+        Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => BTreeMap::new(),
     }
 }
 
 fn each<'a>(
     messages: impl Iterator<Item = (usize, &'a Message)>,
     mut change: impl FnMut(&[u8]) -> Option<Vec<u8>>,
-) -> Vec<(usize, Vec<u8>)> {
+) -> BTreeMap<usize, Vec<u8>> {
     messages.filter_map(|(index, message)| Some((index, change(&message.bytes)?))).collect()
+}
+
+/// The parameters of a statement of `PostgreSQL` that are secrets, and no numbers of cards, from 0: those of what it prepares.
+pub(in crate::record) fn secret_parameters(text: &[u8]) -> Vec<usize> {
+    let (secret, _) = sql::parameters(text, Protocol::Postgres);
+    secret.into_iter().filter(|(_, name)| *name != cards::NAME).map(|(number, _)| number).collect()
+}
+
+/// What a state before calls says of each statement that was prepared on the connection: which of its parameters are secrets.
+fn prepared(state: &[u8]) -> sql::Prepared {
+    let is_state = state.first() == Some(&0);
+    let said = postgres_parameters(state).filter(|_| is_state).filter_map(|(name, value)| {
+        let name = std::str::from_utf8(name.strip_prefix(PREPARED_SECRETS.as_bytes())?).ok()?;
+        let numbers = std::str::from_utf8(value).ok()?.split(' ').filter_map(|number| number.parse().ok());
+        Some((name.to_ascii_lowercase(), numbers.map(|number| (number, "password")).collect()))
+    });
+    said.collect()
 }
 
 /// `PasswordMessage`, `SASLInitialResponse`, `SASLResponse`, `GSSResponse`: all of type `p`.
 /// And `Query`, `Parse`, and what names a statement by its text (`Bind`, `Describe`); and `CopyData` behind one of them.
-fn postgres(message: &[u8], copied: &mut Option<sql::Copied>, replace: Replace<'_>) -> Option<Vec<u8>> {
+fn postgres(
+    message: &[u8],
+    prepared: &sql::Prepared,
+    copied: &mut Option<sql::Copied>,
+    replace: Replace<'_>,
+) -> Option<Vec<u8>> {
     let (head, body) = message.split_at_checked(POSTGRES_HEAD_BYTES)?;
     let body = match head[0] {
         b'p' => [REDACTED.as_bytes(), &[0]].concat(),
@@ -108,14 +129,14 @@ fn postgres(message: &[u8], copied: &mut Option<sql::Copied>, replace: Replace<'
                 *copied = Some(copy);
             }
             for part in parts.iter_mut().take(2) {
-                if let Some(other) = sql::statement(part, Protocol::Postgres, replace) {
+                if let Some(other) = sql::statement(part, Protocol::Postgres, prepared, replace) {
                     *part = Cow::Owned(other);
                     changed = true;
                 }
             }
             if head[0] == b'B'
                 && let [_, text, values] = body.splitn(3, |byte| *byte == 0).collect::<Vec<_>>()[..]
-                && let (secret, _) = sql::parameters(text, Protocol::Postgres)
+                && let secret = secrets_of(text, values)
                 && let Some(values) = bound(values, |number, value| match secret.get(&number) {
                     Some(name) => replace(&sql::secret(name, value)?),
                     None => sql::bound(value, replace),
@@ -172,29 +193,46 @@ pub(super) fn with_texts(
     }
 }
 
-/// The rest of a `Bind`, from the formats of its values on, with others of its values.
-fn bound(bytes: &[u8], mut change: impl FnMut(usize, &[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+/// Which values of a `Bind` of this statement are secrets, and what they are called.
+fn secrets_of(text: &[u8], values: &[u8]) -> sql::Parameters {
+    let (mut secret, _) = sql::parameters(text, Protocol::Postgres);
+    let settings = sql::settings(text);
+    let places = if settings.is_empty() { None } else { places(values) }.unwrap_or_default();
+    for (name, value) in settings {
+        let place = places.binary_search_by_key(&name, |(number, _)| *number);
+        let name = place.ok().map(|place| &values[places[place].1.clone()]);
+        if let Some(called) = name.and_then(|name| sql::called(std::str::from_utf8(name).ok()?)) {
+            secret.insert(value, called);
+        }
+    }
+    secret
+}
+
+/// The values in the rest of a `Bind`, from their formats on: their numbers, and where they stand. None is NULL.
+fn places(bytes: &[u8]) -> Option<Vec<(usize, Range<usize>)>> {
     let count = |at: usize| bytes.get(at..at + 2).map(|count| usize::from(u16::from_be_bytes([count[0], count[1]])));
     let values = 2 + 2 * count(0)?;
-    let (mut at, mut kept, mut out) = (values + 2, 0, Vec::new());
+    let (mut at, mut found) = (values + 2, Vec::new());
     for number in 0..count(values)? {
         let length = i32::from_be_bytes(*bytes.get(at..)?.first_chunk()?);
         at += 4;
         // -1 is NULL.
         let Ok(length) = usize::try_from(length) else { continue };
-        let value = bytes.get(at..at.checked_add(length)?)?;
-        if !value.is_empty()
-            && let Some(other) = change(number, value)
-        {
-            out.extend_from_slice(&bytes[kept..at - 4]);
-            out.extend_from_slice(&(other.len() as u32).to_be_bytes());
-            out.extend_from_slice(&other);
-            kept = at + length;
-        }
-        at += length;
+        let end = at.checked_add(length).filter(|end| *end <= bytes.len())?;
+        found.push((number, at..end));
+        at = end;
     }
-    out.extend_from_slice(if kept == 0 { &[] } else { &bytes[kept..] });
-    (kept > 0).then_some(out)
+    Some(found)
+}
+
+/// The rest of a `Bind`, from the formats of its values on, with others of its values.
+fn bound(bytes: &[u8], mut change: impl FnMut(usize, &[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    for (number, at) in places(bytes)?.into_iter().filter(|(_, at)| !at.is_empty()) {
+        let other = change(number, &bytes[at.clone()]);
+        edit.put(at.start - 4..at.end, other.map(|other| [&(other.len() as u32).to_be_bytes()[..], &other].concat()));
+    }
+    edit.end()
 }
 
 /// Type and length.
@@ -242,7 +280,7 @@ impl Login {
                     if command == COM_STMT_PREPARE {
                         self.prepared = sql::parameters(&body[1..], Protocol::MySql);
                     }
-                    sql::statement(body, Protocol::MySql, replace)
+                    sql::statement(body, Protocol::MySql, &sql::Prepared::new(), replace)
                 }
             }?;
             let fits = other.len().max(body.len()) < MYSQL_FULL_BYTES;

@@ -7,13 +7,15 @@
 mod mongo;
 mod mysql;
 mod postgres;
+mod redis;
 mod sql;
 
 #[cfg(test)]
 mod tests;
 
+pub(super) use redis::Chooses;
+
 use super::noise::Fields;
-use crate::limits::MIN_NOISE_ECHO_BYTES;
 use crate::record::exchange::{Content, Exchange, Protocol, Side, Wire};
 use crate::record::{redact, state};
 use crate::text::escape::hex;
@@ -47,6 +49,8 @@ pub(super) struct Value {
     pub(super) bytes: Vec<u8>,
     /// As it is told, and compared with patterns.
     pub(super) text: String,
+    /// What of Redis chooses the answer.
+    pub(super) chooses: Chooses,
     /// Whether it stands in the text of the call.
     in_text: bool,
 }
@@ -87,8 +91,7 @@ impl Parts {
 
     /// The call with a mark in the place of each value that is left out; `None` if there is none.
     pub(super) fn without(&self, noise: &Fields) -> Option<Vec<u8>> {
-        let leaves = self.values().any(|value| leaves_out(noise, value));
-        leaves.then(|| {
+        self.leaves_out(noise).then(|| {
             let mut out = Vec::new();
             put(&mut out, b's', &self.state);
             out.extend(self.kept(noise));
@@ -96,24 +99,32 @@ impl Parts {
         })
     }
 
+    /// Whether anything of it is left out.
+    pub(super) fn leaves_out(&self, noise: &Fields) -> bool {
+        self.left(noise).next().is_some()
+    }
+
     /// The same whatever the state of the connection was.
     pub(super) fn kept(&self, noise: &Fields) -> Vec<u8> {
-        self.marked(|value| leaves_out(noise, value))
+        self.marked(|value| left_out(noise, value))
     }
 
     /// What is the same in all calls that differ in nothing but values.
     pub(super) fn bare(&self) -> Vec<u8> {
-        self.marked(|_| true)
+        self.marked(|_| Some(""))
     }
 
-    fn marked(&self, leaves_out: impl Fn(&Value) -> bool) -> Vec<u8> {
+    fn marked<'a>(&'a self, left_out: impl Fn(&'a Value) -> Option<&'a str>) -> Vec<u8> {
         let mut out = Vec::new();
         for piece in &self.pieces {
             match piece {
                 Piece::Message => put(&mut out, b'm', b""),
                 Piece::Head(bytes) | Piece::Text(bytes) => put(&mut out, b'h', bytes),
-                Piece::Value(value) if leaves_out(value) => put(&mut out, b'?', b""),
-                Piece::Value(value) => put(&mut out, b'v', &value.bytes),
+                // What one pattern leaves out is nothing that another one does.
+                Piece::Value(value) => match left_out(value) {
+                    Some(why) => put(&mut out, b'?', why.as_bytes()),
+                    None => put(&mut out, b'v', &value.bytes),
+                },
             }
         }
         out
@@ -134,7 +145,7 @@ impl Parts {
 
     /// The call in words, with a mark in the place of each value that is left out.
     pub(super) fn shown(&self, noise: &Fields) -> String {
-        self.words(|value| leaves_out(noise, value))
+        self.words(|value| left_out(noise, value).is_some())
     }
 
     fn words(&self, leaves_out: impl Fn(&Value) -> bool) -> String {
@@ -157,22 +168,21 @@ impl Parts {
         all
     }
 
-    /// The name of the first value that is left out, is another one in a call that is the same in all else, and that the answer
-    /// to this call repeats. What is short may stand there by chance.
-    pub(super) fn repeated<'a>(&'a self, asked: &Self, noise: &Fields, answer: &Wire) -> Option<&'a str> {
-        let is_in = |bytes: &[u8]| {
-            let mut said = answer.messages.iter().filter(|message| message.from == Side::Server);
-            bytes.len() >= MIN_NOISE_ECHO_BYTES && said.any(|one| memchr::memmem::find(&one.bytes, bytes).is_some())
-        };
+    /// The values that are left out.
+    pub(super) fn left<'a>(&'a self, noise: &Fields) -> impl Iterator<Item = &'a Value> {
+        self.values().filter(move |value| left_out(noise, value).is_some())
+    }
+
+    /// The values that are left out and are others in a call that is the same in all else: those of this call.
+    pub(super) fn others<'a>(&'a self, asked: &'a Self, noise: &'a Fields) -> impl Iterator<Item = &'a Value> {
         let pairs = self.values().zip(asked.values()).filter(|(one, other)| one.bytes != other.bytes);
-        let mut repeated =
-            pairs.filter(|(one, _)| leaves_out(noise, one) && (is_in(&one.bytes) || is_in(one.text.as_bytes())));
-        repeated.next().map(|(one, _)| one.name.as_str())
+        pairs.map(|(one, _)| one).filter(|one| left_out(noise, one).is_some())
     }
 }
 
-fn leaves_out(noise: &Fields, value: &Value) -> bool {
-    noise.has(&value.name) || noise.has_value(&value.text)
+/// The pattern by which a value is left out; empty if its name is why, `None` if it is not.
+fn left_out<'a>(noise: &'a Fields, value: &Value) -> Option<&'a str> {
+    if noise.has(&value.name) { Some("") } else { noise.pattern_of(&value.text) }
 }
 
 /// A part of what tells calls apart, with its kind and its length before it.
@@ -227,28 +237,19 @@ impl Taken {
     }
 
     fn value(&mut self, name: String, bytes: &[u8], text: String) {
-        self.pieces.push(Piece::Value(Value { name, bytes: bytes.to_vec(), text, in_text: false }));
+        self.pieces.push(Piece::Value(Value {
+            name,
+            bytes: bytes.to_vec(),
+            text,
+            chooses: Chooses::Nothing,
+            in_text: false,
+        }));
     }
 
     /// A value in the text of a call.
-    fn value_in_text(&mut self, name: String, bytes: &[u8]) {
+    fn value_in_text(&mut self, name: String, bytes: &[u8], chooses: Chooses) {
         let text = String::from_utf8_lossy(bytes).into_owned();
-        self.pieces.push(Piece::Value(Value { name, bytes: bytes.to_vec(), text, in_text: true }));
-    }
-
-    /// A command and its arguments, which are counted through all commands of a transaction.
-    fn redis(&mut self, bytes: &[u8]) -> Option<()> {
-        let (words, rest) = redact::command(bytes)?;
-        let (command, arguments) = words.split_first().filter(|_| rest.is_empty())?;
-        // Of a line it is the first letter.
-        self.head(if bytes.first() == Some(&b'*') { b"*" } else { b"" });
-        self.text(command);
-        for argument in arguments {
-            self.counts.arguments += 1;
-            self.text(b" ");
-            self.value_in_text(format!("arg.{}", self.counts.arguments), argument);
-        }
-        Some(())
+        self.pieces.push(Piece::Value(Value { name, bytes: bytes.to_vec(), text, chooses, in_text: true }));
     }
 
     /// A statement: its literals and comments are values.
@@ -259,11 +260,11 @@ impl Taken {
                 sql::Kind::Plain => self.text(part),
                 sql::Kind::Literal => {
                     self.counts.literals += 1;
-                    self.value_in_text(format!("literal.{}", self.counts.literals), part);
+                    self.value_in_text(format!("literal.{}", self.counts.literals), part, Chooses::Nothing);
                 }
                 sql::Kind::Comment => {
                     self.counts.comments += 1;
-                    self.value_in_text(format!("comment.{}", self.counts.comments), part);
+                    self.value_in_text(format!("comment.{}", self.counts.comments), part, Chooses::Nothing);
                 }
             }
         }

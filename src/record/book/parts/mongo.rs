@@ -108,7 +108,6 @@ fn told(kind: u8, value: &[u8]) -> String {
     const BOOLEAN: u8 = 0x08;
     const BINARY: u8 = 0x05;
     const DATE: u8 = 0x09;
-    const INT64: u8 = 0x12;
     let long = || <[u8; 8]>::try_from(value).ok();
     match (kind, value) {
         (kind::STRING, _) => String::from_utf8_lossy(text(value)).into_owned(),
@@ -117,7 +116,7 @@ fn told(kind: u8, value: &[u8]) -> String {
         (kind::DOUBLE, _) => {
             long().map_or_else(|| readable(value, false), |bytes| f64::from_le_bytes(bytes).to_string())
         }
-        (INT64 | DATE, _) => {
+        (kind::INT64 | DATE, _) => {
             long().map_or_else(|| readable(value, false), |bytes| i64::from_le_bytes(bytes).to_string())
         }
         // Length and subtype.

@@ -158,31 +158,6 @@ fn noise_of_a_command_belongs_to_what_is_the_same_in_all_else() {
 }
 
 #[test]
-fn keys_are_learned_by_how_they_begin() {
-    let run = |id: &str| {
-        let all: [&[&str]; 4] = [
-            &["SET", &format!("session:{id}"), "x"],
-            &["GET", &format!("session:{id}")],
-            &["GET", "cart:1"],
-            &["DEL", id],
-        ];
-        all.map(|words| call(Protocol::Redis, vec![redis(words)], words[0])).to_vec()
-    };
-    let (ours, theirs) = (run("a.b c1"), run("zz2"));
-    let (noise, lessons) = Noise::learn(&ours, &theirs);
-    let shown: Vec<_> = lessons.iter().map(|lesson| lesson.place.as_str()).collect();
-    assert_eq!(shown, ["Redis db:5432 GET ?", "Redis db:5432 SET ? x"]);
-    let expected = [Some(declared(&[], &["^session:"])), Some(declared(&[], &["^session:"])), None, None];
-    assert_eq!(ours.iter().map(|call| noise.learned(call)).collect::<Vec<_>>(), expected);
-    // Of a key that begins with no word nothing is learned: it would answer any.
-    assert_eq!(noise.unlike(&ours, &theirs), 1);
-    let book = Book::new(ours, noise);
-    let third = run("y3");
-    assert_eq!(third[..3].iter().map(|asked| ask(&book, asked).unwrap()).collect::<Vec<_>>(), ["SET", "GET", "GET"]);
-    assert!(book.find(&call(Protocol::Redis, vec![redis(&["GET", "cart:2"])], "")).is_err());
-}
-
-#[test]
 fn values_that_both_recordings_have_are_not_learned() {
     let way = |id: &str| call(Protocol::Postgres, bound("SELECT $1", &[Some(id)]), "");
     let cases = [

@@ -3,6 +3,7 @@
 use super::State;
 use crate::record::postgres::settings::{Kind, Settings, counts, is_of_session};
 use crate::record::postgres::statement::Statement;
+use crate::record::redact::secret_parameters;
 
 impl State {
     /// Takes over what one statement does.
@@ -35,6 +36,12 @@ impl State {
                 let sets = one.mentions(&["set_config"]) || !one.called().is_empty() || one.writes(&self.now).is_some();
                 let kind = if sets { Kind::Setter } else { Kind::Prepared };
                 self.add(kind, &one.name(1), one, false, astray);
+                let secret: Vec<String> = secret_parameters(one.text.as_bytes()).iter().map(usize::to_string).collect();
+                let name = one.name(1).to_ascii_lowercase();
+                match secret.as_slice() {
+                    [] => drop(self.secrets.remove(&name)),
+                    numbers => drop(self.secrets.insert(name, numbers.join(" "))),
+                }
             }
             ["execute", ..] => {
                 let name = one.name(1);

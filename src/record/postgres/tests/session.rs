@@ -280,3 +280,27 @@ fn rows_are_fetched_on_from_a_portal_whose_values_are_left_out_as_noise() {
     assert_eq!(replay(&book, &conversation("another")), expected);
     assert_eq!(book.report().missed, []);
 }
+
+#[test]
+fn a_secret_that_a_prepared_statement_is_given_is_replaced() {
+    let prepare = ("PREPARE \"P\" (text, text) AS INSERT INTO u (name, password) VALUES ($1, $2)", "PREPARE");
+    let run = |secret: &str| {
+        let asked = format!("EXECUTE \"P\"('alice', '{secret}')");
+        session(&[], &[prepare], &asked, "one")
+    };
+    let mut calls = record(Protocol::Postgres, &run("tulip")).calls;
+    crate::record::redact::exchanges(&mut calls);
+    let said = |call: &Exchange| match &call.content {
+        Content::Wire(_, wire) => wire.messages.iter().flat_map(|message| message.bytes.clone()).collect(),
+        _ => Vec::new(),
+    };
+    let all: Vec<u8> = calls.iter().flat_map(said).collect();
+    let has = |text: &str| memchr::memmem::find(&all, text.as_bytes()).is_some();
+    assert_eq!((has("tulip"), has("'alice', '[redacted "), has("secrets of p\u{0}1\u{0}")), (false, true, true));
+    let once = calls.clone();
+    crate::record::redact::exchanges(&mut calls);
+    assert_eq!(calls, once);
+    let book = book(&calls);
+    assert_eq!(replay(&book, &run("rose")), value("one"));
+    assert_eq!(book.report().missed_count, 0);
+}

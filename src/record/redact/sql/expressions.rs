@@ -2,10 +2,9 @@
 //! (`(id, password) = (1, 'a')`), values that are given a name (`'a' AS password`), and statements that are prepared and
 //! executed in one text.
 
-use std::collections::HashMap;
-
+use super::found::Found;
 use super::lexer::{Sql, Token};
-use super::{BETWEEN, Parameters, column};
+use super::{BETWEEN, Prepared, column};
 
 /// Functions whose value may be any of those that they are given.
 const ANY_OF: [&str; 10] =
@@ -40,11 +39,9 @@ impl Sql<'_> {
         word == "case" || is_call && ANY_OF.contains(&word.as_str()) || !word.is_empty() && joins(tokens, at + 1)
     }
 
-    /// The places of the values that an expression which begins here is made of.
-    pub(super) fn parts(&self, tokens: &[Token], from: usize) -> Vec<usize> {
-        let mut found = Vec::new();
-        self.part(&tokens[..tokens.len().min(from + MAX_TOKENS)], from, 0, &mut found);
-        found
+    /// Adds the places of the values that an expression which begins here is made of; where it ends.
+    pub(super) fn parts(&self, tokens: &[Token], from: usize, found: &mut Vec<usize>) -> usize {
+        self.part(&tokens[..tokens.len().min(from + MAX_TOKENS)], from, 0, found)
     }
 
     /// Adds the values of what begins here up to what does not belong to it; where that is.
@@ -123,7 +120,7 @@ impl Sql<'_> {
 
     /// The places of what columns in brackets, which close here, are set to or compared with:
     /// `(id, password) = (1, '...')`, `(id, password) IN ((1, '...'), ...)`.
-    pub(super) fn compared(&self, tokens: &[Token], close: usize, found: &mut HashMap<usize, &'static str>) {
+    pub(super) fn compared(&self, tokens: &[Token], close: usize, found: &mut Found) {
         let word = |at: usize| self.word(tokens.get(at));
         let is_open = |at: usize| tokens.get(at) == Some(&Token::Mark(b'('));
         let before = match tokens.get(close + 1) {
@@ -164,9 +161,9 @@ impl Sql<'_> {
         tokens[value].is_value().then_some(value)
     }
 
-    /// The places of what statements are executed with that are prepared in the same text.
-    pub(super) fn executed(&self, tokens: &[Token], found: &mut HashMap<usize, &'static str>) {
-        let mut prepared: HashMap<String, Parameters> = HashMap::new();
+    /// The places of what statements are executed with that are prepared in the same text, or were before.
+    pub(super) fn executed(&self, tokens: &[Token], before: &Prepared, found: &mut Found) {
+        let mut prepared = before.clone();
         let mut at = 0;
         while at < tokens.len() {
             let name = || self.word(tokens.get(at + 1));
@@ -174,7 +171,7 @@ impl Sql<'_> {
                 "prepare" => {
                     let end = tokens[at..].iter().position(|token| *token == Token::Mark(b';'));
                     let end = end.map_or(tokens.len(), |length| at + length);
-                    let secret = (at..end).filter_map(|at| Some((tokens[at].parameter()?, *found.get(&at)?)));
+                    let secret = (at..end).filter_map(|at| Some((tokens[at].parameter()?, found.get(at)?)));
                     prepared.insert(name(), secret.collect());
                     at = end;
                 }

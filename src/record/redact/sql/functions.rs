@@ -1,7 +1,6 @@
 //! Functions of cryptography, whose values are secrets wherever they stand.
 
-use std::collections::HashMap;
-
+use super::found::Found;
 use super::lexer::Token;
 
 /// Functions of cryptography, with the places of those of their values that are secrets (`PostgreSQL`, "pgcrypto"; `MySQL`,
@@ -27,20 +26,21 @@ pub(super) fn secrets(is: impl Fn(&str) -> bool) -> Option<&'static [usize]> {
     FUNCTIONS.iter().find(|(function, _)| is(function)).map(|(_, secret)| *secret)
 }
 
-/// The values of a function at these places, which stand behind the bracket that opens here.
-pub(super) fn given(tokens: &[Token], open: usize, secret: &[usize], found: &mut HashMap<usize, &'static str>) {
+/// The values of a function at these places, which stand behind the bracket that opens here; where it ends.
+pub(super) fn given(tokens: &[Token], open: usize, secret: &[usize], found: &mut Found) -> usize {
     let (mut depth, mut place) = (0_usize, 0);
     for (at, token) in tokens.iter().enumerate().skip(open) {
         match token {
             Token::Mark(b'(') => depth += 1,
-            Token::Mark(b')') if depth <= 1 => break,
+            Token::Mark(b')') if depth <= 1 => return at,
             Token::Mark(b')') => depth -= 1,
             Token::Mark(b',') if depth == 1 => place += 1,
-            Token::Mark(b';') => break,
+            Token::Mark(b';') => return at,
             _ if token.is_value() && depth == 1 && secret.contains(&place) => {
                 found.insert(at, "password");
             }
             _ => {}
         }
     }
+    tokens.len()
 }

@@ -1,9 +1,10 @@
 //! Names and values in columns of their own, as tables of settings have them: `SET value = '...' WHERE key = 'api_key'`, and
 //! `(key, value) VALUES ('api_key', '...')`. Also `set_config('app.password', '...', false)`.
 
-use std::collections::HashMap;
+use std::ops::Range;
 
 use super::called;
+use super::found::Found;
 use super::lexer::{Sql, Token};
 use crate::record::redact::meaning::is_message;
 
@@ -14,6 +15,22 @@ const NAMES: [&str; 10] =
 const VALUES: [&str; 3] = ["value", "val", "v"];
 /// Parts of names of tables in which the values are shown to people.
 const SHOWN: [&str; 6] = ["translation", "i18n", "locale", "label", "message", "string"];
+
+/// Parameters of a statement that are given to settings, from 0, each behind the one that names the setting:
+/// `set_config($1, $2, false)`.
+pub(in crate::record::redact) fn settings(text: &[u8]) -> Vec<(usize, usize)> {
+    if memchr::memmem::find(&text.to_ascii_lowercase(), b"set_config").is_none() {
+        return Vec::new();
+    }
+    let sql = Sql { text, is_mysql: false };
+    let tokens = sql.tokens();
+    let named = (0..tokens.len()).filter(|at| sql.word(tokens.get(*at)) == "set_config");
+    let named = named.filter_map(|at| match tokens.get(at + 1..at + 5)? {
+        [Token::Mark(b'('), name, Token::Mark(b','), value] => Some((name.parameter()?, value.parameter()?)),
+        _ => None,
+    });
+    named.collect()
+}
 
 fn is_one_of(word: &str, known: &[&str]) -> bool {
     known.contains(&word.rsplit('_').next().unwrap_or(word))
@@ -40,7 +57,7 @@ impl<'a> Sql<'a> {
     }
 
     /// The place of what `set_config`, which stands here, gives a setting with the name of a secret.
-    pub(super) fn configured(&self, tokens: &[Token], at: usize, found: &mut HashMap<usize, &'static str>) {
+    pub(super) fn configured(&self, tokens: &[Token], at: usize, found: &mut Found) {
         let is_call = tokens.get(at + 1) == Some(&Token::Mark(b'(')) && tokens.get(at + 3) == Some(&Token::Mark(b','));
         if let Some(name) = self.names(tokens.get(at + 2)).filter(|_| is_call)
             && tokens.get(at + 4).is_some_and(Token::is_value)
@@ -50,55 +67,58 @@ impl<'a> Sql<'a> {
     }
 
     /// The places of values whose names stand in another column.
-    pub(super) fn paired(&self, tokens: &[Token], found: &mut HashMap<usize, &'static str>) {
-        let is_shown = |token: &Token| SHOWN.iter().any(|part| self.word(Some(token)).contains(part));
+    pub(super) fn paired(&self, tokens: &[Token], found: &mut Found) {
+        let is_shown = |token: &Token| {
+            let word = self.word(Some(token));
+            SHOWN.iter().any(|part| word.contains(part))
+        };
         if !tokens.iter().any(|token| self.names(Some(token)).is_some()) || tokens.iter().any(is_shown) {
             return;
         }
-        let mut columns = Vec::new();
+        let mut begins = 0;
+        for one in tokens.split_inclusive(|token| *token == Token::Mark(b';')) {
+            self.updated(tokens, begins..begins + one.len(), found);
+            begins += one.len();
+        }
         for (at, token) in tokens.iter().enumerate() {
-            match self.word(Some(token)).as_str() {
-                "where" => self.updated(tokens, at, found),
-                "values" | "value" if at > 0 && tokens[at - 1] == Token::Mark(b')') => {
-                    columns.clear();
-                    let before = tokens[..at - 1].iter().rev();
-                    let list = before.take_while(|token| matches!(token, Token::Word(_) | Token::Mark(b',')));
-                    columns.extend(list.map(|token| self.word(Some(token))).filter(|word| !word.is_empty()));
-                    columns.reverse();
-                    self.rows_of_pairs(tokens, at, &columns, found);
-                }
-                _ => {}
+            let is_values = matches!(self.word(Some(token)).as_str(), "values" | "value");
+            if is_values && at > 0 && tokens[at - 1] == Token::Mark(b')') {
+                let before = tokens[..at - 1].iter().rev();
+                let list = before.take_while(|token| matches!(token, Token::Word(_) | Token::Mark(b',')));
+                let mut columns: Vec<_> =
+                    list.map(|token| self.word(Some(token))).filter(|word| !word.is_empty()).collect();
+                columns.reverse();
+                self.rows_of_pairs(tokens, at, &columns, found);
             }
         }
     }
 
-    /// `SET value = '...' WHERE key = 'api_key'`.
-    fn updated(&self, tokens: &[Token], condition: usize, found: &mut HashMap<usize, &'static str>) {
-        let compares = |at: &usize| {
-            is_one_of(&self.word(tokens.get(*at)), &NAMES) && tokens.get(at + 1) == Some(&Token::Mark(b'='))
+    /// `SET value = '...' WHERE key = 'api_key'`, in one statement.
+    fn updated(&self, tokens: &[Token], statement: Range<usize>, found: &mut Found) {
+        let compares = |at: usize, known: &[&str]| {
+            tokens.get(at + 1) == Some(&Token::Mark(b'=')) && is_one_of(&self.word(tokens.get(at)), known)
         };
-        let named = (condition..tokens.len()).filter(compares).find_map(|at| self.names(tokens.get(at + 2)));
-        let Some(name) = named else { return };
-        let begins = tokens[..condition].iter().rposition(|token| matches!(token, Token::Mark(b';'))).unwrap_or(0);
-        for at in begins..condition {
-            let is_set =
-                is_one_of(&self.word(tokens.get(at)), &VALUES) && tokens.get(at + 1) == Some(&Token::Mark(b'='));
-            if is_set && self.may_be_value(tokens.get(at + 2), name) {
+        let named = |at: &usize| if compares(*at, &NAMES) { self.names(tokens.get(at + 2)) } else { None };
+        let Some(last) = statement.clone().rev().find(|at| named(at).is_some()) else { return };
+        let is_condition = |at: &usize| self.word(tokens.get(*at)) == "where";
+        let Some(condition) = (statement.start..last).rev().find(is_condition) else { return };
+        let Some(name) = (condition..=last).find_map(|at| named(&at)) else { return };
+        for at in (statement.start..condition).filter(|at| compares(*at, &VALUES)) {
+            if self.may_be_value(tokens.get(at + 2), name) {
                 found.insert(at + 2, name);
             }
         }
     }
 
     /// Rows of which one column has the name and another one the value.
-    fn rows_of_pairs(
-        &self,
-        tokens: &[Token],
-        keyword: usize,
-        columns: &[String],
-        found: &mut HashMap<usize, &'static str>,
-    ) {
+    fn rows_of_pairs(&self, tokens: &[Token], keyword: usize, columns: &[String], found: &mut Found) {
         let place = |known: &[&str]| columns.iter().position(|column| is_one_of(column, known));
         let (Some(of_name), Some(of_value)) = (place(&NAMES), place(&VALUES)) else { return };
+        found.look(tokens, keyword, |found| self.each_pair(tokens, keyword, [of_name, of_value], found));
+    }
+
+    /// The same, where it is known in which columns they are; where the rows end.
+    fn each_pair(&self, tokens: &[Token], keyword: usize, [of_name, of_value]: [usize; 2], found: &mut Found) -> usize {
         // What a row has in each column, if it is a value and nothing else.
         let mut row: Vec<Option<usize>> = Vec::new();
         let mut depth = 0_usize;
@@ -121,7 +141,7 @@ impl<'a> Sql<'a> {
                     }
                 }
                 Token::Mark(b',') if depth == 1 => row.push(None),
-                Token::Mark(b';') | Token::Word(_) if depth == 0 => break,
+                Token::Mark(b';') | Token::Word(_) if depth == 0 => return at,
                 _ if depth == 1 && token.is_value() => {
                     if let Some(last) = row.last_mut() {
                         *last = Some(at);
@@ -130,5 +150,6 @@ impl<'a> Sql<'a> {
                 _ => {}
             }
         }
+        tokens.len()
     }
 }

@@ -137,6 +137,28 @@ fn documents_of_mongo() {
         wired(Protocol::Mongo, card(number, number)).escape_ascii().to_string(),
         card(&hidden, number).escape_ascii().to_string()
     );
+    // Numbers become what stands for the same as a text.
+    let numbers = |number: &dyn Fn(&str) -> Vec<u8>| {
+        let inner = nested(3, "card", &number("number"));
+        let command = [text("insert", "payments"), number("pan"), inner, text("$db", "d")].concat();
+        message(&[b"\0", &document(&command)[..]].concat())
+    };
+    let hidden_number = numbers(&|name| text(name, &hidden));
+    for (kind, bytes) in [(0x12, 4_012_888_888_881_881_i64.to_le_bytes()), (1, 4_012_888_888_881_881_f64.to_le_bytes())]
+    {
+        assert_eq!(wired(Protocol::Mongo, numbers(&|name| element(kind, name, &bytes))), hidden_number);
+        let blanked = |bytes: Vec<u8>| {
+            let messages = vec![Message { from: Side::Client, bytes }];
+            let mut all = Wire { messages, session: false };
+            wire(Protocol::Mongo, &mut all);
+            all.messages[0].bytes.clone()
+        };
+        assert_eq!(blanked(numbers(&|name| element(kind, name, &bytes))), blanked(hidden_number.clone()));
+    }
+    let others = |bytes: [u8; 8]| numbers(&|name| element(1, name, &bytes));
+    for number in [4_012_888_888_881_882_f64, 4_012_888_888_881.5, f64::NAN, f64::INFINITY, 1e300] {
+        assert_eq!(wired(Protocol::Mongo, others(number.to_le_bytes())), others(number.to_le_bytes()));
+    }
     assert_eq!(wired(Protocol::Mongo, insert("abc", "abc")), insert("[redacted ba78]", "redacted-ba78"));
     let find = |hidden: &str| {
         let several = nested(4, "$in", &[text("0", hidden), text("1", hidden)].concat());

@@ -502,3 +502,19 @@ fn settings_in_lines_and_arguments_of_queries() {
     };
     assert_eq!(kept("application/json", &json("abc")), json("[redacted ba78]"));
 }
+
+#[test]
+fn variables_of_a_query_in_a_url() {
+    for query in [
+        "mutation($p:String)+{login(name:$n,password:$p)}",
+        "mutation%28%24p%3AString%29%20%7Blogin%28name%3A%24n%2C%20password%3A%20%24p%29%7D",
+    ] {
+        let mut asked = call(&format!("/g?query={query}&variables={{\"p\":\"abc\",\"n\":\"abc\"}}"), &[], "", &[], "");
+        exchange(&mut asked);
+        let once = asked.clone();
+        exchange(&mut asked);
+        assert_eq!(asked, once);
+        let variables = "%7B%22p%22%3A%22%5Bredacted%20ba78%5D%22%2C%22n%22%3A%22abc%22%7D";
+        assert_eq!(told(&asked).0, format!("/g?query={query}&variables={variables}"));
+    }
+}

@@ -175,3 +175,19 @@ fn numbers_of_cards_that_are_bound_and_copied() {
     let statement = "COPY payments (id, card_number, order_number) FROM STDIN";
     assert_eq!(String::from_utf8(copied(statement, &[rows(number).as_bytes()])).unwrap(), rows(&hidden));
 }
+
+/// A `Bind` of a statement with these values.
+fn bind(text: &str, values: &[&str]) -> Vec<u8> {
+    let value = |value: &&str| [&(value.len() as u32).to_be_bytes()[..], value.as_bytes()].concat();
+    let values =
+        [&(values.len() as u16).to_be_bytes()[..], &values.iter().map(value).collect::<Vec<_>>().concat()].concat();
+    let body = [b"\0", text.as_bytes(), b"\0\0\0", &values, b"\0\0"].concat();
+    [b"B", &(body.len() as u32 + 4).to_be_bytes()[..], &body].concat()
+}
+
+#[test]
+fn settings_whose_names_are_bound() {
+    let text = "SELECT set_config($2, $1, false), set_config($3, $4, true)";
+    let made = |secret: &str| bind(text, &[secret, "app.password", "app.tenant", "abc"]);
+    assert_eq!(wired(Protocol::Postgres, made("abc")), made("[redacted ba78]"));
+}
