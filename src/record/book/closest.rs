@@ -17,7 +17,7 @@ use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Message, Pro
 use crate::record::outline::Refusal;
 use crate::record::redact::{self, Shown, is_secret_parameter, without_secrets};
 use crate::record::silence::Silence;
-use crate::record::summary;
+use crate::record::{state, summary};
 
 /// What to do where a program was given a stand-in and made something of it that the recording has otherwise.
 const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or declare what differs as `noise`";
@@ -227,6 +227,7 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields, choosing: 
             wires(*protocol, a, b, &mut lines);
             if lines.is_empty() {
                 secrets(&redact::said(*protocol, a), &redact::said(*protocol, b), &mut lines);
+                hints(recorded, asked, choosing, &mut lines);
             }
         }
         _ => {}
@@ -294,6 +295,20 @@ fn settings(known: &[Shown], asked: &[Shown], choosing: &BTreeSet<String>, lines
             (None, _) => "asked one, not recorded",
             (_, None) => "recorded one, not asked",
             _ => "recorded another value of several",
+        };
+        lines.push(format!("`{}`: {said}", short(name)));
+    }
+}
+
+/// What sessions hold that chooses.
+fn hints(recorded: &Exchange, asked: &Exchange, choosing: &BTreeSet<String>, lines: &mut Vec<String>) {
+    let (known, asked) = (state::hints(recorded), state::hints(asked));
+    for name in choosing {
+        let said = match (known.get(name), asked.get(name)) {
+            (recorded, asked) if recorded == asked => continue,
+            (None, _) => "asked after one, recorded without",
+            (_, None) => "recorded after one, asked without",
+            _ => "recorded after another one on the connection",
         };
         lines.push(format!("`{}`: {said}", short(name)));
     }
@@ -423,6 +438,7 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
 /// What the program said, without secrets.
 fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {
     let mut wire = wire.clone();
+    state::without_hints(protocol, &mut wire.messages);
     redact::wire(protocol, &mut wire);
     wire.messages.into_iter().filter(|message| message.from == Side::Client).collect()
 }

@@ -14,6 +14,7 @@ mod noise;
 mod overtaken;
 mod parts;
 mod places;
+mod queue;
 mod report;
 mod shelf;
 mod values;
@@ -37,7 +38,8 @@ pub use overtaken::Overtaken;
 use places::{places, targets, usual_protocol};
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
-use shelf::{Fields, Found, Queue, Shelf};
+use queue::Queue;
+use shelf::{Fields, Found, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
@@ -173,6 +175,10 @@ impl Book {
                 }
             }
         }
+        let Self { queues, entries, .. } = &mut book;
+        for shelf in queues.values_mut() {
+            shelf.each_queue(|queue| queue.tell_apart(|index| (&entries[index].exchange, entries[index].reusable)));
+        }
         book.asked = book.in_order();
         book
     }
@@ -252,11 +258,17 @@ impl Book {
                 choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
                 continue;
             };
-            if let Some((index, is_again)) = self.take(queue) {
+            let fitting = queue.fitting(&state::hints(asked));
+            if fitting.is_empty() {
+                choosing.extend(queue.choosing().map(str::to_owned));
+                continue;
+            }
+            let taken = fitting.into_iter().find_map(|fitting| Some((self.take(fitting.queue)?, fitting.other)));
+            if let Some(((index, is_again), state)) = taken {
                 let entry = &self.entries[index];
                 entry.used.store(true, Ordering::Relaxed);
                 self.turns.send_replace(());
-                if let Some(name) = other {
+                if let Some(name) = other.or(state.map(str::to_owned)) {
                     *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
                 }
                 if let Some(name) = Self::repeats(asked, &entry.exchange, &noise) {

@@ -7,6 +7,7 @@
 //! user, where names are looked for. Authentication is left out: a replayed server trusts everybody.
 
 mod application;
+mod hints;
 mod message;
 mod names;
 mod playing;
@@ -20,6 +21,7 @@ mod tests;
 mod unasked;
 
 pub(super) use application::nameless;
+pub(super) use hints::{firm, said_in_state};
 pub(super) use playing::Playing;
 pub(super) use recording::Recording;
 pub(super) use unasked::again;
