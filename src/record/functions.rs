@@ -3,7 +3,19 @@
 
 /// Words of the names of functions after which others answer otherwise: `use_tenant`, `login_as`.
 const SWITCHES: [&str; 13] = [
-    "act", "as", "assume", "become", "enter", "impersonate", "login", "logon", "logout", "set", "sudo", "switch", "use",
+    "act",
+    "as",
+    "assume",
+    "become",
+    "enter",
+    "impersonate",
+    "login",
+    "logon",
+    "logout",
+    "set",
+    "sudo",
+    "switch",
+    "use",
 ];
 /// Words before a bracket that call nothing.
 const KEYWORDS: &str = "\

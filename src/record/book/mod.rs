@@ -36,9 +36,9 @@ use key::{Keys, Said};
 pub use noise::{Change, Lesson, Noise};
 pub use overtaken::Overtaken;
 use places::{places, targets, usual_protocol};
+use queue::Queue;
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
-use queue::Queue;
 use shelf::{Fields, Found, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};

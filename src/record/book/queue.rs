@@ -82,13 +82,18 @@ impl Queue {
     pub(super) fn fitting(&self, hints: &Hints) -> Vec<Fitting<'_>> {
         let Some(states) = &self.states else { return vec![Fitting { queue: self, other: None }] };
         let asked = states.values(hints);
-        let mut found: Vec<_> = states.queues.iter().filter_map(|(known, queue)| {
-            let others = || states.choices.iter().zip(known.iter().zip(&asked)).filter(|(_, (one, other))| one != other);
-            let is_other_call = others().any(|(choice, _)| choice.is_firm);
-            let name = others().map(|(choice, _)| choice.name.as_str()).next();
-            let other = name.filter(|_| !states.reusable);
-            (!is_other_call).then(|| (others().count(), queue.upcoming(), Fitting { queue, other }))
-        }).collect();
+        let mut found: Vec<_> = states
+            .queues
+            .iter()
+            .filter_map(|(known, queue)| {
+                let others =
+                    || states.choices.iter().zip(known.iter().zip(&asked)).filter(|(_, (one, other))| one != other);
+                let is_other_call = others().any(|(choice, _)| choice.is_firm);
+                let name = others().map(|(choice, _)| choice.name.as_str()).next();
+                let other = name.filter(|_| !states.reusable);
+                (!is_other_call).then(|| (others().count(), queue.upcoming(), Fitting { queue, other }))
+            })
+            .collect();
         found.sort_by_key(|(others, upcoming, _)| (*others, *upcoming));
         found.into_iter().map(|(.., fitting)| fitting).collect()
     }

@@ -156,8 +156,7 @@ impl Marks {
 
     /// A text has made this of what it was before, and of variables that it names.
     fn hold(&mut self, name: &str, before: Option<String>, text: &[u8], values: &[u8]) {
-        let mut digest =
-            Sha256::new().chain_update(before.unwrap_or_default()).chain_update(text).chain_update(values);
+        let mut digest = Sha256::new().chain_update(before.unwrap_or_default()).chain_update(text).chain_update(values);
         for other in words(text).iter().filter(|word| is_variable(word) && *word != name) {
             digest.update(self.held.get(other).map_or("", String::as_str));
         }

@@ -202,9 +202,10 @@ impl Settings {
             Kind::Written => reads,
             _ => true,
         };
-        let values = self.values.iter().filter(move |(name, _)| {
-            !overwritten.has(name) && (!prepares || UNDERSTANDING.contains(&name.as_str()))
-        });
+        let values = self
+            .values
+            .iter()
+            .filter(move |(name, _)| !overwritten.has(name) && (!prepares || UNDERSTANDING.contains(&name.as_str())));
         values.map(|(name, value)| (name.clone(), value.as_slice())).chain(self.said_of(is_said))
     }
 

@@ -80,8 +80,7 @@ impl State {
     /// The message that this call begins with: a startup message that leads to this state. None before there was one.
     pub(super) fn message(&self, question: &[u8]) -> Option<Vec<u8>> {
         let overwritten = Overwritten::by(question);
-        let mut said: Vec<_> =
-            self.now.said_to(question, &overwritten).chain(self.now.read_by(question)).collect();
+        let mut said: Vec<_> = self.now.said_to(question, &overwritten).chain(self.now.read_by(question)).collect();
         said.extend(self.reported.iter().map(|(name, value)| (format!("reported {name}"), value.as_slice())));
         if self.transaction.as_ref().is_some_and(|inside| inside.failed && !inside.implicit) && !leaves(question) {
             said.push(("transaction".to_owned(), b"failed"));

@@ -78,10 +78,14 @@ impl Overwritten {
         let body = question.get(5..).unwrap_or_default();
         let known = match question.first() {
             Some(b'P') => body.splitn(3, |byte| *byte == 0).nth(1).map(|text| (text, &b""[..])),
-            Some(b'D') => body.get(1..).and_then(|text| text.split(|byte| *byte == 0).next()).map(|text| (text, &b""[..])),
+            Some(b'D') => {
+                body.get(1..).and_then(|text| text.split(|byte| *byte == 0).next()).map(|text| (text, &b""[..]))
+            }
             _ => statement(question).map(|(text, bound)| (text.as_bytes(), bound)),
         };
-        let Some((Ok(text), bound)) = known.map(|(text, bound)| (std::str::from_utf8(text), bound)) else { return found };
+        let Some((Ok(text), bound)) = known.map(|(text, bound)| (std::str::from_utf8(text), bound)) else {
+            return found;
+        };
         let begins = |word: &str| text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
         // Most statements set nothing.
         if begins("select") && memchr::memmem::find(text.to_ascii_lowercase().as_bytes(), b"set_config").is_none() {
@@ -117,9 +121,7 @@ impl Overwritten {
             ["set", "transaction" | "constraints", ..] | ["set", "session", "characteristics", ..] => return false,
             ["set", ..] => one.assigned().into_iter().map(|(name, ..)| name).collect(),
             ["reset", ..] => one.setting(1).into_iter().map(|(name, _)| name).collect(),
-            ["select", ..] => {
-                one.configured().into_iter().flatten().map(|(name, ..)| name).collect::<Vec<_>>()
-            }
+            ["select", ..] => one.configured().into_iter().flatten().map(|(name, ..)| name).collect::<Vec<_>>(),
             _ => return false,
         };
         if names.iter().any(|name| name == "session_authorization") {
