@@ -8,7 +8,7 @@ use super::fields::plain;
 use super::json::Json;
 use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
-use super::{parts, values};
+use super::{parts, queue, values};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
     MIN_BODY_APART_BYTES,
@@ -227,7 +227,7 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields, choosing: 
             wires(*protocol, a, b, &mut lines);
             if lines.is_empty() {
                 secrets(&redact::said(*protocol, a), &redact::said(*protocol, b), &mut lines);
-                hints(recorded, asked, choosing, &mut lines);
+                lines.extend(queue::differences(recorded, asked, choosing));
             }
         }
         _ => {}
@@ -295,20 +295,6 @@ fn settings(known: &[Shown], asked: &[Shown], choosing: &BTreeSet<String>, lines
             (None, _) => "asked one, not recorded",
             (_, None) => "recorded one, not asked",
             _ => "recorded another value of several",
-        };
-        lines.push(format!("`{}`: {said}", short(name)));
-    }
-}
-
-/// What sessions hold that chooses.
-fn hints(recorded: &Exchange, asked: &Exchange, choosing: &BTreeSet<String>, lines: &mut Vec<String>) {
-    let (known, asked) = (state::hints(recorded), state::hints(asked));
-    for name in choosing {
-        let said = match (known.get(name), asked.get(name)) {
-            (recorded, asked) if recorded == asked => continue,
-            (None, _) => "asked after one, recorded without",
-            (_, None) => "recorded after one, asked without",
-            _ => "recorded after another one on the connection",
         };
         lines.push(format!("`{}`: {said}", short(name)));
     }

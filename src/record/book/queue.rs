@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sha2::{Digest, Sha256};
 
+use super::closest::short;
 use crate::record::exchange::{Content, Exchange, Protocol, Side};
 use crate::record::functions;
 use crate::record::state::{self, Hints};
@@ -114,6 +115,21 @@ impl States {
     fn values(&self, hints: &Hints) -> Vec<Option<String>> {
         self.choices.iter().map(|choice| hints.get(&choice.name).cloned()).collect()
     }
+}
+
+/// What sessions held otherwise of what chooses, a line each.
+pub(super) fn differences(recorded: &Exchange, asked: &Exchange, choosing: &BTreeSet<String>) -> Vec<String> {
+    let (known, asked) = (state::hints(recorded), state::hints(asked));
+    let told = |name: &String| {
+        let said = match (known.get(name), asked.get(name)) {
+            (recorded, asked) if recorded == asked => return None,
+            (None, _) => "asked after one, recorded without",
+            (_, None) => "recorded after one, asked without",
+            _ => "recorded after another one on the connection",
+        };
+        Some(format!("`{}`: {said}", short(name)))
+    };
+    choosing.iter().filter_map(told).collect()
 }
 
 /// Whether a hint is of what a program sets or calls, and of no setting of the server.
