@@ -33,6 +33,8 @@ struct States {
     queues: BTreeMap<Vec<Option<String>>, Queue>,
     /// Whether they answer as often as they are asked.
     reusable: bool,
+    /// Which of the queues refuse what others may be given.
+    refusing: BTreeSet<Vec<Option<String>>>,
 }
 
 struct Choice {
@@ -51,30 +53,36 @@ pub(super) struct Fitting<'a> {
 impl Queue {
     /// Finds out whether what sessions held chooses between these recordings.
     pub(super) fn tell_apart<'a>(&mut self, recording: impl Fn(usize) -> (&'a Exchange, bool)) {
-        if self.entries.len() < 2 {
+        let reusable = self.entries.iter().any(|index| recording(*index).1);
+        if self.entries.len() < 2 && !reusable {
             return;
         }
         let hints: Vec<Hints> = self.entries.iter().map(|index| state::hints(recording(*index).0)).collect();
         let names: BTreeSet<&String> = hints.iter().flat_map(Hints::keys).collect();
-        let is_several = |name: &&String| hints.iter().any(|one| one.get(*name) != hints[0].get(*name));
+        let refuses: Vec<bool> = self.entries.iter().map(|index| reusable && is_refusal(recording(*index).0)).collect();
+        let is_refused = refuses.contains(&true);
+        let is_several = |name: &&String| is_refused || hints.iter().any(|one| one.get(*name) != hints[0].get(*name));
         let names: Vec<&String> = names.into_iter().filter(is_several).collect();
         if names.is_empty() {
             return;
         }
         let answers: Vec<[u8; 32]> = self.entries.iter().map(|index| answer(recording(*index).0)).collect();
-        if answers.iter().all(|one| *one == answers[0]) {
+        if !is_refused && answers.iter().all(|one| *one == answers[0]) {
             return;
         }
-        let reusable = self.entries.iter().any(|index| recording(*index).1);
         let choice = |name: &String| {
             let values = hints.iter().map(|one| one.get(name).map(String::as_str));
             let is_evident = || is_of_program(name) && comes_back(values.zip(&answers));
             Choice { name: name.clone(), is_firm: !reusable && (functions::switches(name) || is_evident()) }
         };
         let choices: Vec<Choice> = names.into_iter().map(choice).collect();
-        let mut states = States { choices, queues: BTreeMap::new(), reusable };
-        for (index, hints) in self.entries.iter().zip(&hints) {
-            states.queues.entry(states.values(hints)).or_default().entries.push(*index);
+        let mut states = States { choices, queues: BTreeMap::new(), reusable, refusing: BTreeSet::new() };
+        for ((index, hints), refuses) in self.entries.iter().zip(&hints).zip(refuses) {
+            let values = states.values(hints);
+            if refuses {
+                states.refusing.insert(values.clone());
+            }
+            states.queues.entry(values).or_default().entries.push(*index);
         }
         self.states = Some(states);
     }
@@ -89,7 +97,7 @@ impl Queue {
             .filter_map(|(known, queue)| {
                 let others =
                     || states.choices.iter().zip(known.iter().zip(&asked)).filter(|(_, (one, other))| one != other);
-                let is_other_call = others().any(|(choice, _)| choice.is_firm);
+                let is_other_call = others().any(|(choice, _)| choice.is_firm || states.refusing.contains(known));
                 let name = others().map(|(choice, _)| choice.name.as_str()).next();
                 let other = name.filter(|_| !states.reusable);
                 (!is_other_call).then(|| (others().count(), queue.upcoming(), Fitting { queue, other }))
@@ -102,7 +110,8 @@ impl Queue {
     /// The names of what makes another call of it.
     pub(super) fn choosing(&self) -> impl Iterator<Item = &str> {
         let choices = self.states.iter().flat_map(|states| &states.choices);
-        choices.filter(|choice| choice.is_firm).map(|choice| choice.name.as_str())
+        let is_firm = |choice: &&Choice| choice.is_firm || self.states.iter().any(|states| !states.refusing.is_empty());
+        choices.filter(is_firm).map(|choice| choice.name.as_str())
     }
 
     /// The place of the recording whose turn it is.
@@ -150,6 +159,12 @@ fn comes_back<'a>(recordings: impl Iterator<Item = (Option<&'a str>, &'a [u8; 32
         before = Some(answer);
     }
     came_back
+}
+
+/// Whether `PostgreSQL` answered with an error.
+fn is_refusal(exchange: &Exchange) -> bool {
+    let Content::Wire(Protocol::Postgres, wire) = &exchange.content else { return false };
+    wire.messages.iter().any(|message| message.from == Side::Server && message.bytes.first() == Some(&b'E'))
 }
 
 /// What the server said, but for whether a transaction is open.

@@ -125,12 +125,14 @@ impl Statements {
                 Some((&command::QUERY, text)) if is_session && settings::assigned(text).is_empty() => {
                     self.settings.read_by(text)
                 }
-                _ if is_session => Vec::new(),
+                _ if is_session || is_of_transaction(payload) => Vec::new(),
                 _ => self.settings.text(),
             };
             if code == command::QUERY {
                 settings.extend(self.marks.text(&payload[1..]));
-                settings.extend(if is_session { Vec::new() } else { self.marks.hints(&payload[1..]) });
+                if !is_session && !is_of_transaction(payload) {
+                    settings.extend(self.marks.hints(&payload[1..]));
+                }
             }
             return Ok(state(self.database.as_deref(), &settings).into_iter().chain([message]).collect());
         };
@@ -355,6 +357,14 @@ fn is_session_payload(payload: &[u8]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a command begins or ends a transaction or a part of one: variables do not matter to it.
+fn is_of_transaction(payload: &[u8]) -> bool {
+    let Some((&command::QUERY, text)) = payload.split_first() else { return false };
+    let word = without_comments(text).split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
+    let known = [&b"begin"[..], b"start", b"commit", b"rollback", b"savepoint", b"release"];
+    statements(text).len() == 1 && known.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// A query without the comments and spaces before it.

@@ -25,6 +25,7 @@ const READERS: [&str; 3] = ["show all", "pg_settings", "pg_show_all_settings"];
 const TELLERS: [&str; 4] =
     ["pg_stat_activity", "pg_stat_get_activity", "pg_stat_replication", "pg_stat_get_wal_senders"];
 /// What a statement is understood with when it is prepared: where names are looked for, with whose rights, and how texts are read.
+/// A pool prepares it once on each connection, in whatever state that is: all that they may tell is whether it is refused.
 const UNDERSTANDING: [&str; 7] = [
     "search_path",
     "role",
@@ -35,7 +36,7 @@ const UNDERSTANDING: [&str; 7] = [
     "transform_null_equals",
 ];
 /// Settings that the server tells a client of when they change (manual, "Asynchronous Operations").
-const TOLD: [&str; 8] = [
+pub(super) const TOLD: [&str; 8] = [
     "client_encoding",
     "datestyle",
     "default_transaction_read_only",
@@ -196,16 +197,13 @@ impl Settings {
         let reads = has(Kind::Written) && statement(question).is_some_and(|(text, _)| reads(text));
         let prepares = prepares(question);
         let is_said = move |kind| match kind {
-            _ if overwritten.everything => false,
+            _ if overwritten.alone => false,
             Kind::Ran | Kind::RanInside => reads_settings && !prepares,
             Kind::RanHere | Kind::Called => !prepares,
             Kind::Written => reads,
             _ => true,
         };
-        let values = self
-            .values
-            .iter()
-            .filter(move |(name, _)| !overwritten.has(name) && (!prepares || UNDERSTANDING.contains(&name.as_str())));
+        let values = self.values.iter().filter(move |(name, _)| !prepares && !overwritten.has(name));
         values.map(|(name, value)| (name.clone(), value.as_slice())).chain(self.said_of(is_said))
     }
 
@@ -217,8 +215,7 @@ impl Settings {
         overwritten: &'a Overwritten,
     ) -> impl Iterator<Item = (String, &'a [u8])> {
         let prepares = prepares(question);
-        let is_setter = !overwritten.names.is_empty() || overwritten.everything;
-        let any = prepares || !is_setter && self.ran_anything() && !reads_settings(question);
+        let any = prepares || !overwritten.alone && self.ran_anything() && !reads_settings(question);
         let statement = statement(question).filter(|_| any && !prepares);
         let own = statement.map(|(text, bound)| Statement::new(text, bound).ran()).unwrap_or_default();
         let is_hint = move |kind, name: &str| match kind {
@@ -232,8 +229,11 @@ impl Settings {
             let place = if matches!(kind, Kind::RanInside | Kind::RanHere) { " in a transaction" } else { "" };
             (format!("{HINT}{name}(){place}"), digest.as_bytes())
         });
-        let told = overwritten.names.iter().filter(|name| TOLD.contains(&name.as_str()));
-        let told = told.filter_map(|name| Some((format!("{HINT}{name}"), self.values.get(name)?.as_slice())));
+        let told = overwritten.names.iter().map(String::as_str).filter(|name| TOLD.contains(name));
+        let understood = UNDERSTANDING.into_iter().filter(move |_| prepares);
+        let told = told
+            .chain(understood)
+            .filter_map(|name| Some((format!("{HINT}{name}"), self.values.get(name)?.as_slice())));
         held.chain(told)
     }
 

@@ -81,7 +81,8 @@ impl State {
     pub(super) fn message(&self, question: &[u8]) -> Option<Vec<u8>> {
         let overwritten = Overwritten::by(question);
         let mut said: Vec<_> = self.now.said_to(question, &overwritten).chain(self.now.read_by(question)).collect();
-        said.extend(self.reported.iter().map(|(name, value)| (format!("reported {name}"), value.as_slice())));
+        let reported = self.reported.iter().filter(|_| !overwritten.alone && !prepares(question));
+        said.extend(reported.map(|(name, value)| (format!("reported {name}"), value.as_slice())));
         if self.transaction.as_ref().is_some_and(|inside| inside.failed && !inside.implicit) && !leaves(question) {
             said.push(("transaction".to_owned(), b"failed"));
         }

@@ -1,5 +1,6 @@
 //! What the questions of a client say.
 
+use crate::record::postgres::settings::{TOLD, counts};
 use crate::record::postgres::sql::{name, statements, tokens};
 use crate::record::postgres::statement::Statement;
 
@@ -64,28 +65,16 @@ pub(in crate::record::postgres) fn prepares(question: &[u8]) -> bool {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::record::postgres) struct Overwritten {
     pub(in crate::record::postgres) names: Vec<String>,
-    /// All settings but who the session is of (`RESET ALL`).
-    all: bool,
-    /// Everything that the session holds (`DISCARD ALL`).
-    pub(in crate::record::postgres) everything: bool,
-    /// Whether something is taken back to what the connection began with.
+    /// Whether it does nothing else, or begins and ends transactions: then next to nothing matters.
+    pub(in crate::record::postgres) alone: bool,
+    /// Whether it takes something back to what the connection began with.
     resets: bool,
 }
 
 impl Overwritten {
     pub(super) fn by(question: &[u8]) -> Self {
         let mut found = Self::default();
-        let body = question.get(5..).unwrap_or_default();
-        let known = match question.first() {
-            Some(b'P') => body.splitn(3, |byte| *byte == 0).nth(1).map(|text| (text, &b""[..])),
-            Some(b'D') => {
-                body.get(1..).and_then(|text| text.split(|byte| *byte == 0).next()).map(|text| (text, &b""[..]))
-            }
-            _ => statement(question).map(|(text, bound)| (text.as_bytes(), bound)),
-        };
-        let Some((Ok(text), bound)) = known.map(|(text, bound)| (std::str::from_utf8(text), bound)) else {
-            return found;
-        };
+        let Some((text, bound)) = statement(question) else { return found };
         let begins = |word: &str| text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
         // Most statements set nothing.
         if begins("select") && memchr::memmem::find(text.to_ascii_lowercase().as_bytes(), b"set_config").is_none() {
@@ -94,42 +83,51 @@ impl Overwritten {
         for one in statements(text) {
             if !found.add(&Statement::new(one, bound)) {
                 // What follows reads what the connection began with.
+                found.alone = false;
                 return if found.resets { Self::default() } else { found };
             }
+            found.alone = true;
         }
         found
     }
 
     /// Whether the value of a setting does not matter.
     pub(in crate::record::postgres) fn has(&self, name: &str) -> bool {
+        let is_own = self.names.iter().any(|own| own == name);
+        // Some settings are for superusers.
         let is_who = matches!(name, "role" | "session_authorization");
-        self.everything || self.all && !is_who || self.names.iter().any(|known| known == name)
+        is_own || self.alone && !(is_who && self.names.iter().any(|own| needs_rights(own, name)))
     }
 
     /// Adds what a statement sets, if it does nothing else.
     fn add(&mut self, one: &Statement<'_>) -> bool {
         let lower: Vec<&str> = one.lower.iter().map(String::as_str).collect();
-        let names = match lower.as_slice() {
-            ["discard", "all"] => {
-                (self.everything, self.resets) = (true, true);
+        let names: Vec<String> = match lower.as_slice() {
+            ["discard" | "reset", "all"] => {
+                self.resets = true;
                 return true;
             }
-            ["reset", "all"] => {
-                (self.all, self.resets) = (true, true);
-                return true;
-            }
+            ["begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release", ..] => return true,
             ["set", "transaction" | "constraints", ..] | ["set", "session", "characteristics", ..] => return false,
             ["set", ..] => one.assigned().into_iter().map(|(name, ..)| name).collect(),
             ["reset", ..] => one.setting(1).into_iter().map(|(name, _)| name).collect(),
-            ["select", ..] => one.configured().into_iter().flatten().map(|(name, ..)| name).collect::<Vec<_>>(),
+            ["select", ..] => one.configured().into_iter().flatten().map(|(name, ..)| name).collect(),
             _ => return false,
         };
+        self.resets |= matches!(lower.as_slice(), ["reset", ..] | [.., "default"] | ["set", .., "local" | "none"]);
         if names.iter().any(|name| name == "session_authorization") {
             self.names.push("role".to_owned());
         }
         let is_setter = !names.is_empty();
-        self.resets |= matches!(lower.as_slice(), ["reset", ..] | [.., "default"] | ["set", .., "local" | "none"]);
         self.names.extend(names);
         is_setter
+    }
+}
+
+/// Whether somebody in this role, or of this session, may not set a setting.
+fn needs_rights(name: &str, who: &str) -> bool {
+    match name {
+        "role" => who == "session_authorization",
+        name => !(name.contains('.') || TOLD.contains(&name) || !counts(name)),
     }
 }

@@ -167,6 +167,12 @@ fn what_was_before_does_not_matter_to_what_sets_it() {
         answers(&mut played[0], &[&a[0], &a[1]]);
         assert_eq!(book.report().missed, []);
     }
+    // Nor what else was set.
+    for asked in ["BEGIN", "SET a.c = 'x'", "SET TIME ZONE 'UTC'", "SELECT set_config('a.c', 'x', true)", "COMMIT"] {
+        let book = kept(&[&[says("SET app.tenant = 'a'"), says(asked)], &[says("SET app.tenant = 'b'")]]);
+        answers(&mut connection(&book), &[&says("SET app.tenant = 'b'"), &says(asked)]);
+        assert_eq!(book.report().missed, []);
+    }
     // What is set in the same query before anything is read.
     let both = |who: &str| {
         let answer = [complete("SET"), columns(), row(who), complete("SELECT 1"), ready(b'I')].concat();
@@ -187,8 +193,7 @@ fn what_was_before_matters_to_what_reads_it() {
     let (one, two) = ([("SET a.b = '1'", "SET")], [("SET a.b = '2'", "SET")]);
     for asked in [
         "SELECT set_config('a.b', current_setting('a.b') || 'x', false)",
-        "SELECT set_config('a.c', 'x', false)",
-        "SET a.c = 'x'",
+        "SELECT set_config('a.c', 'x', false), now()",
         "SELECT v FROM t; SET a.b = '3'",
         "RESET a.b; SELECT v FROM t",
     ] {
@@ -223,7 +228,7 @@ fn settings_of_a_program_do_not_matter_to_what_is_prepared() {
         answers(&mut played[1], &[&set("a"), &prepares("s", TEXT), &a]);
         assert_eq!(book.report().missed, []);
     }
-    // Where names are looked for does.
+    // Where names are looked for may: what is refused in one place is not in another.
     let path = |who: &str| says(&format!("SET search_path TO {who}"));
     let described = |name: &str| {
         let column =
@@ -234,6 +239,11 @@ fn settings_of_a_program_do_not_matter_to_what_is_prepared() {
     let book = kept(&[&[path("a"), described("a")], &[path("b"), described("b")]]);
     answers(&mut connection(&book), &[&path("b"), &described("b")]);
     assert_eq!(book.report().missed, []);
+    let refused = ([parse("s", "SELECT * FROM t"), only(b'S')].concat(), [error("ERROR", "t"), ready(b'I')].concat());
+    let book = kept(&[&[path("a"), refused.clone(), path("b")]]);
+    answers(&mut connection(&book), &[&path("b"), &path("a"), &refused, &path("b")]);
+    assert!(connection(&book).ask(&refused.0).starts_with(b"E"));
+    assert_eq!(book.report().missed_count, 1);
 }
 
 #[test]
