@@ -177,7 +177,7 @@ impl Book {
         }
         let Self { queues, entries, .. } = &mut book;
         for shelf in queues.values_mut() {
-            shelf.each_queue(|queue| queue.tell_apart(|index| (&entries[index].exchange, entries[index].reusable)));
+            shelf.each_queue(|queue| queue.tell_apart(|index| (&*entries[index].exchange, entries[index].reusable)));
         }
         book.asked = book.in_order();
         book
