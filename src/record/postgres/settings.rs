@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::application;
+use super::sql::statements;
 use super::state::{Overwritten, prepares, statement, words};
 use super::statement::Statement;
 use crate::limits::MAX_POSTGRES_STATE_BYTES;
@@ -196,10 +197,12 @@ impl Settings {
         let reads_settings = self.ran_anything() && reads_settings(question);
         let reads = has(Kind::Written) && statement(question).is_some_and(|(text, _)| reads(text));
         let prepares = prepares(question);
-        let is_said = move |kind| match kind {
+        let own = if has(Kind::Called) { calls(question) } else { Vec::new() };
+        let is_said = move |kind, name: &str| match kind {
             _ if overwritten.alone => false,
             Kind::Ran | Kind::RanInside => reads_settings && !prepares,
-            Kind::RanHere | Kind::Called => !prepares,
+            Kind::RanHere => !prepares,
+            Kind::Called => !prepares && !own.iter().any(|own| own == name),
             Kind::Written => reads,
             _ => true,
         };
@@ -216,8 +219,7 @@ impl Settings {
     ) -> impl Iterator<Item = (String, &'a [u8])> {
         let prepares = prepares(question);
         let any = prepares || !overwritten.alone && self.ran_anything() && !reads_settings(question);
-        let statement = statement(question).filter(|_| any && !prepares);
-        let own = statement.map(|(text, bound)| Statement::new(text, bound).ran()).unwrap_or_default();
+        let own = if any && !prepares { calls(question) } else { Vec::new() };
         let is_hint = move |kind, name: &str| match kind {
             Kind::Ran | Kind::RanInside => any && !own.iter().any(|own| own == name),
             Kind::RanHere => prepares,
@@ -243,11 +245,11 @@ impl Settings {
     }
 
     fn said(&self) -> impl Iterator<Item = (String, &[u8])> {
-        self.values.iter().map(|(name, value)| (name.clone(), value.as_slice())).chain(self.said_of(|_| true))
+        self.values.iter().map(|(name, value)| (name.clone(), value.as_slice())).chain(self.said_of(|_, _| true))
     }
 
-    fn said_of(&self, is_said: impl Fn(Kind) -> bool) -> impl Iterator<Item = (String, &[u8])> {
-        let held = self.held.iter().filter(move |((kind, _), _)| is_said(*kind));
+    fn said_of(&self, is_said: impl Fn(Kind, &str) -> bool) -> impl Iterator<Item = (String, &[u8])> {
+        let held = self.held.iter().filter(move |((kind, name), _)| is_said(*kind, name));
         held.map(|((kind, name), digest)| {
             let kind = match kind {
                 Kind::Cursor => "cursor",
@@ -288,6 +290,15 @@ fn reads_settings(question: &[u8]) -> bool {
     let text = question.to_ascii_lowercase();
     let words = ["current_setting", "show", "pg_settings", "pg_show_all_settings"];
     words.iter().any(|word| memchr::memmem::find(&text, word.as_bytes()).is_some())
+}
+
+/// The functions that a question calls which does nothing else.
+fn calls(question: &[u8]) -> Vec<String> {
+    let Some((text, bound)) = statement(question) else { return Vec::new() };
+    match statements(text).as_slice() {
+        [one] => Statement::new(one, bound).calls(),
+        _ => Vec::new(),
+    }
 }
 
 /// Whether a statement reads, by its first word.

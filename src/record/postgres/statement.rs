@@ -234,6 +234,18 @@ impl<'a> Statement<'a> {
         }
     }
 
+    /// All functions that it calls, if it does nothing else, of which the last call takes the place of those before.
+    pub(super) fn calls(&self) -> Vec<String> {
+        let ran = self.ran();
+        let is_alone = match self.lower.first().map(String::as_str) {
+            Some("call") => true,
+            Some("select") => self.reads_no_table(),
+            _ => false,
+        };
+        let called = self.called().into_iter().filter(|(_, is_last)| is_alone && *is_last);
+        called.map(|(name, _)| name).chain(ran).collect()
+    }
+
     /// Whether nothing stands behind any `FROM` of it but calls of functions and queries of the same kind.
     fn reads_no_table(&self) -> bool {
         let words: Vec<&str> = self.lower.iter().map(String::as_str).collect();
