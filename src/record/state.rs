@@ -82,13 +82,16 @@ pub(super) fn firm(protocol: Protocol, state: &[u8]) -> Option<Cow<'_, [u8]>> {
     }
 }
 
-/// Takes the hints out of what is said in a call.
-pub(super) fn without_hints(protocol: Protocol, messages: &mut Vec<Message>) {
+/// Makes of what is said in a call what is compared: no hints, and a statement is the same whichever way it is carried out.
+pub(super) fn compare(protocol: Protocol, messages: &mut Vec<Message>) {
     let Some(at) = messages.iter().position(|message| message.from == Side::Client) else { return };
     if leads_messages(protocol, messages) {
         match firm(protocol, &messages[at].bytes).map(Cow::into_owned) {
             Some(firm) => messages[at].bytes = firm,
             None => drop(messages.remove(at)),
         }
+    }
+    if protocol == Protocol::Postgres {
+        postgres::unify(messages);
     }
 }

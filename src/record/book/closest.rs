@@ -424,7 +424,7 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
 /// What the program said, without secrets.
 fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {
     let mut wire = wire.clone();
-    state::without_hints(protocol, &mut wire.messages);
+    state::compare(protocol, &mut wire.messages);
     redact::wire(protocol, &mut wire);
     wire.messages.into_iter().filter(|message| message.from == Side::Client).collect()
 }

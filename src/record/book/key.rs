@@ -271,7 +271,7 @@ pub fn canonical(protocol: Protocol, wire: &Wire) -> Vec<u8> {
     let mut all = Vec::new();
     let messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
     let mut wire = Wire { messages, session: wire.session };
-    state::without_hints(protocol, &mut wire.messages);
+    state::compare(protocol, &mut wire.messages);
     redact::wire(protocol, &mut wire);
     for message in &wire.messages {
         let start = all.len();

@@ -248,6 +248,17 @@ impl Book {
         Err(miss)
     }
 
+    /// The recording that would answer a call, used or not. It is not taken out.
+    pub(super) fn peek(&self, asked: &Exchange) -> Option<Arc<Exchange>> {
+        let mut said = Said::of(asked);
+        let keys = targets(asked).into_iter().flat_map(|(target, named)| self.keys(&mut said, asked, &target, named));
+        keys.into_iter().find_map(|(keys, noise)| {
+            let queue = self.queues.get(&keys.whole)?.of(asked, &noise)?.queue;
+            let index = *queue.fitting(&state::hints(asked)).first()?.queue.entries.first()?;
+            Some(Arc::clone(&self.entries[index].exchange))
+        })
+    }
+
     /// The recording that answers a call, or the recordings of it that were all used.
     fn look_up(&self, asked: &Exchange) -> Result<Arc<Exchange>, Unfound<'_>> {
         let (mut used, mut said, mut choosing) = (None, Said::of(asked), BTreeSet::new());

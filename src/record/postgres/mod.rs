@@ -7,6 +7,7 @@
 //! user, where names are looked for. Authentication is left out: a replayed server trusts everybody.
 
 mod application;
+mod forms;
 mod hints;
 mod message;
 mod names;
@@ -21,6 +22,7 @@ mod tests;
 mod unasked;
 
 pub(super) use application::nameless;
+pub(super) use forms::unify;
 pub(super) use hints::{firm, said_in_state};
 pub(super) use playing::Playing;
 pub(super) use recording::Recording;

@@ -68,7 +68,7 @@ impl Parts {
         };
         let messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
         let mut wire = Wire { messages, session: wire.session };
-        state::without_hints(protocol, &mut wire.messages);
+        state::compare(protocol, &mut wire.messages);
         let has_state = state::leads_messages(protocol, &wire.messages);
         redact::wire(protocol, &mut wire);
         let mut messages = wire.messages.into_iter().map(|message| message.bytes);

@@ -259,6 +259,31 @@ fn a_statement_is_the_same_whether_it_was_prepared_beforehand_or_not() {
 }
 
 #[test]
+fn a_statement_without_parameters_is_the_same_as_a_query() {
+    let unbound = message(b'B', &[b"\0s\0\0\0\0\0\0\x01\0\0"]);
+    let run = |tag: &str, columns: &[u8], row: &[u8]| {
+        let asked = [unbound.clone(), describe('P', ""), execute("", 0), only(b'S')].concat();
+        (asked, [only(b'2'), columns.to_vec(), row.to_vec(), complete(tag), ready(b'I')].concat())
+    };
+    let set = "SET app.tenant = 'a'";
+    let ended = || (message(b'C', &[b"Ss\0"]), only(b'3'));
+    let simple = [says(set), reads("a")];
+    let prepared = [
+        prepares("s", set),
+        run("SET", &only(b'n'), b""),
+        ended(),
+        prepares("s", ASKED),
+        run("SELECT 1", &columns(), &row("a")),
+        ended(),
+    ];
+    for (recorded, asked) in [(&simple[..], &prepared[..]), (&prepared, &simple)] {
+        let book = kept(&[recorded]);
+        answers(&mut connection(&book), &asked.iter().collect::<Vec<_>>());
+        assert_eq!(book.report().missed, []);
+    }
+}
+
+#[test]
 fn a_state_with_hints_is_no_other_state() {
     let with = session(&[], &[("SELECT pay(1)", "SELECT 1")], ASKED, "a");
     let book = book(&record(Protocol::Postgres, &with).calls);
