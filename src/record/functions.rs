@@ -1,9 +1,26 @@
 //! Functions of databases by name: those of the server itself, which leave nothing behind in a session, and all others, which
 //! may set something there that no answer tells.
 
+/// Words of the names of functions after which others answer otherwise: `use_tenant`, `login_as`.
+const SWITCHES: [&str; 13] = [
+    "act",
+    "as",
+    "assume",
+    "become",
+    "enter",
+    "impersonate",
+    "login",
+    "logon",
+    "logout",
+    "set",
+    "sudo",
+    "switch",
+    "use",
+];
 /// Words before a bracket that call nothing.
 const KEYWORDS: &str = "\
-    all and any array as between by case distinct else exists filter from in is not on or over row select some then when";
+    all and any array as between bpchar by case decimal distinct else exists filter float from in is lateral not numeric on or
+    over row select some then time varbit varchar varying when";
 /// Builtins that answer by what they are given, by the clock or by the server (`PostgreSQL`, "Functions and Operators"; `MySQL`,
 /// "Built-In Function and Operator Reference"), and those of extensions that are usual.
 const BUILTINS: &str = "\
@@ -37,6 +54,11 @@ pub(super) fn is_own(name: &str) -> bool {
             || BUILTIN_BEGINS.split_ascii_whitespace().any(|begin| name.starts_with(begin))
     };
     is_name && !is_builtin()
+}
+
+/// Whether a call, as `use_tenant()`, says by its name that others answer otherwise after it.
+pub(super) fn switches(call: &str) -> bool {
+    call.strip_suffix("()").is_some_and(|name| name.split('_').any(|word| SWITCHES.contains(&word)))
 }
 
 #[cfg(test)]

@@ -65,6 +65,12 @@ impl Prompter {
         found.map_err(|miss| format!("no recording answers this call: {}", shown(&miss.asked)))
     }
 
+    /// The recording that would answer these messages. It is not taken out.
+    pub(super) fn peek<'a>(&self, questions: impl IntoIterator<Item = &'a [u8]>) -> Option<Arc<Exchange>> {
+        let message = |bytes: &[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
+        self.book.peek(&self.call(questions.into_iter().map(message).collect()))
+    }
+
     /// Where several users were recorded, what one of them was answered answers nobody else; recordings of which it is not known
     /// whom they answered answer all.
     fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {

@@ -5,9 +5,16 @@
 //! (Redis, other than 0; with `AUTH user` behind it), `COM_INIT_DB` (`MySQL`, if there is a database; variables that were set
 //! behind its name), a startup message of user, database and settings
 //! (`PostgreSQL`). Calls without one, as in files of other tools, say nothing of it.
+//!
+//! A state may say hints, too: what may have changed the answer, or not, as the last call of a function of the program's own.
+//! They are in no key. Where the answers to a call differ with them, they choose (`book/queue`).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::exchange::{Content, Exchange, Message, Protocol, Side};
 use super::redact::command;
+use super::{mysql, postgres};
 
 /// Whether the messages of this call begin with the state of its connection.
 pub(super) fn leads(exchange: &Exchange) -> bool {
@@ -40,5 +47,51 @@ pub(super) fn leads_messages(protocol: Protocol, messages: &[Message]) -> bool {
             first.bytes.first() == Some(&0) && !matches!(second.bytes.first(), None | Some(b'p' | b'\0'))
         }
         _ => false,
+    }
+}
+
+/// What the name of a hint begins with in a state.
+pub(super) const HINT: &str = "perhaps ";
+
+/// What a call says that may have changed its answer, by name.
+pub(super) type Hints = BTreeMap<String, String>;
+
+/// The hints of a call.
+pub(super) fn hints(exchange: &Exchange) -> Hints {
+    let Content::Wire(protocol, wire) = &exchange.content else { return Hints::new() };
+    let first = wire.messages.iter().find(|message| message.from == Side::Client);
+    let Some(first) = first.filter(|_| leads_messages(*protocol, &wire.messages)) else { return Hints::new() };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let hint = |(name, value): (&[u8], &[u8])| Some((text(name.strip_prefix(HINT.as_bytes())?), text(value)));
+    match protocol {
+        Protocol::Postgres => postgres::said_in_state(&first.bytes).filter_map(hint).collect(),
+        Protocol::MySql => mysql::said_in_state(&first.bytes).filter_map(hint).collect(),
+        _ => Hints::new(),
+    }
+}
+
+/// A state without hints, if it says anything else.
+pub(super) fn firm(protocol: Protocol, state: &[u8]) -> Option<Cow<'_, [u8]>> {
+    if memchr::memmem::find(state, HINT.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(state));
+    }
+    match protocol {
+        Protocol::Postgres => Some(postgres::firm(state)),
+        Protocol::MySql => mysql::firm(state),
+        _ => Some(Cow::Borrowed(state)),
+    }
+}
+
+/// Makes of what is said in a call what is compared: no hints, and a statement is the same whichever way it is carried out.
+pub(super) fn compare(protocol: Protocol, messages: &mut Vec<Message>) {
+    let Some(at) = messages.iter().position(|message| message.from == Side::Client) else { return };
+    if leads_messages(protocol, messages) {
+        match firm(protocol, &messages[at].bytes).map(Cow::into_owned) {
+            Some(firm) => messages[at].bytes = firm,
+            None => drop(messages.remove(at)),
+        }
+    }
+    if protocol == Protocol::Postgres {
+        postgres::unify(messages);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use super::dns::NOERROR;
-use super::exchange::{Content, Exchange, Protocol, Side, Wire};
+use super::exchange::{Content, Exchange, Message, Protocol, Side, Wire};
 use super::files::mongo_text;
 use super::outline::Refusal;
 use super::redact::command;
@@ -88,8 +88,12 @@ pub fn said(protocol: Protocol, wire: &Wire) -> String {
     // Who uses which database is not what was said, and it is before each call.
     let skipped = usize::from(protocol == Protocol::Postgres && state::leads_messages(protocol, &wire.messages));
     let messages = wire.messages.iter().filter(|message| message.from == Side::Client).skip(skipped);
-    let texts: Vec<String> =
-        messages.map(|message| text(protocol, &message.bytes)).filter(|text| !text.is_empty()).collect();
+    let has_state = skipped == 0 && state::leads_messages(protocol, &wire.messages);
+    let said = |(index, message): (usize, &Message)| match state::firm(protocol, &message.bytes) {
+        state if has_state && index == 0 => state.map(|state| text(protocol, &state)),
+        _ => Some(text(protocol, &message.bytes)),
+    };
+    let texts: Vec<String> = messages.enumerate().filter_map(said).filter(|text| !text.is_empty()).collect();
     texts.join("; ")
 }
 

@@ -8,7 +8,7 @@ use super::fields::plain;
 use super::json::Json;
 use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
-use super::{parts, values};
+use super::{parts, queue, values};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
     MIN_BODY_APART_BYTES,
@@ -17,7 +17,7 @@ use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Message, Pro
 use crate::record::outline::Refusal;
 use crate::record::redact::{self, Shown, is_secret_parameter, without_secrets};
 use crate::record::silence::Silence;
-use crate::record::summary;
+use crate::record::{state, summary};
 
 /// What to do where a program was given a stand-in and made something of it that the recording has otherwise.
 const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or declare what differs as `noise`";
@@ -227,6 +227,7 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields, choosing: 
             wires(*protocol, a, b, &mut lines);
             if lines.is_empty() {
                 secrets(&redact::said(*protocol, a), &redact::said(*protocol, b), &mut lines);
+                lines.extend(queue::differences(recorded, asked, choosing));
             }
         }
         _ => {}
@@ -423,6 +424,7 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
 /// What the program said, without secrets.
 fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {
     let mut wire = wire.clone();
+    state::compare(protocol, &mut wire.messages);
     redact::wire(protocol, &mut wire);
     wire.messages.into_iter().filter(|message| message.from == Side::Client).collect()
 }

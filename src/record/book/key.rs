@@ -15,8 +15,8 @@ use super::noise::Fields;
 use super::parts;
 use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
 use crate::record::outline::is_no_call;
-use crate::record::postgres;
 use crate::record::redact::{self, without_secrets};
+use crate::record::{postgres, state};
 
 /// Fields that choose what is answered, where path and body do not: a form of it (RFC 9110, 12.5; RFC 7240), a part of a
 /// resource (RFC 9110, 14.2), whether there is anything new (RFC 9110, 13.1), the operation of a SOAP or an AWS request, a method
@@ -271,6 +271,7 @@ pub fn canonical(protocol: Protocol, wire: &Wire) -> Vec<u8> {
     let mut all = Vec::new();
     let messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
     let mut wire = Wire { messages, session: wire.session };
+    state::compare(protocol, &mut wire.messages);
     redact::wire(protocol, &mut wire);
     for message in &wire.messages {
         let start = all.len();

@@ -17,6 +17,7 @@ mod noise;
 mod overtaken;
 mod parts;
 mod places;
+mod queue;
 mod report;
 mod shelf;
 mod values;
@@ -39,9 +40,10 @@ use key::{Keys, Said};
 pub use noise::{Change, Lesson, Noise};
 pub use overtaken::Overtaken;
 use places::{places, targets, usual_protocol};
+use queue::Queue;
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
-use shelf::{Fields, Found, Queue, Shelf};
+use shelf::{Fields, Found, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
@@ -177,6 +179,10 @@ impl Book {
                 }
             }
         }
+        let Self { queues, entries, .. } = &mut book;
+        for shelf in queues.values_mut() {
+            shelf.each_queue(|queue| queue.tell_apart(|index| (&*entries[index].exchange, entries[index].reusable)));
+        }
         book.asked = book.in_order();
         book
     }
@@ -246,6 +252,17 @@ impl Book {
         Err(miss)
     }
 
+    /// The recording that would answer a call, used or not. It is not taken out.
+    pub(super) fn peek(&self, asked: &Exchange) -> Option<Arc<Exchange>> {
+        let mut said = Said::of(asked);
+        let keys = targets(asked).into_iter().flat_map(|(target, named)| self.keys(&mut said, asked, &target, named));
+        keys.into_iter().find_map(|(keys, noise)| {
+            let queue = self.queues.get(&keys.whole)?.of(asked, &noise)?.queue;
+            let index = *queue.fitting(&state::hints(asked)).first()?.queue.entries.first()?;
+            Some(Arc::clone(&self.entries[index].exchange))
+        })
+    }
+
     /// The recording that answers a call, or the recordings of it that were all used.
     fn look_up(&self, asked: &Exchange) -> Result<Arc<Exchange>, Unfound<'_>> {
         let (mut used, mut said, mut choosing) = (None, Said::of(asked), BTreeSet::new());
@@ -256,11 +273,17 @@ impl Book {
                 choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
                 continue;
             };
-            if let Some((index, is_again)) = self.take(queue) {
+            let fitting = queue.fitting(&state::hints(asked));
+            if fitting.is_empty() {
+                choosing.extend(queue.choosing().map(str::to_owned));
+                continue;
+            }
+            let taken = fitting.into_iter().find_map(|fitting| Some((self.take(fitting.queue)?, fitting.other)));
+            if let Some(((index, is_again), state)) = taken {
                 let entry = &self.entries[index];
                 entry.used.store(true, Ordering::Relaxed);
                 self.turns.send_replace(());
-                if let Some(name) = other {
+                if let Some(name) = other.or(state.map(str::to_owned)) {
                     *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
                 }
                 self.echoes.answered(asked, &self.entries, index, &noise);

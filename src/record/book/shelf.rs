@@ -6,10 +6,10 @@
 //! order they are given is not the program's choice.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicUsize;
 
 use super::fields::{self, Field};
 use super::noise;
+use super::queue::Queue;
 use crate::record::exchange::{Content, Exchange};
 use crate::record::redact::{self, Shown};
 
@@ -80,15 +80,6 @@ struct Known {
     passing: BTreeMap<Shown, Queue>,
 }
 
-/// Recordings in their order. Some may stand in another queue as well.
-#[derive(Default)]
-pub(super) struct Queue {
-    /// Places in the book, in order.
-    pub(super) entries: Vec<usize>,
-    /// How many were used.
-    pub(super) next: AtomicUsize,
-}
-
 impl Shelf {
     pub(super) fn add(&mut self, exchange: &Exchange, noise: &noise::Fields, index: usize) {
         self.added.push((Asked::with(exchange, noise), index));
@@ -119,6 +110,14 @@ impl Shelf {
         let queue = callers.get(&asked.credentials)?.with(&asked.passing, &asked.given)?;
         let who = || by_field.other(&asked.chosen).find(|name| fields::says_who(name));
         Some(Found { queue, other: callers.other(&asked.credentials).next().or_else(who) })
+    }
+
+    /// All queues of recordings.
+    pub(super) fn each_queue(&mut self, mut see: impl FnMut(&mut Queue)) {
+        let by_field = self.by_place.all.values_mut().flat_map(|places| places.all.values_mut());
+        let queues = by_field.flat_map(|fields| fields.all.values_mut()).flat_map(|who| who.by_presence.values_mut());
+        let known = queues.flat_map(|here| std::iter::once(&mut here.all).chain(here.by_cookies.values_mut()));
+        known.flat_map(|known| std::iter::once(&mut known.all).chain(known.passing.values_mut())).for_each(&mut see);
     }
 
     /// The names of the fields that choose.

@@ -1,16 +1,19 @@
 //! What statements leave in a session that others name: variables of a user, temporary tables, statements that were prepared
 //! in the language, the number that was made last, what procedures may have set, and whether the open transaction has written.
 //!
-//! A pool hands out connections in any order, so what a statement does not name is no part of its call.
+//! A pool hands out connections in any order, so what a statement does not name is no part of its call: only a hint, for what
+//! reads it may be a view or a function.
 
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
 use super::packet;
+use super::settings;
 use super::statements::without_comments;
 use crate::limits::MAX_MYSQL_MARKS;
 use crate::record::functions;
+use crate::record::state::HINT;
 use crate::text::escape::hex;
 
 /// Each by its name, with a digest of the statements that made it what it is.
@@ -47,13 +50,17 @@ impl Marks {
         }
         let words = words(statement);
         let is_long = words.len() == MAX_MYSQL_MARKS;
+        let assigned = Assigned::by(statement);
+        let is_overwritten = |name: &str| assigned.iter().any(|one| one.name == name) && reads(statement, name) == 1;
         let mut text = Vec::new();
         let mut add = |name: &str, value: &str| text.extend([b"\0", name.as_bytes(), b"=", value.as_bytes()].concat());
         if !self.folded.is_empty() {
             add("before", &self.folded);
         }
         for (name, digest) in self.held.iter().filter(|(name, _)| is_long || words.contains(name)) {
-            add(name, digest);
+            if !is_overwritten(name) {
+                add(name, digest);
+            }
         }
         if words.iter().any(|word| is_variable(word)) {
             self.ran.iter().for_each(|(name, digest)| add(&format!("call {name}"), digest));
@@ -66,6 +73,21 @@ impl Marks {
             add("last_insert_id", &inserted.to_string());
         }
         text
+    }
+
+    /// The same for what a statement does not name, but what it calls or reads may: variables, and calls that may have set some.
+    pub(super) fn hints(&self, statement: &[u8]) -> Vec<u8> {
+        if self.held.is_empty() && self.ran.is_empty() {
+            return Vec::new();
+        }
+        let (words, called) = (words(statement), called(statement));
+        let is_said = words.len() == MAX_MYSQL_MARKS;
+        let variables = self.held.iter().filter(|(name, _)| is_variable(name) && !is_said && !words.contains(name));
+        let variables = variables.map(|(name, digest)| (name.clone(), digest));
+        let is_said = words.iter().any(|word| is_variable(word));
+        let calls = self.ran.iter().filter(|(name, _)| !is_said && !called.contains(name));
+        let hints = variables.chain(calls.map(|(name, digest)| (format!("{name}()"), digest)));
+        hints.flat_map(|(name, digest)| format!("\0{HINT}{name}={digest}").into_bytes()).collect()
     }
 
     /// Takes over what a statement has done, whose answer begins so. `values` are those of its parameters.
@@ -109,20 +131,36 @@ impl Marks {
             }
             _ => None,
         };
-        let sets = lower.first() == Some(&"set")
-            || lower.contains(&"into")
-            || memchr::memmem::find(statement, b":=").is_some();
+        let assigned = Assigned::by(statement);
+        for Assigned { name, text } in &assigned {
+            // A new value that is made without the old one says all.
+            let before = (reads(text, name) > 1).then(|| self.held.get(name).cloned()).flatten();
+            self.hold(name, before, text, values);
+        }
+        let within = memchr::memmem::find_iter(statement, b":=").count();
+        let sets = match assigned.len() {
+            0 => lower.first() == Some(&"set") || lower.contains(&"into") || within > 0,
+            count => within > count,
+        };
         // What has rows changes no table.
         let writes = payload.first() == Some(&0);
-        for word in &words {
+        for word in words.iter().filter(|word| !assigned.iter().any(|one| one.name == **word)) {
             let changes = if is_variable(word) { sets } else { writes && self.held.contains_key(word) };
             if changes || made == Some(word.as_str()) {
-                let before = self.held.get(word).cloned().unwrap_or_default();
-                let digest = Sha256::new().chain_update(before).chain_update(statement).chain_update(values).finalize();
-                self.held.insert(word.clone(), hex(&digest[..16]));
+                let before = self.held.get(word).cloned();
+                self.hold(word, before, statement, values);
             }
         }
         self.fold();
+    }
+
+    /// A text has made this of what it was before, and of variables that it names.
+    fn hold(&mut self, name: &str, before: Option<String>, text: &[u8], values: &[u8]) {
+        let mut digest = Sha256::new().chain_update(before.unwrap_or_default()).chain_update(text).chain_update(values);
+        for other in words(text).iter().filter(|word| is_variable(word) && *word != name) {
+            digest.update(self.held.get(other).map_or("", String::as_str));
+        }
+        self.held.insert(name.to_owned(), hex(&digest.finalize()[..16]));
     }
 
     /// What is too much becomes one digest.
@@ -139,6 +177,30 @@ impl Marks {
         let all = self.held.iter().chain(&self.ran);
         self.folded.len() + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
     }
+}
+
+/// What a `SET` gives a variable of a user.
+struct Assigned<'a> {
+    name: String,
+    text: &'a [u8],
+}
+
+impl<'a> Assigned<'a> {
+    fn by(statement: &'a [u8]) -> Vec<Self> {
+        let each = settings::assigned(statement).into_iter().filter(|text| text.starts_with(b"@"));
+        let each = each.filter_map(|text| Some(Self { name: words(text).into_iter().next()?, text }));
+        each.filter(|one| is_variable(&one.name)).collect()
+    }
+}
+
+/// How often a text names a variable.
+fn reads(text: &[u8], variable: &str) -> usize {
+    text.split(|byte| !is_part(byte)).filter(|word| word.eq_ignore_ascii_case(variable.as_bytes())).count()
+}
+
+/// Whether a byte is one of a name.
+fn is_part(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@' | 0x80..)
 }
 
 /// Whether a word names a variable of a user.
@@ -176,7 +238,6 @@ fn has(statement: &[u8], word: &[u8]) -> bool {
 /// Names and keywords in lower case, of a name in parts each part, each once and in their order, up to [`MAX_MYSQL_MARKS`].
 /// What stands in quotes counts as well: a name too many is no harm.
 fn words(statement: &[u8]) -> Vec<String> {
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@' | 0x80..);
     let mut found: Vec<String> = Vec::new();
     for word in statement.split(|byte| !is_part(byte)).filter(|word| !word.is_empty()) {
         let word = String::from_utf8_lossy(word).to_ascii_lowercase();

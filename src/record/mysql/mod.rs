@@ -8,6 +8,7 @@
 
 mod answer;
 mod handshake;
+mod hints;
 mod marks;
 mod packet;
 mod playing;
@@ -18,6 +19,7 @@ mod statements;
 mod tests;
 mod users;
 
+pub(super) use hints::{firm, said_in_state};
 pub(super) use playing::Playing;
 pub(super) use recording::Recording;
 pub(super) use users::{asked_by, tell_apart};

@@ -1,7 +1,10 @@
 //! Variables of a connection that change what a statement answers (manual, "Server System Variables").
 
+use sha2::{Digest, Sha256};
+
 use super::packet::command;
 use super::statements::{statements, without_comments};
+use crate::text::escape::hex;
 
 /// By name. Those of a user (`@x`) and of transactions are none of them: a pool hands out connections in any order, and they
 /// stay on each.
@@ -30,10 +33,35 @@ impl Settings {
         set.flat_map(|(name, value)| [b"\0", name.as_bytes(), b"=", value].concat()).collect()
     }
 
+    /// The same of those that a query reads which asks for nothing else.
+    pub(super) fn read_by(&self, query: &[u8]) -> Vec<u8> {
+        let query = query.to_ascii_lowercase();
+        let has = |word: &str| memchr::memmem::find(&query, word.as_bytes()).is_some();
+        let reads = |name: &str| {
+            let is_of_names = name == "names" && (has("character_set_") || has("collation_"));
+            has(name) || has("show variables") || is_of_names
+        };
+        let mut read = self.clone();
+        for (name, value) in VARIABLES.iter().zip(&mut read.0) {
+            value.take_if(|_| !reads(name));
+        }
+        read.text()
+    }
+
     /// Takes over what was carried out.
     pub(super) fn change(&mut self, changes: Vec<Change>) {
         for (index, value) in changes {
-            self.0[index] = value;
+            let before = self.0[index].take();
+            // What is made of other variables may be made of this one.
+            let is_computed = |value: &Vec<u8>| memchr::memmem::find(value, b"@@").is_some();
+            self.0[index] = match (before, value) {
+                (Some(before), Some(value)) if is_computed(&value) && !before.starts_with(&value) => {
+                    let digest = Sha256::digest(&before);
+                    Some([&value[..], b" after ", hex(&digest[..16]).as_bytes()].concat())
+                }
+                (Some(before), Some(value)) if is_computed(&value) => Some(before),
+                (_, value) => value,
+            };
         }
     }
 
@@ -46,16 +74,30 @@ impl Settings {
 /// What a command sets: each `SET` in it of one or several variables of the session.
 pub(super) fn changes(payload: &[u8]) -> Vec<Change> {
     let Some((&command::QUERY, text)) = payload.split_first() else { return Vec::new() };
-    statements(text).into_iter().flat_map(set_by).collect()
+    changes_by(text, &[])
 }
 
-fn set_by(text: &[u8]) -> Vec<Change> {
+/// The same of a text, and of an execution with these values of its parameters.
+pub(super) fn changes_by(text: &[u8], values: &[u8]) -> Vec<Change> {
+    let with_values = |(index, value): Change| {
+        let value = value.map(|value| match value.contains(&b'?') {
+            true if !values.is_empty() => [&value[..], b" ", hex(&Sha256::digest(values)[..16]).as_bytes()].concat(),
+            _ => value,
+        });
+        (index, value)
+    };
+    let each = statements(text).into_iter().flat_map(assigned);
+    each.filter_map(assignment).map(with_values).collect()
+}
+
+/// The assignments of a `SET`.
+pub(super) fn assigned(text: &[u8]) -> Vec<&[u8]> {
     let text = without_comments(text);
     let Some((head, rest)) = text.split_at_checked(4) else { return Vec::new() };
     if !head[..3].eq_ignore_ascii_case(b"set") || !head[3].is_ascii_whitespace() {
         return Vec::new();
     }
-    assignments(rest.trim_ascii()).into_iter().filter_map(assignment).collect()
+    assignments(rest.trim_ascii())
 }
 
 /// The parts between commas that stand in no quotes and no brackets.

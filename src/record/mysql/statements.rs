@@ -84,7 +84,11 @@ impl Statements {
             Some((&command::EXECUTE, values)) => {
                 let mut prepares = questions.iter().map(|question| packet::payload(question));
                 let text = prepares.rfind(|payload| payload.first() == Some(&command::PREPARE));
-                self.marks.carried_out(text.map_or(&[], |payload| &payload[1..]), values, answer);
+                let text = text.map_or(&[][..], |payload| &payload[1..]);
+                if packet::payload(answer).first() == Some(&0) {
+                    self.settings.change(settings::changes_by(text, values));
+                }
+                self.marks.carried_out(text, values, answer);
             }
             Some((&(command::RESET_CONNECTION | command::CHANGE_USER), _)) => self.marks = Marks::default(),
             _ => {}
@@ -116,9 +120,19 @@ impl Statements {
                 return Ok(vec![message]);
             }
             // What a pool sends again and again is answered the same each time.
-            let mut settings = if is_session_payload(payload) { Vec::new() } else { self.settings.text() };
+            let is_session = is_session_payload(payload);
+            let mut settings = match payload.split_first() {
+                Some((&command::QUERY, text)) if is_session && settings::assigned(text).is_empty() => {
+                    self.settings.read_by(text)
+                }
+                _ if is_session || is_of_transaction(payload) => Vec::new(),
+                _ => self.settings.text(),
+            };
             if code == command::QUERY {
                 settings.extend(self.marks.text(&payload[1..]));
+                if !is_session && !is_of_transaction(payload) {
+                    settings.extend(self.marks.hints(&payload[1..]));
+                }
             }
             return Ok(state(self.database.as_deref(), &settings).into_iter().chain([message]).collect());
         };
@@ -144,7 +158,8 @@ impl Statements {
         }
         let payload = anonymous(packet::whole_payload(&message));
         let Some(statement) = self.known.get_mut(&id) else { return Ok(vec![packet::message(0, &payload)]) };
-        let marks = self.marks.text(packet::payload(&statement.prepare).get(1..).unwrap_or_default());
+        let text = packet::payload(&statement.prepare).get(1..).unwrap_or_default();
+        let marks = [self.marks.text(text), self.marks.hints(text)].concat();
         let state = state(statement.database.as_deref(), &[self.settings.text(), marks].concat());
         let mut questions: Vec<_> = state.into_iter().chain([statement.prepare.clone()]).collect();
         match code {
@@ -342,6 +357,14 @@ fn is_session_payload(payload: &[u8]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a command begins or ends a transaction or a part of one: variables do not matter to it.
+fn is_of_transaction(payload: &[u8]) -> bool {
+    let Some((&command::QUERY, text)) = payload.split_first() else { return false };
+    let word = without_comments(text).split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
+    let known = [&b"begin"[..], b"start", b"commit", b"rollback", b"savepoint", b"release"];
+    statements(text).len() == 1 && known.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// A query without the comments and spaces before it.

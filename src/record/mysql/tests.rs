@@ -1,5 +1,6 @@
 //! Conversations with `MySQL`, as its documentation of the protocol has them.
 
+mod pooled;
 mod users;
 mod written;
 

@@ -224,14 +224,16 @@ pub(super) fn tag(message: &[u8]) -> &[u8] {
     body.strip_suffix(b"\0").unwrap_or(body)
 }
 
+fn is_setter(tag: &[u8]) -> bool {
+    [&b"SET"[..], b"RESET", b"DISCARD ALL", b"DEALLOCATE", b"DEALLOCATE ALL", b"LISTEN", b"UNLISTEN"].contains(&tag)
+}
+
 /// Whether an answer is that of a command that sets something of its connection and gives no rows.
 pub(super) fn only_sets<'a>(answer: impl Iterator<Item = &'a [u8]>) -> bool {
     let mut sets = false;
     for message in answer {
         match message.first() {
-            Some(b'C') if matches!(tag(message), b"SET" | b"RESET" | b"DISCARD ALL" | b"LISTEN" | b"UNLISTEN") => {
-                sets = true;
-            }
+            Some(b'C') if is_setter(tag(message)) => sets = true,
             Some(b'C' | b'D' | b'E' | b'G' | b'I') => return false,
             _ => {}
         }

@@ -7,6 +7,8 @@
 //! user, where names are looked for. Authentication is left out: a replayed server trusts everybody.
 
 mod application;
+mod forms;
+mod hints;
 mod message;
 mod names;
 mod playing;
@@ -20,6 +22,8 @@ mod tests;
 mod unasked;
 
 pub(super) use application::nameless;
+pub(super) use forms::unify;
+pub(super) use hints::{firm, said_in_state};
 pub(super) use message::parameters;
 pub(super) use playing::Playing;
 pub(super) use recording::Recording;

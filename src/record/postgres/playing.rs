@@ -4,6 +4,7 @@ mod login;
 
 use std::sync::Arc;
 
+use super::forms;
 use super::message;
 use super::names::{Names, Part};
 use super::state::{Exit, State, exit};
@@ -53,6 +54,8 @@ pub(crate) struct Playing {
     cancels: Option<Listening>,
     /// How many of them were of no effect, or had theirs.
     cancels_seen: u64,
+    /// The description of what was answered last, if it was recorded as a `Query` and asked in another way.
+    described: Option<Vec<u8>>,
     /// What is answered next was cancelled.
     cancelled: Option<Cancellable>,
     /// What came after a call unasked, up to the next `ReadyForQuery`.
@@ -76,6 +79,7 @@ impl Playing {
             held: false,
             cancels: None,
             cancels_seen: 0,
+            described: None,
             cancelled: None,
             after: Vec::new(),
             unasked: Vec::new(),
@@ -127,7 +131,8 @@ impl Playing {
         }
         match part {
             Part::Query(question) => out.extend(self.query(question)),
-            Part::Prepare(question) | Part::DescribePortal(question, false) => out.extend(self.extended(&[question])),
+            Part::Prepare(question) => out.extend(self.prepare(question)),
+            Part::DescribePortal(question, false) => out.extend(self.extended(&[question])),
             Part::Bind(bind) => self.run = Some(Run { bind, describe: None, execute: None }),
             Part::DescribePortal(question, true) => {
                 if let Some(run) = &mut self.run {
@@ -175,6 +180,10 @@ impl Playing {
         // The description of the results comes between the answers to `Bind` and to `Execute`.
         let bound = message::length(&out).ok().flatten().filter(|_| out.first() == Some(&b'2'));
         let Some(bound) = bound else { return out };
+        if let Some(described) = self.described.take() {
+            out.splice(bound..bound, described);
+            return out;
+        }
         let (skipping, state) = (self.skipping, self.state);
         self.skipping = false;
         let described = self.extended_in(before.as_ref(), &[describe]);
@@ -193,6 +202,7 @@ impl Playing {
     fn ask(&mut self, setting: Option<&Vec<u8>>, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
         let found = self.prompter.ask(setting.into_iter().chain(questions).map(Vec::as_slice));
         self.held |= found.as_ref().is_ok_and(|found| found.abandoned);
+        let found = found.and_then(|found| self.in_form_of(questions, found));
         if let Ok(found) = &found {
             self.count_cancels(found);
         }
@@ -211,6 +221,49 @@ impl Playing {
             self.prompter.astray = self.setting.is_astray();
         }
         found
+    }
+
+    /// A recording as it would answer these messages, where it was asked in another way.
+    fn in_form_of(&mut self, questions: &[Vec<u8>], found: Arc<Exchange>) -> Result<Arc<Exchange>, String> {
+        self.described = None;
+        match questions.first().and_then(|question| question.first()) {
+            Some(b'B') if forms::is_query(&found) => {
+                self.described = Some(forms::described(&found));
+                Ok(forms::turned(&found, None))
+            }
+            Some(b'Q') if !forms::is_query(&found) => {
+                let described = forms::describes(&found).and_then(|describe| {
+                    let state = self.told(&describe);
+                    self.prompter.peek(state.iter().map(Vec::as_slice).chain([describe.as_slice()]))
+                });
+                let columns = described.iter().flat_map(|found| said(found, Side::Server));
+                let columns = columns.into_iter().find(|message| message.first() == Some(&b'T'));
+                let has_rows = said(&found, Side::Server).any(|message| message.first() == Some(&b'D'));
+                if has_rows && columns.is_none() {
+                    return Err("the recording of this call does not describe its results".to_owned());
+                }
+                Ok(forms::turned(&found, columns))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// Answers `Parse` or `Describe` of a statement, which may have been recorded as a `Query`.
+    fn prepare(&mut self, question: Vec<u8>) -> Vec<u8> {
+        let peek = |question: &Vec<u8>| {
+            let state = self.told(question);
+            self.prompter.peek(state.iter().chain([question]).map(Vec::as_slice))
+        };
+        let query = forms::query_of_preparation(&question).filter(|_| peek(&question).is_none());
+        match query.and_then(|query| peek(&query)) {
+            Some(found) if !self.is_aborted(&[]) => {
+                if question.first() == Some(&b'P') {
+                    self.names.confirmed();
+                }
+                forms::prepared(question[0], &found)
+            }
+            _ => self.extended(&[question]),
+        }
     }
 
     /// The state that a call begins with.

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::application;
-use super::state::{statement, words};
+use super::sql::statements;
+use super::state::{Overwritten, prepares, statement, words};
+use super::statement::Statement;
 use crate::limits::MAX_POSTGRES_STATE_BYTES;
+use crate::record::state::HINT;
 use crate::text::escape::hex;
 
 /// Settings that change no answer but of what reads them (manual, "Server Configuration").
@@ -22,6 +25,28 @@ const READERS: [&str; 3] = ["show all", "pg_settings", "pg_show_all_settings"];
 /// What tells the names of applications (manual, "Monitoring Database Activity").
 const TELLERS: [&str; 4] =
     ["pg_stat_activity", "pg_stat_get_activity", "pg_stat_replication", "pg_stat_get_wal_senders"];
+/// What a statement is understood with when it is prepared: where names are looked for, with whose rights, and how texts are read.
+/// A pool prepares it once on each connection, in whatever state that is: all that they may tell is whether it is refused.
+const UNDERSTANDING: [&str; 7] = [
+    "search_path",
+    "role",
+    "session_authorization",
+    "client_encoding",
+    "standard_conforming_strings",
+    "backslash_quote",
+    "transform_null_equals",
+];
+/// Settings that the server tells a client of when they change (manual, "Asynchronous Operations").
+pub(super) const TOLD: [&str; 8] = [
+    "client_encoding",
+    "datestyle",
+    "default_transaction_read_only",
+    "intervalstyle",
+    "search_path",
+    "session_authorization",
+    "standard_conforming_strings",
+    "timezone",
+];
 /// Longest value that stands as it was written, in bytes.
 const MAX_PLAIN_BYTES: usize = 256;
 
@@ -37,6 +62,8 @@ pub(super) enum Kind {
     Called,
     /// The last call of a function or procedure that may set something, by its name. It counts for what reads settings.
     Ran,
+    /// The same of a call in a transaction that was committed.
+    RanInside,
     /// The same up to the end of the transaction, where it counts for everything.
     RanHere,
     /// That something was written, up to the end of the transaction. It counts for what reads.
@@ -109,6 +136,9 @@ impl Settings {
 
     /// All but those that `RESET ALL` leaves.
     pub(super) fn reset_all(&mut self, start: &BTreeMap<String, Vec<u8>>) {
+        // What functions have set is one of them.
+        self.drop_all(Kind::Ran);
+        self.drop_all(Kind::RanInside);
         self.values.retain(|name, _| name == "role" || name == "session_authorization");
         self.quiet.clear();
         for (name, value) in start {
@@ -158,28 +188,74 @@ impl Settings {
     }
 
     /// What is said of them to a question: names and values.
-    pub(super) fn said_to(&self, question: &[u8]) -> impl Iterator<Item = (String, &[u8])> {
+    pub(super) fn said_to<'a>(
+        &'a self,
+        question: &[u8],
+        overwritten: &'a Overwritten,
+    ) -> impl Iterator<Item = (String, &'a [u8])> {
         let has = |kind| self.names(kind).next().is_some();
-        let reads_settings = has(Kind::Ran) && reads_settings(question);
+        let reads_settings = self.ran_anything() && reads_settings(question);
         let reads = has(Kind::Written) && statement(question).is_some_and(|(text, _)| reads(text));
-        self.said_of(move |kind| match kind {
-            Kind::Ran => reads_settings,
+        let prepares = prepares(question);
+        let own = if has(Kind::Called) { calls(question) } else { Vec::new() };
+        let is_said = move |kind, name: &str| match kind {
+            _ if overwritten.alone => false,
+            Kind::Ran | Kind::RanInside => reads_settings && !prepares,
+            Kind::RanHere => !prepares,
+            Kind::Called => !prepares && !own.iter().any(|own| own == name),
             Kind::Written => reads,
             _ => true,
-        })
+        };
+        let values = self.values.iter().filter(move |(name, _)| !prepares && !overwritten.has(name));
+        values.map(|(name, value)| (name.clone(), value.as_slice())).chain(self.said_of(is_said))
+    }
+
+    /// What else may matter to a question: names and values. The last calls of functions, but of those that it calls itself; and
+    /// what something was that it sets, where the server says that it has changed.
+    pub(super) fn hinted_to<'a>(
+        &'a self,
+        question: &[u8],
+        overwritten: &'a Overwritten,
+    ) -> impl Iterator<Item = (String, &'a [u8])> {
+        let prepares = prepares(question);
+        let any = prepares || !overwritten.alone && self.ran_anything() && !reads_settings(question);
+        let own = if any && !prepares { calls(question) } else { Vec::new() };
+        let is_hint = move |kind, name: &str| match kind {
+            Kind::Ran | Kind::RanInside => any && !own.iter().any(|own| own == name),
+            Kind::RanHere => prepares,
+            Kind::Called => prepares && !name.is_empty(),
+            _ => false,
+        };
+        let held = self.held.iter().filter(move |((kind, name), _)| is_hint(*kind, name));
+        let held = held.map(|((kind, name), digest)| {
+            let place = if matches!(kind, Kind::RanInside | Kind::RanHere) { " in a transaction" } else { "" };
+            (format!("{HINT}{name}(){place}"), digest.as_bytes())
+        });
+        let told = overwritten.names.iter().map(String::as_str).filter(|name| TOLD.contains(name));
+        let understood = UNDERSTANDING.into_iter().filter(move |_| prepares);
+        let told = told
+            .chain(understood)
+            .filter_map(|name| Some((format!("{HINT}{name}"), self.values.get(name)?.as_slice())));
+        held.chain(told)
+    }
+
+    /// Whether functions were called that may have set something.
+    fn ran_anything(&self) -> bool {
+        [Kind::Ran, Kind::RanInside].into_iter().any(|kind| self.names(kind).next().is_some())
     }
 
     fn said(&self) -> impl Iterator<Item = (String, &[u8])> {
-        self.said_of(|_| true)
+        self.values.iter().map(|(name, value)| (name.clone(), value.as_slice())).chain(self.said_of(|_, _| true))
     }
 
-    fn said_of(&self, is_said: impl Fn(Kind) -> bool) -> impl Iterator<Item = (String, &[u8])> {
-        let held = self.held.iter().filter(move |((kind, _), _)| is_said(*kind)).map(|((kind, name), digest)| {
+    fn said_of(&self, is_said: impl Fn(Kind, &str) -> bool) -> impl Iterator<Item = (String, &[u8])> {
+        let held = self.held.iter().filter(move |((kind, name), _)| is_said(*kind, name));
+        held.map(|((kind, name), digest)| {
             let kind = match kind {
                 Kind::Cursor => "cursor",
                 Kind::Prepared | Kind::Setter => "prepared",
                 Kind::Called => "called",
-                Kind::Ran => "ran",
+                Kind::Ran | Kind::RanInside => "ran",
                 Kind::RanHere => "ran here",
                 Kind::Written => "written",
                 Kind::Temporary => "temporary",
@@ -187,8 +263,7 @@ impl Settings {
                 Kind::Folded => "before",
             };
             (format!("{kind} {name}"), digest.as_bytes())
-        });
-        self.values.iter().map(|(name, value)| (name.clone(), value.as_slice())).chain(held)
+        })
     }
 
     /// Bytes that they take.
@@ -215,6 +290,15 @@ fn reads_settings(question: &[u8]) -> bool {
     let text = question.to_ascii_lowercase();
     let words = ["current_setting", "show", "pg_settings", "pg_show_all_settings"];
     words.iter().any(|word| memchr::memmem::find(&text, word.as_bytes()).is_some())
+}
+
+/// The functions that a question calls which does nothing else.
+fn calls(question: &[u8]) -> Vec<String> {
+    let Some((text, bound)) = statement(question) else { return Vec::new() };
+    match statements(text).as_slice() {
+        [one] => Statement::new(one, bound).calls(),
+        _ => Vec::new(),
+    }
 }
 
 /// Whether a statement reads, by its first word.

@@ -16,7 +16,7 @@ use crate::limits::MAX_POSTGRES_REPORTED;
 use crate::record::state::FULL_STATE_VERSION;
 use question::leaves;
 pub(super) use question::{Exit, exit};
-pub(super) use question::{statement, words};
+pub(super) use question::{Overwritten, prepares, statement, words};
 use transaction::Transaction;
 
 /// The database and the user, as in a startup message, and what the session holds.
@@ -84,12 +84,15 @@ impl State {
 
     /// The message that this call begins with: a startup message that leads to this state. None before there was one.
     pub(super) fn message(&self, question: &[u8]) -> Option<Vec<u8>> {
-        let mut said: Vec<_> = self.now.said_to(question).chain(self.now.read_by(question)).collect();
-        said.extend(self.reported.iter().map(|(name, value)| (format!("reported {name}"), value.as_slice())));
+        let overwritten = Overwritten::by(question);
+        let mut said: Vec<_> = self.now.said_to(question, &overwritten).chain(self.now.read_by(question)).collect();
+        let reported = self.reported.iter().filter(|_| !overwritten.alone && !prepares(question));
+        said.extend(reported.map(|(name, value)| (format!("reported {name}"), value.as_slice())));
         said.extend(self.secrets_of(question));
         if self.transaction.as_ref().is_some_and(|inside| inside.failed && !inside.implicit) && !leaves(question) {
             said.push(("transaction".to_owned(), b"failed"));
         }
+        said.extend(self.now.hinted_to(question, &overwritten));
         self.startup(FULL_STATE_VERSION, said.iter().map(|(name, value)| (name.as_bytes(), value.to_vec())))
     }
 

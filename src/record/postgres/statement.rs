@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::message::{bytes, count};
 use super::settings::{Kind, Settings};
 use super::sql::{name, tokens};
 use crate::record::functions;
@@ -92,29 +93,48 @@ impl<'a> Statement<'a> {
         Some((name.to_owned(), at + length))
     }
 
-    /// Names, values and whether they are local, if it is nothing but calls of `set_config`.
+    /// The setting of a `SET`, whether it ends with the transaction, and where the value begins.
+    pub(super) fn assigned(&self) -> Option<(String, bool, usize)> {
+        let lower: Vec<&str> = self.lower.iter().map(String::as_str).collect();
+        let (local, from) = match lower.as_slice() {
+            ["set", "local", ..] => (true, 2),
+            ["set", "session", "authorization" | "characteristics", ..] => (false, 1),
+            ["set", "session", ..] => (false, 2),
+            // They end with their transaction.
+            ["set", "transaction" | "constraints", ..] => (true, 1),
+            ["set", ..] => (false, 1),
+            _ => return None,
+        };
+        let (name, at) = self.setting(from)?;
+        let at = if matches!(lower.get(at), Some(&("to" | "="))) { at + 1 } else { at };
+        Some((name, local, at))
+    }
+
+    /// Names, values and whether they are local, if it is nothing but calls of `set_config` with values that stand there.
     pub(super) fn configured(&self) -> Option<Vec<(String, Vec<u8>, bool)>> {
         let (mut found, mut at) = (Vec::new(), 1);
-        (self.lower.first()? == "select").then_some(())?;
+        let is = |at: usize, word: &str| self.lower.get(at).is_some_and(|known| known == word);
+        is(0, "select").then_some(())?;
         loop {
-            if self.lower.get(at)? == "pg_catalog" && self.lower.get(at + 1)? == "." {
+            if is(at, "pg_catalog") && is(at + 1, ".") {
                 at += 2;
             }
-            let ["set_config", "(", name, ",", value, ",", local, ")"] =
-                self.lower.get(at..at + 8)?.iter().map(String::as_str).collect::<Vec<_>>()[..]
-            else {
-                return None;
+            (is(at, "set_config") && is(at + 1, "(")).then_some(())?;
+            let (name, after) = self.argument(at + 2)?;
+            is(after, ",").then_some(())?;
+            let (_, end) = self.argument(after + 1)?;
+            is(end, ",").then_some(())?;
+            let (local, close) = self.argument(end + 1)?;
+            is(close, ")").then_some(())?;
+            let name = String::from_utf8(name?).ok()?.to_ascii_lowercase();
+            let is_local = match local?.to_ascii_lowercase().as_slice() {
+                b"true" | b"t" | b"on" | b"yes" | b"1" | b"\x01" => true,
+                b"false" | b"f" | b"off" | b"no" | b"0" | b"\0" => false,
+                _ => return None,
             };
-            let name = name.strip_prefix('\'')?.strip_suffix('\'')?.to_owned();
-            let mut given = self.text.as_bytes()[self.tokens[at + 4].clone()].to_vec();
-            if value.starts_with('$') {
-                given.extend_from_slice(self.bound);
-            } else if !value.starts_with('\'') {
-                return None;
-            }
-            found.push((name, given, matches!(local, "true" | "false").then_some(local == "true")?));
-            at += 8;
-            if self.lower.get(at).is_some_and(|word| word == "as") {
+            found.push((name, self.given(after + 1), is_local));
+            at = close + 1;
+            if is(at, "as") {
                 at += 2;
             }
             match self.lower.get(at).map(String::as_str) {
@@ -123,6 +143,62 @@ impl<'a> Statement<'a> {
                 Some(_) => return None,
             }
         }
+    }
+
+    /// A value that stands here, as a text, a word or a parameter, and where what follows it and its types does. Of a parameter
+    /// whose value is not known there is none.
+    fn argument(&self, at: usize) -> Option<(Option<Vec<u8>>, usize)> {
+        let token = &self.text[self.tokens.get(at)?.clone()];
+        let value = if let Some(number) = token.strip_prefix('$') {
+            self.parameter(number.parse().ok()?)
+        } else if let Some(inside) = token.strip_prefix('\'') {
+            Some(inside.strip_suffix('\'')?.as_bytes().to_vec())
+        } else if token.starts_with(['e', 'E']) && token.ends_with('\'')
+            || ["true", "false", "null"].contains(&self.lower[at].as_str())
+        {
+            Some(token.as_bytes().to_vec())
+        } else {
+            return None;
+        };
+        let mut end = at + 1;
+        let is = |at: usize, word: &str| self.lower.get(at).is_some_and(|known| known == word);
+        while is(end, ":") && is(end + 1, ":") {
+            end += 3;
+            if is(end, ".") {
+                end += 2;
+            }
+            if is(end, "(") {
+                end += 3;
+            }
+        }
+        Some((value, end))
+    }
+
+    /// What an argument is known by: its text, or the value of its parameter.
+    fn given(&self, at: usize) -> Vec<u8> {
+        let token = &self.text[self.tokens[at].clone()];
+        let Some(number) = token.strip_prefix('$') else { return token.as_bytes().to_vec() };
+        let known = number.parse().ok().and_then(|number| self.parameter(number));
+        known.unwrap_or_else(|| [token.as_bytes(), self.bound].concat())
+    }
+
+    /// The value that is bound to `$number` ("Message Formats", `Bind`); `null` if it is that.
+    fn parameter(&self, number: usize) -> Option<Vec<u8>> {
+        let mut rest = self.bound;
+        for _ in 0..count(&mut rest).ok()? {
+            count(&mut rest).ok()?;
+        }
+        let mut found = None;
+        (number <= count(&mut rest).ok()?).then_some(())?;
+        for _ in 0..number {
+            let length = bytes(&mut rest, 4).ok()?;
+            let length = i32::from_be_bytes(length.try_into().ok()?);
+            found = Some(match usize::try_from(length) {
+                Ok(length) => bytes(&mut rest, length).ok()?.to_vec(),
+                Err(_) => b"null".to_vec(),
+            });
+        }
+        found
     }
 
     /// Functions that it calls and that set something of the session; whether what they set is told by the last call of each,
@@ -144,16 +220,73 @@ impl<'a> Statement<'a> {
     /// Functions and procedures that it calls and does nothing else, and that are none of the server's own: what they set is not
     /// known.
     pub(super) fn ran(&self) -> Vec<String> {
-        let is_call = |at: &usize| self.lower.get(at + 1).is_some_and(|next| next == "(");
+        // Columns of what a function gives stand behind its name, or behind `AS`.
+        let is_alias = |at: usize| matches!(self.lower[at - 1].as_str(), "as" | ")");
+        let is_call = |at: &usize| self.lower.get(at + 1).is_some_and(|next| next == "(") && !is_alias(*at);
         let names = (1..self.tokens.len()).filter(is_call).map(|at| self.name(at));
         match self.lower.first().map(String::as_str) {
             Some("call") => names.take(1).collect(),
-            Some("select") if !self.mentions(&["from"]) => {
+            Some("select") if self.reads_no_table() => {
                 let known: Vec<String> = self.called().into_iter().map(|(name, _)| name).collect();
                 names.filter(|name| functions::is_own(name) && name != "set_config" && !known.contains(name)).collect()
             }
             _ => Vec::new(),
         }
+    }
+
+    /// All functions that it calls, if it does nothing else, of which the last call takes the place of those before.
+    pub(super) fn calls(&self) -> Vec<String> {
+        let ran = self.ran();
+        let is_alone = match self.lower.first().map(String::as_str) {
+            Some("call") => true,
+            Some("select") => self.reads_no_table(),
+            _ => false,
+        };
+        let called = self.called().into_iter().filter(|(_, is_last)| is_alone && *is_last);
+        called.map(|(name, _)| name).chain(ran).collect()
+    }
+
+    /// Whether nothing stands behind any `FROM` of it but calls of functions and queries of the same kind.
+    fn reads_no_table(&self) -> bool {
+        let words: Vec<&str> = self.lower.iter().map(String::as_str).collect();
+        let is = |at: usize, word: &str| words.get(at) == Some(&word);
+        let (mut depth, mut lists, mut at) = (0_usize, Vec::new(), 0);
+        while let Some(word) = words.get(at) {
+            let begins = match *word {
+                "(" => {
+                    depth += 1;
+                    false
+                }
+                ")" => {
+                    depth = depth.saturating_sub(1);
+                    lists.retain(|list| *list <= depth);
+                    false
+                }
+                "from" => {
+                    lists.push(depth);
+                    true
+                }
+                "," | "join" => lists.last() == Some(&depth),
+                "where" | "group" | "having" | "order" | "limit" | "offset" | "fetch" | "union" | "window" | "for" => {
+                    lists.retain(|list| *list < depth);
+                    false
+                }
+                _ => false,
+            };
+            at += 1;
+            if begins {
+                while is(at, "lateral") {
+                    at += 1;
+                }
+                while is(at + 1, ".") {
+                    at += 2;
+                }
+                if !is(at, "(") && !is(at + 1, "(") {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// The temporary table that it writes to, if it is one of these.
@@ -209,5 +342,13 @@ impl<'a> Statement<'a> {
 pub(super) fn hints(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let has = |word: &[u8]| memchr::memmem::find(lower.as_bytes(), word).is_some();
-    HINTS.iter().any(|word| has(word)) || has(b"(") && has(b"select") && !has(b" from ")
+    let reads_function = || {
+        memchr::memmem::find_iter(lower.as_bytes(), b"from").any(|at| {
+            let rest = lower[at + 4..].trim_start();
+            let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '"' | '$');
+            let after = rest.trim_start_matches(is_part);
+            after.len() < rest.len() && after.trim_start().starts_with('(')
+        })
+    };
+    HINTS.iter().any(|word| has(word)) || has(b"(") && has(b"select") && (!has(b" from ") || reads_function())
 }

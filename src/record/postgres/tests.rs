@@ -4,6 +4,7 @@ mod attacks;
 mod cancelled;
 mod left;
 mod notified;
+mod pooled;
 mod session;
 
 use std::sync::Arc;

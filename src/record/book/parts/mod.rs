@@ -70,9 +70,10 @@ impl Parts {
             Protocol::Postgres | Protocol::MySql | Protocol::Mongo => false,
             Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => return None,
         };
-        let has_state = state::leads_messages(protocol, &wire.messages);
         let messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
         let mut wire = Wire { messages, session: wire.session };
+        state::compare(protocol, &mut wire.messages);
+        let has_state = state::leads_messages(protocol, &wire.messages);
         redact::wire(protocol, &mut wire);
         let mut messages = wire.messages.into_iter().map(|message| message.bytes);
         let state = if has_state { messages.next().unwrap_or_default() } else { Vec::new() };

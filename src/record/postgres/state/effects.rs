@@ -141,27 +141,20 @@ impl State {
     /// `SET`, with how long it holds before what is set.
     fn set(&mut self, one: &Statement<'_>, astray: bool) {
         let lower: Vec<&str> = one.lower.iter().map(String::as_str).collect();
-        let (local, from) = match lower.as_slice() {
-            ["set", "local", ..] => (true, 2),
-            ["set", "session", "authorization" | "characteristics", ..] => (false, 1),
-            ["set", "session", ..] => (false, 2),
-            // They end with their transaction.
-            ["set", "transaction" | "constraints", ..] => (true, 1),
-            _ => (false, 1),
-        };
         let prefix = match lower.as_slice() {
             ["set", "transaction", ..] => Some(""),
             ["set", "session", "characteristics", ..] => Some("default_"),
             _ => None,
         };
         if let Some(prefix) = prefix {
+            // Those of one transaction end with it.
+            let local = prefix.is_empty();
             for (name, value) in one.modes() {
                 self.change(&format!("{prefix}{name}"), Some(value.as_bytes()), local, astray);
             }
             return;
         }
-        let Some((name, at)) = one.setting(from) else { return };
-        let at = if matches!(lower.get(at), Some(&("to" | "="))) { at + 1 } else { at };
+        let Some((name, local, at)) = one.assigned() else { return };
         let is_default = match lower.get(at..).unwrap_or_default() {
             ["default"] => true,
             ["local"] => name == "timezone",

@@ -1,6 +1,8 @@
 //! What the questions of a client say.
 
-use crate::record::postgres::sql::{name, tokens};
+use crate::record::postgres::settings::{TOLD, counts};
+use crate::record::postgres::sql::{name, statements, tokens};
+use crate::record::postgres::statement::Statement;
 
 /// The words of a statement, in lower case, as far as names are none in quotes.
 pub(in crate::record::postgres) fn words(text: &str) -> Vec<String> {
@@ -52,4 +54,80 @@ pub(in crate::record::postgres) fn statement(question: &[u8]) -> Option<(&str, &
         _ => return None,
     };
     Some((std::str::from_utf8(text).ok()?, bound))
+}
+
+/// Whether a question prepares a statement or asks what its results look like: `Parse` and `Describe`.
+pub(in crate::record::postgres) fn prepares(question: &[u8]) -> bool {
+    matches!(question.first(), Some(b'P' | b'D'))
+}
+
+/// What a question sets before it reads anything: what that was before does not matter to its answer.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::record::postgres) struct Overwritten {
+    pub(in crate::record::postgres) names: Vec<String>,
+    /// Whether it does nothing else, or begins and ends transactions: then next to nothing matters.
+    pub(in crate::record::postgres) alone: bool,
+    /// Whether it takes something back to what the connection began with.
+    resets: bool,
+}
+
+impl Overwritten {
+    pub(super) fn by(question: &[u8]) -> Self {
+        let mut found = Self::default();
+        let Some((text, bound)) = statement(question) else { return found };
+        let begins = |word: &str| text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+        // Most statements set nothing.
+        if begins("select") && memchr::memmem::find(text.to_ascii_lowercase().as_bytes(), b"set_config").is_none() {
+            return found;
+        }
+        for one in statements(text) {
+            if !found.add(&Statement::new(one, bound)) {
+                // What follows reads what the connection began with.
+                found.alone = false;
+                return if found.resets { Self::default() } else { found };
+            }
+            found.alone = true;
+        }
+        found
+    }
+
+    /// Whether the value of a setting does not matter.
+    pub(in crate::record::postgres) fn has(&self, name: &str) -> bool {
+        let is_own = self.names.iter().any(|own| own == name);
+        // Some settings are for superusers.
+        let is_who = matches!(name, "role" | "session_authorization");
+        is_own || self.alone && !(is_who && self.names.iter().any(|own| needs_rights(own, name)))
+    }
+
+    /// Adds what a statement sets, if it does nothing else.
+    fn add(&mut self, one: &Statement<'_>) -> bool {
+        let lower: Vec<&str> = one.lower.iter().map(String::as_str).collect();
+        let names: Vec<String> = match lower.as_slice() {
+            ["discard" | "reset", "all"] => {
+                self.resets = true;
+                return true;
+            }
+            ["begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release", ..] => return true,
+            ["set", "transaction" | "constraints", ..] | ["set", "session", "characteristics", ..] => return false,
+            ["set", ..] => one.assigned().into_iter().map(|(name, ..)| name).collect(),
+            ["reset", ..] => one.setting(1).into_iter().map(|(name, _)| name).collect(),
+            ["select", ..] => one.configured().into_iter().flatten().map(|(name, ..)| name).collect(),
+            _ => return false,
+        };
+        self.resets |= matches!(lower.as_slice(), ["reset", ..] | [.., "default"] | ["set", .., "local" | "none"]);
+        if names.iter().any(|name| name == "session_authorization") {
+            self.names.push("role".to_owned());
+        }
+        let is_setter = !names.is_empty();
+        self.names.extend(names);
+        is_setter
+    }
+}
+
+/// Whether somebody in this role, or of this session, may not set a setting.
+fn needs_rights(name: &str, who: &str) -> bool {
+    match name {
+        "role" => who == "session_authorization",
+        name => !(name.contains('.') || TOLD.contains(&name) || !counts(name)),
+    }
 }

@@ -116,7 +116,11 @@ impl State {
     pub(super) fn ran(&mut self, name: &str, text: &[u8]) {
         let is_inside = self.transaction.as_ref().is_some_and(|transaction| !transaction.implicit);
         let astray = self.now.astray;
-        self.apply(false, astray, |settings| settings.put(Kind::Ran, name, text));
+        let [kind, other] = if is_inside { [Kind::RanInside, Kind::Ran] } else { [Kind::Ran, Kind::RanInside] };
+        self.apply(false, astray, |settings| {
+            settings.drop_one(other, name);
+            settings.put(kind, name, text);
+        });
         if is_inside {
             self.now.put(Kind::RanHere, name, text);
             self.now.put(Kind::Written, "", b"");

@@ -1,0 +1,106 @@
+//! Connections of a pool, which are handed out in any order.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+type Step = (Vec<u8>, Vec<u8>);
+
+fn says(text: &str) -> Step {
+    (query(text), ok(1, 2))
+}
+
+fn reads(text: &str, answer: u8) -> Step {
+    (query(text), value(answer))
+}
+
+fn kept(steps: &[Step]) -> Vec<Exchange> {
+    let said: Vec<Said> = steps.iter().flat_map(|(asked, answer)| [client(asked), server(answer)]).collect();
+    recorded(0, &said).calls
+}
+
+fn answers(played: &mut Played, steps: &[&Step]) {
+    for (asked, answer) in steps {
+        let got = played.ask(asked);
+        assert_eq!(got.escape_ascii().to_string(), answer.escape_ascii().to_string(), "{}", asked.escape_ascii());
+    }
+}
+
+/// Another connection of the same book.
+fn another(book: &std::sync::Arc<crate::record::book::Book>) -> Played {
+    let mut played = Played::new(Protocol::MySql, book);
+    played.open();
+    played.ask(hello(CAPABILITIES, 1));
+    played
+}
+
+#[test]
+fn what_was_before_does_not_matter_to_what_sets_it() {
+    let set = |who: char| says(&format!("SET @tenant = '{who}'"));
+    let read = |who: u8| reads("SELECT v FROM t WHERE tenant = @tenant", who);
+    let (a, b) = ([set('a'), read(b'a')], [set('b'), read(b'b')]);
+    let (book, mut played) = connected(&kept(&[a.clone(), b.clone(), a.clone(), b.clone()].concat()), 0);
+    answers(&mut played, &[&b[0], &b[1], &b[0], &b[1], &a[0], &a[1]]);
+    answers(&mut another(&book), &[&a[0], &a[1]]);
+    assert_eq!(book.report().missed, []);
+}
+
+#[test]
+fn what_was_before_matters_to_what_reads_it() {
+    let ways: [[&[&str]; 2]; 3] = [
+        [&["SET @n = 1", "SET @n = @n + 1"], &["SET @n = 2", "SET @n = @n + 1"]],
+        [&["SET @a = 1", "SET @n = @a"], &["SET @a = 2", "SET @n = @a"]],
+        [&["SET @a = 1", "SELECT @a INTO @n"], &["SET @a = 2", "SELECT @a INTO @n"]],
+    ];
+    for [a, b] in ways {
+        let steps = |texts: &[&str], answer| {
+            texts.iter().map(|text| says(text)).chain([reads("SELECT @n", answer)]).collect::<Vec<_>>()
+        };
+        let (a, b) = (steps(a, b'a'), steps(b, b'b'));
+        let (book, mut played) = connected(&[kept(&a), kept(&b)].concat(), 0);
+        answers(&mut played, &b.iter().collect::<Vec<_>>());
+        answers(&mut another(&book), &a.iter().collect::<Vec<_>>());
+        assert_eq!(book.report().missed, []);
+    }
+    // A variable of the server that is made of itself, set by an execution, and read.
+    let zone = |zone: &str, answer| [says(&format!("SET time_zone = '{zone}'")), reads("SELECT @@time_zone", answer)];
+    let (a, b) = (zone("+01:00", b'a'), zone("+02:00", b'b'));
+    let (book, mut played) = connected(&kept(&[a.clone(), b.clone()].concat()), 0);
+    answers(&mut played, &[&b[0], &b[1], &a[0], &a[1]]);
+    assert_eq!(book.report().missed, []);
+}
+
+#[test]
+fn variables_that_a_view_reads() {
+    const VIEW: &str = "SELECT v FROM mine";
+    let ways: [[&str; 3]; 3] = [
+        ["SET @tenant = 'a'", "SET @tenant = 'b'", "SET @tenant = 'c'"],
+        ["CALL use_tenant('a')", "CALL use_tenant('b')", "CALL use_tenant('c')"],
+        ["DO setq('a')", "DO setq('b')", "DO setq('c')"],
+    ];
+    for way in ways {
+        let [set_a, set_b, set_c] = way.map(says);
+        let (a, b) = (reads(VIEW, b'a'), reads(VIEW, b'b'));
+        let whole = [&set_a, &a, &set_b, &b, &set_a, &a, &set_c].map(Clone::clone);
+        let (book, mut played) = connected(&kept(&whole), 0);
+        answers(&mut played, &[&set_b, &b, &set_a, &a]);
+        answers(&mut another(&book), &[&set_a, &a]);
+        assert_eq!((book.report().missed, book.report().others.len()), (vec![], 0), "{way:?}");
+        let (book, mut played) = connected(&kept(&whole), 0);
+        answers(&mut played, &[&set_c]);
+        assert_eq!(played.ask(query(VIEW)).get(4), Some(&0xff), "{way:?}");
+        assert_eq!(book.report().missed_count, 1);
+    }
+    // What makes no difference chooses nothing, with a database or without.
+    let (set_a, read) = (says("SET @a = 1"), reads(VIEW, b'a'));
+    let (book, mut played) = connected(&kept(&[set_a.clone(), read.clone(), says("SET @a = 2"), read.clone()]), 0);
+    answers(&mut played, &[&read, &set_a, &read]);
+    assert_eq!(book.report().missed, []);
+    let outcome = in_database("", &[client(&set_a.0), server(&set_a.1), client(&read.0), server(&read.1)]);
+    let book = crate::record::trial::book(&outcome.calls);
+    let mut played = Played::new(Protocol::MySql, &book);
+    played.open();
+    played.ask(login_to(""));
+    answers(&mut played, &[&read]);
+    assert_eq!(book.report().missed, []);
+}
