@@ -195,11 +195,11 @@ impl<'a> Assigned<'a> {
 
 /// How often a text names a variable.
 fn reads(text: &[u8], variable: &str) -> usize {
-    text.split(|byte| !is_part(byte)).filter(|word| word.eq_ignore_ascii_case(variable.as_bytes())).count()
+    text.split(|byte| !is_part(*byte)).filter(|word| word.eq_ignore_ascii_case(variable.as_bytes())).count()
 }
 
 /// Whether a byte is one of a name.
-fn is_part(byte: &u8) -> bool {
+fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@' | 0x80..)
 }
 
@@ -239,7 +239,7 @@ fn has(statement: &[u8], word: &[u8]) -> bool {
 /// What stands in quotes counts as well: a name too many is no harm.
 fn words(statement: &[u8]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for word in statement.split(|byte| !is_part(byte)).filter(|word| !word.is_empty()) {
+    for word in statement.split(|byte| !is_part(*byte)).filter(|word| !word.is_empty()) {
         let word = String::from_utf8_lossy(word).to_ascii_lowercase();
         if found.len() < MAX_MYSQL_MARKS && !found.contains(&word) {
             found.push(word);

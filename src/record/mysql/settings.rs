@@ -80,10 +80,10 @@ pub(super) fn changes(payload: &[u8]) -> Vec<Change> {
 /// The same of a text, and of an execution with these values of its parameters.
 pub(super) fn changes_by(text: &[u8], values: &[u8]) -> Vec<Change> {
     let with_values = |(index, value): Change| {
-        let value = value.map(|value| match value.contains(&b'?') {
-            true if !values.is_empty() => [&value[..], b" ", hex(&Sha256::digest(values)[..16]).as_bytes()].concat(),
-            _ => value,
-        });
+        let digest = || hex(&Sha256::digest(values)[..16]);
+        let is_given = |value: &[u8]| value.contains(&b'?') && !values.is_empty();
+        let with = |value: Vec<u8>| [&value[..], b" ", digest().as_bytes()].concat();
+        let value = value.map(|value| if is_given(&value) { with(value) } else { value });
         (index, value)
     };
     let each = statements(text).into_iter().flat_map(assigned);

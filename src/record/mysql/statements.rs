@@ -125,12 +125,13 @@ impl Statements {
                 Some((&command::QUERY, text)) if is_session && settings::assigned(text).is_empty() => {
                     self.settings.read_by(text)
                 }
-                _ if is_session || is_of_transaction(payload) => Vec::new(),
+                Some((&command::QUERY, text)) if is_of_transaction(text) => Vec::new(),
+                _ if is_session => Vec::new(),
                 _ => self.settings.text(),
             };
             if code == command::QUERY {
                 settings.extend(self.marks.text(&payload[1..]));
-                if !is_session && !is_of_transaction(payload) {
+                if !is_session && !is_of_transaction(&payload[1..]) {
                     settings.extend(self.marks.hints(&payload[1..]));
                 }
             }
@@ -159,8 +160,10 @@ impl Statements {
         let payload = anonymous(packet::whole_payload(&message));
         let Some(statement) = self.known.get_mut(&id) else { return Ok(vec![packet::message(0, &payload)]) };
         let text = packet::payload(&statement.prepare).get(1..).unwrap_or_default();
-        let marks = [self.marks.text(text), self.marks.hints(text)].concat();
-        let state = state(statement.database.as_deref(), &[self.settings.text(), marks].concat());
+        // What only sets something, or begins or ends a transaction, is the same whatever was set before.
+        let reads = settings::assigned(text).is_empty() && !is_of_transaction(text);
+        let more = if reads { [self.settings.text(), self.marks.hints(text)].concat() } else { Vec::new() };
+        let state = state(statement.database.as_deref(), &[self.marks.text(text), more].concat());
         let mut questions: Vec<_> = state.into_iter().chain([statement.prepare.clone()]).collect();
         match code {
             command::EXECUTE => {
@@ -359,9 +362,8 @@ fn is_session_payload(payload: &[u8]) -> bool {
     }
 }
 
-/// Whether a command begins or ends a transaction or a part of one: variables do not matter to it.
-fn is_of_transaction(payload: &[u8]) -> bool {
-    let Some((&command::QUERY, text)) = payload.split_first() else { return false };
+/// Whether a text begins or ends a transaction or a part of one: variables do not matter to it.
+fn is_of_transaction(text: &[u8]) -> bool {
     let word = without_comments(text).split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
     let known = [&b"begin"[..], b"start", b"commit", b"rollback", b"savepoint", b"release"];
     statements(text).len() == 1 && known.iter().any(|known| known.eq_ignore_ascii_case(word))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::message::{bytes, count, message, text};
 use crate::record::exchange::{Content, Exchange, Message, Side};
 use crate::record::role::said;
+use crate::text::escape::hex;
 
 /// Makes a `Query` of a `Bind` and an `Execute` that carry out all of a statement without parameters and ask for texts.
 pub(in crate::record) fn unify(messages: &mut Vec<Message>) {
@@ -66,7 +67,6 @@ pub(super) fn is_query(found: &Exchange) -> bool {
 
 /// What asks for the results of a `Bind` in a recording to be described.
 pub(super) fn describes(found: &Exchange) -> Option<Vec<u8>> {
-    use crate::text::escape::hex;
     let mut rest = said(found, Side::Client).find_map(|message| message.strip_prefix(b"B"))?.get(4..)?;
     let (_, statement) = (text(&mut rest).ok()?, text(&mut rest).ok()?);
     let formats = rest.get(4..)?;

@@ -104,3 +104,13 @@ fn variables_that_a_view_reads() {
     answers(&mut played, &[&read]);
     assert_eq!(book.report().missed, []);
 }
+
+#[test]
+fn what_an_execution_sets() {
+    let prepare = (message(0, b"\x16SET time_zone = ?"), prepared(1, 0));
+    let zone = |zone: u8| [(execute(1, true, zone), ok(1, 2)), reads("SELECT NOW()", zone), says("COMMIT")];
+    let (a, b) = (zone(b'a'), zone(b'b'));
+    let (book, mut played) = connected(&kept(&[&[prepare.clone()][..], &a, &b].concat()), 0);
+    answers(&mut played, &[&prepare, &b[0], &b[1], &b[2], &a[0], &a[1], &a[2]]);
+    assert_eq!(book.report().missed, []);
+}
