@@ -19,7 +19,7 @@ fn worked(mut all: Exchange) -> Duration {
     };
     let before = now();
     exchange(&mut all);
-    now() - before
+    now().saturating_sub(before)
 }
 
 fn check(name: &str, piece: &str, make: impl Fn(String) -> Exchange) {
