@@ -331,8 +331,17 @@ impl Reader<'_> {
                 self.collector.unfinished(&name);
             }
         }
+        // Packages are tested beside each other, and end in any order.
+        let parsed = &mut self.collector.parsed;
+        parsed.failures.sort_by(|one, other| one.suite.first().cmp(&other.suite.first()));
+        parsed.tests.sort_by(|one, other| package_of(&one.id).cmp(package_of(&other.id)));
         self.collector.parsed
     }
+}
+
+/// The package in the id of a test.
+fn package_of(id: &str) -> &str {
+    id.split_once(" > ").map_or(id, |(package, _)| package)
 }
 
 fn is_panic(output: &str) -> bool {

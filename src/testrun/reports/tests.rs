@@ -328,6 +328,31 @@ fn cargo_test() {
 }
 
 #[test]
+fn go_packages_that_end_in_any_order_are_told_in_one() {
+    let of = |package: &str, action: &str, test: &str| {
+        let line =
+            serde_json::json!({"Package": format!("example.com/demo/{package}"), "Action": action, "Test": test});
+        format!("{line}\n")
+    };
+    let begun =
+        |package: &str| ["TestTwo", "TestOne"].map(|test| of(package, "run", test) + &of(package, "fail", test));
+    let ids = |first: &str, second: &str| {
+        let stdout = [begun(first), begun(second)].concat().concat().into_bytes();
+        let ending = Ending { exit_code: Some(1), ..Ending::default() };
+        let own_harness = Vec::new();
+        let sample = Sample { report: Vec::new(), stdout, stderr: Vec::new(), own_harness, ending };
+        let report = sample.run(TestRunner::Go);
+        let failures: Vec<String> = report.failures.into_iter().map(|case| case.id).collect();
+        let tests: Vec<String> = report.tests.unwrap_or_default().into_iter().map(|test| test.id).collect();
+        assert_eq!(failures, tests);
+        failures
+    };
+    let expected =
+        ["a > TestTwo", "a > TestOne", "b > TestTwo", "b > TestOne"].map(|id| format!("example.com/demo/{id}"));
+    assert_eq!([ids("a", "b"), ids("b", "a")], [expected.to_vec(), expected.to_vec()]);
+}
+
+#[test]
 fn go() {
     let expected = [
         (Failed, [3, 5, 0, 1, 0, 0, 0]),
