@@ -41,15 +41,30 @@ fn main() -> ExitCode {
     let cli = parse();
     outlive_file_limit();
     run(cli).unwrap_or_else(|error| {
+        if is_unread(&error) {
+            return ExitCode::from(UNREAD_STATUS);
+        }
         report(&error);
         ExitCode::from(2)
     })
 }
 
+/// As shells report a program that SIGPIPE (13) ended, which this one ignores: never 0, or a verdict that nobody saw would be good.
+const UNREAD_STATUS: u8 = 128 + 13;
+
+/// Whether nobody reads any more what is printed, as behind `| head`: any other pipe that breaks has a reason around it.
+fn is_unread(error: &anyhow::Error) -> bool {
+    let is_broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().len() == 1 && error.downcast_ref().is_some_and(is_broken)
+}
+
 /// The command line of this process; a wrong one ends it, as does a wish for help.
 fn parse() -> Cli {
-    let command = help::with_what_matters(Cli::command());
-    let parsed = command.try_get_matches().and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+    let mut command = help::with_what_matters(Cli::command());
+    let parsed = command.try_get_matches_from_mut(std::env::args_os()).and_then(|mut matches| {
+        help::refuse_unread(&mut command, &matches)?;
+        Cli::from_arg_matches_mut(&mut matches)
+    });
     parsed.unwrap_or_else(|mut error| {
         let typed =
             [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter().find_map(|kind| error.get(kind));

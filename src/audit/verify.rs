@@ -121,7 +121,7 @@ pub fn report(inputs: &mut [(String, impl BufRead)], hasher: &Hasher, head: Opti
             Err(Fault { line, what }) => {
                 let hint = match hasher.name() {
                     _ if line > 1 || index > 0 => "",
-                    "sha256" => " (a log that was written with --audit-key is verified with --key)",
+                    "sha256" => " (a log that was written with --audit-key is verified with it, too: --audit-key FILE)",
                     _ => " (or it was written with another key, or with none)",
                 };
                 let place = if last > 1 { format!("{name}: ") } else { String::new() };

@@ -41,8 +41,8 @@ pub enum AuditAction {
         /// The log, or all files of it, the oldest first (--audit-previous)
         #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         files: Vec<PathBuf>,
-        /// The key of --audit-key
-        #[arg(long, alias = "audit-key", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        /// The key that the server was given as --audit-key
+        #[arg(long = "audit-key", alias = "key", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         key: Option<PathBuf>,
         /// A hash that was once the last one: the log must still hold the line that it belongs to
         #[arg(long, value_name = "HASH")]

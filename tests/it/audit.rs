@@ -169,7 +169,7 @@ fn a_key_keeps_others_from_writing_the_log_anew() {
         assert_eq!(audit(&tree, &["verify", "logs/audit.jsonl", flag, "logs/key"]).0, 0, "{flag}");
     }
     let (status, said) = audit(&tree, &["verify", "logs/audit.jsonl"]);
-    let hint = "line 1: its hash is not that of its content (a log that was written with --audit-key is verified with --key)\n";
+    let hint = "line 1: its hash is not that of its content (a log that was written with --audit-key is verified with it, too: --audit-key FILE)\n";
     assert_eq!((status, &*said), (1, hint));
     assert!(refused(&[]).contains("its last line cannot be gone on with"));
 }

@@ -44,6 +44,28 @@ fn a_tool_runs_from_the_command_line() {
 }
 
 #[test]
+fn whoever_stops_reading_hears_no_complaint() {
+    let tree = Tree::new();
+    for arguments in [&["tools", "--json"][..], &["token", "new", "alice"], &["mock", "schema"], &["generate", "man"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
+        command.args(arguments).current_dir(tree.root()).stdin(std::process::Stdio::null()).stdout(writer);
+        assert_eq!(parts(&command.output().unwrap()), (Some(141), String::new(), String::new()), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_token_is_not_narrowed_by_flags_of_the_server() {
+    let tree = Tree::new();
+    let refused = run(tree.root(), &["token", "new", "alice", "--allow", "/src/alice:rw", "--file", "tokens"]);
+    let message = "error: 'replay token new' does not read '--allow'\n\n  tip: what a token has of its own is given by '--own \
+        /src/alice:rw'\n\nUsage: replay token new [OPTIONS] <NAME>\n\nFor more information, try '--help'.\n";
+    assert_eq!(parts(&refused), (Some(2), String::new(), message.to_owned()));
+    assert!(!tree.has("tokens"));
+}
+
+#[test]
 fn commands_are_refused_when_no_wall_can_hold_what_was_asked_for() {
     let tree = Tree::new();
     tree.dir("own");
