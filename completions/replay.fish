@@ -1354,7 +1354,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "rotate" -d 'Print another token for a name, whose line stays as it is otherwise. A server that runs takes it, and ends what belongs to the one before, at its next SIGHUP'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l file -d 'Append the line to this file, which is made if there is none, and print the token alone' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l own -d 'Directories of its own instead of those of the server, absolute, as with the server\'s --allow' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l own -d 'Directories of its own instead of those of the server, as with the server\'s --allow' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l own-tools -d 'Sets of tools of its own instead of those of the server' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
@@ -1653,7 +1653,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "verify" -d 'Check that no line of a log was changed, left out, put in or moved; the exit status is 1 if one was'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "show" -d 'Print the calls of a log as a table'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l key -d 'The key of --audit-key' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l audit-key -d 'The key that the server was given as --audit-key' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l head -d 'A hash that was once the last one: the log must still hold the line that it belongs to' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"

@@ -122,7 +122,7 @@ pub struct NewToken {
     /// Append the line to this file, which is made if there is none, and print the token alone
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub file: Option<PathBuf>,
-    /// Directories of its own instead of those of the server, absolute, as with the server's --allow
+    /// Directories of its own instead of those of the server, as with the server's --allow
     #[arg(long = "own", value_name = "DIR[:ro|:rw]", value_hint = clap::ValueHint::DirPath)]
     pub own: Vec<PathBuf>,
     /// Sets of tools of its own instead of those of the server

@@ -6,7 +6,7 @@ mod http;
 mod profile;
 mod telemetry;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -142,7 +142,7 @@ impl Config {
         }
         let mut grants = Vec::new();
         for allow in &options.allow {
-            grants.push(suffixed(&here, allow)?);
+            grants.push(suffixed(&here, "--allow", allow)?);
         }
         let mut grant = |paths: &[PathBuf], access| {
             grants.extend(paths.iter().map(|path| Grant { path: absolute(&here, path), access }));
@@ -271,7 +271,7 @@ fn adds_here(options: &Options) -> Result<bool> {
     let true_here = std::fs::canonicalize(&here).unwrap_or_else(|_| here.clone());
     let mut grants = Vec::new();
     for allow in &options.allow {
-        grants.push(suffixed(&here, allow)?);
+        grants.push(suffixed(&here, "--allow", allow)?);
     }
     grants
         .extend(options.allow_read.iter().map(|path| Grant { path: absolute(&here, path), access: Access::ReadOnly }));
@@ -321,12 +321,45 @@ fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
 }
 
 /// Splits `DIR[:ro|:rw]`; only a final `:ro` or `:rw` is a suffix, any other colon belongs to the name.
-fn suffixed(here: &Path, typed: &Path) -> Result<Grant> {
+fn suffixed(here: &Path, flag: &str, typed: &Path) -> Result<Grant> {
     let (path, access) = access_of(typed);
     if path.as_os_str().is_empty() {
-        bail!("--allow `{}` names no directory", typed.display());
+        bail!("{flag} `{}` names no directory", typed.display());
     }
-    Ok(Grant { path: absolute(here, path), access })
+    let path = absolute(here, path);
+    let slip = meant_as_suffix(&path).filter(|_| is_missing(&path));
+    if let Some(slip) = slip {
+        bail!(
+            "{flag} `{}`: `:{slip}` is no suffix, and no such directory is there; there are `:ro` and `:rw`",
+            typed.display()
+        );
+    }
+    Ok(Grant { path, access })
+}
+
+/// What stands behind the last colon, if somebody may have meant rights by it.
+fn meant_as_suffix(path: &Path) -> Option<&str> {
+    let (_, last) = path.as_os_str().to_str()?.rsplit_once(':')?;
+    let is_of_rights = |last: &str| last.bytes().all(|byte| b"rwox".contains(&byte.to_ascii_lowercase()));
+    let is_meant = is_of_rights(last) || ["read", "write"].iter().any(|word| last.eq_ignore_ascii_case(word));
+    (is_meant && !["ro", "rw"].contains(&last)).then_some(last)
+}
+
+/// Whether it is certain that nothing has this name.
+fn is_missing(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
+/// A directory as the line of a token has it: absolute, as `--allow` would take it from the working directory, and with the suffix
+/// that was typed. Fails if it names none.
+pub fn own_directory(typed: &Path) -> Result<PathBuf> {
+    let here = std::env::current_dir().context("the working directory cannot be read")?;
+    let path = suffixed(&here, "--own", typed)?.path;
+    // Without the `.` that a person types.
+    let mut own: OsString = path.components().collect::<PathBuf>().into();
+    let dir = access_of(typed).0;
+    own.push(OsStr::from_bytes(&typed.as_os_str().as_bytes()[dir.as_os_str().len()..]));
+    Ok(own.into())
 }
 
 /// The directory of `DIR[:ro|:rw]`, and what it may be used for.
@@ -352,13 +385,43 @@ mod tests {
     #[test]
     fn only_a_final_suffix_is_one() {
         let here = Path::new("/here");
-        let grant = |typed: &str| suffixed(here, Path::new(typed)).map(|grant| (grant.path, grant.access)).unwrap();
+        let grant =
+            |typed: &str| suffixed(here, "--allow", Path::new(typed)).map(|grant| (grant.path, grant.access)).unwrap();
         assert_eq!(grant("/a:rw"), ("/a".into(), Access::ReadWrite));
         assert_eq!(grant("/a:ro"), ("/a".into(), Access::ReadOnly));
         assert_eq!(grant("a"), ("/here/a".into(), Access::ReadOnly));
         assert_eq!(grant("/a:rw:b"), ("/a:rw:b".into(), Access::ReadOnly));
         assert_eq!(grant("/a:rw:rw"), ("/a:rw".into(), Access::ReadWrite));
         assert_eq!(grant("/a :rw"), ("/a ".into(), Access::ReadWrite));
-        assert!(suffixed(here, Path::new(":rw")).is_err());
+        assert!(suffixed(here, "--allow", Path::new(":rw")).is_err());
+    }
+
+    #[test]
+    fn rights_that_there_are_not_are_no_name_of_a_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = |typed: &str| suffixed(dir.path(), "--allow", Path::new(typed)).map(|grant| grant.path);
+        let refusal = |typed: &str, slip: &str| {
+            format!(
+                "--allow `{typed}`: `:{slip}` is no suffix, and no such directory is there; there are `:ro` and `:rw`"
+            )
+        };
+        for (typed, slip) in [(".:rwx", "rwx"), ("a:RW", "RW"), ("a:", ""), ("a:write", "write"), ("a:x:rw", "x")] {
+            assert_eq!(said(typed).unwrap_err().to_string(), refusal(typed, slip));
+        }
+        assert_eq!(said("a:b").unwrap(), dir.path().join("a:b"));
+        std::fs::create_dir(dir.path().join("a:rwx")).unwrap();
+        assert_eq!(said("a:rwx").unwrap(), dir.path().join("a:rwx"));
+    }
+
+    #[test]
+    fn a_directory_of_a_token_is_taken_from_where_it_is_typed() {
+        let here = std::env::current_dir().unwrap();
+        let here = here.to_str().unwrap();
+        for (typed, expected) in
+            [("src/bob:rw", format!("{here}/src/bob:rw")), (".:ro", format!("{here}:ro")), ("/a", "/a".to_owned())]
+        {
+            assert_eq!(own_directory(Path::new(typed)).unwrap(), Path::new(&expected));
+        }
+        assert_eq!(own_directory(Path::new(":rw")).unwrap_err().to_string(), "--own `:rw` names no directory");
     }
 }

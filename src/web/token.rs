@@ -12,7 +12,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::token_lines::TokenLines;
 use crate::cli::{NamedToken, NewToken, TokenAction, TokenFile, ToolsetArg};
-use crate::config::{TokenEntry, access_of};
+use crate::config::{TokenEntry, access_of, own_directory};
 use crate::text::escape::show_path;
 
 /// Carries out `replay token`; what is to be printed.
@@ -54,10 +54,11 @@ fn now() -> String {
 /// A new token, and the line for the file below it, unless that is in the file already.
 fn new_token(asked: &NewToken) -> Result<String> {
     let token = random_token()?;
+    let own = asked.own.iter().map(|own| own_directory(own)).collect::<Result<Vec<_>>>()?;
     let names = asked.own_tools.iter().filter_map(ToolsetArg::to_possible_value);
     let entry = TokenEntry {
         made: Some(now()),
-        allow: Some(asked.own.clone()).filter(|own| !own.is_empty()),
+        allow: Some(own.clone()).filter(|own| !own.is_empty()),
         tools: Some(names.map(|value| value.get_name().to_owned()).collect())
             .filter(|tools: &Vec<_>| !tools.is_empty()),
         operator: asked.operator,
@@ -69,7 +70,7 @@ fn new_token(asked: &NewToken) -> Result<String> {
         ..TokenEntry::of(&asked.name, &token)
     };
     entry.check()?;
-    for own in &asked.own {
+    for own in &own {
         // A directory may be made before the server starts.
         let (dir, _) = access_of(own);
         if !dir.is_dir() {

@@ -18,10 +18,13 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::config::{TokenEntry, entries};
 use crate::protocol::fault;
+use crate::text::escape::show_path;
 
 /// The file, locked until this is dropped.
 pub struct TokenLines {
     file: File,
+    /// Its name as it was given, for commands that are to be typed next.
+    name: String,
     text: String,
     lines: Vec<Line>,
 }
@@ -72,7 +75,8 @@ impl TokenLines {
         let mut text = String::new();
         file.read_to_string(&mut text).context("it cannot be read")?;
         let lines = lines(&text)?;
-        Ok(Self { file, text, lines })
+        let name = show_path(path).into_owned();
+        Ok(Self { file, name, text, lines })
     }
 
     /// All entries, in order.
@@ -83,10 +87,10 @@ impl TokenLines {
     /// Adds a line. Fails if the name has one already.
     pub fn add(&self, entry: &TokenEntry) -> Result<()> {
         if let Some(Line { number, .. }) = self.lines.iter().find(|line| line.entry.name == entry.name) {
-            let name = &entry.name;
+            let (name, file) = (&entry.name, &self.name);
             bail!(
-                "line {number} is that of `{name}` already; `replay token rotate {name}` makes another token for it, `replay \
-                 token revoke {name}` takes it away"
+                "line {number} is that of `{name}` already; `replay token rotate {name} --file {file}` makes another token for \
+                 it, `replay token revoke {name} --file {file}` takes it away"
             );
         }
         let gap = if self.text.is_empty() || self.text.ends_with('\n') { "" } else { "\n" };
@@ -105,8 +109,9 @@ impl TokenLines {
         let line = self.line(name)?;
         if self.lines.len() == 1 {
             bail!(
-                "`{name}` has the only token in it, and a server takes no file without one; `replay token rotate {name}` makes \
-                 another one, or stop the server"
+                "`{name}` has the only token in it, and a server takes no file without one; `replay token rotate {name} \
+                 --file {file}` makes another one, or stop the server",
+                file = self.name
             );
         }
         self.write("#", line.at.start as u64)
@@ -125,10 +130,11 @@ impl TokenLines {
         // The line may be spelt in more ways than `replay token new` does.
         if text.len() != line.at.len() || serde_json::from_str::<TokenEntry>(&text).ok() != Some(entry) {
             bail!(
-                "line {} cannot be changed where it stands; take it away with `replay token revoke {name}`, and make a new one \
-                 with `replay token new {name}`",
+                "line {} cannot be changed where it stands; take it away with `replay token revoke {name} --file {file}`, \
+                 and make a new one with `replay token new {name} --file {file}`",
                 line.number,
-                name = next.name
+                name = next.name,
+                file = self.name
             );
         }
         self.write(&text, line.at.start as u64)
@@ -136,7 +142,9 @@ impl TokenLines {
 
     fn line(&self, name: &str) -> Result<&Line> {
         let found = self.lines.iter().find(|line| line.entry.name == name);
-        found.with_context(|| format!("nobody in it is called `{name}`; `replay token list` shows who is"))
+        let file = &self.name;
+        found
+            .with_context(|| format!("nobody in it is called `{name}`; `replay token list --file {file}` shows who is"))
     }
 
     fn write(&self, text: &str, at: u64) -> Result<()> {
@@ -223,21 +231,31 @@ mod tests {
         let odd = text(&alice).replacen("ca978112", "\\u0063a978112", 1);
         std::fs::write(&path, &odd).unwrap();
         let lines = TokenLines::lock(&path).unwrap();
+        let file = path.display();
         assert_eq!(
             said(lines.rotate(&entry("alice", "A", None))),
-            "line 1 cannot be changed where it stands; take it away with `replay token revoke alice`, and make a new one with \
-             `replay token new alice`"
+            format!(
+                "line 1 cannot be changed where it stands; take it away with `replay token revoke alice --file {file}`, and make \
+                 a new one with `replay token new alice --file {file}`"
+            )
         );
         assert_eq!(
             said(lines.revoke("alice")),
-            "`alice` has the only token in it, and a server takes no file without one; `replay token rotate alice` makes \
-             another one, or stop the server"
+            format!(
+                "`alice` has the only token in it, and a server takes no file without one; `replay token rotate alice --file \
+                 {file}` makes another one, or stop the server"
+            )
         );
-        assert_eq!(said(lines.revoke("bob")), "nobody in it is called `bob`; `replay token list` shows who is");
+        assert_eq!(
+            said(lines.revoke("bob")),
+            format!("nobody in it is called `bob`; `replay token list --file {file}` shows who is")
+        );
         assert_eq!(
             said(lines.add(&entry("alice", "A", None))),
-            "line 1 is that of `alice` already; `replay token rotate alice` makes another token for it, `replay token revoke \
-             alice` takes it away"
+            format!(
+                "line 1 is that of `alice` already; `replay token rotate alice --file {file}` makes another token for it, `replay \
+                 token revoke alice --file {file}` takes it away"
+            )
         );
         drop(lines);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), odd);
