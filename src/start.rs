@@ -29,7 +29,7 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 /// The server that this configuration asks for. Fails when a directory cannot be opened; that no wall can be built is a
 /// refusal of commands.
 pub fn server(config: &Config) -> Result<Arc<Server>> {
-    let policy = Policy::open_hiding(&config.grants, &config.protect, &config.hidden).context("cannot start")?;
+    let policy = Policy::open_hiding(&config.grants, &config.protect, &config.hidden)?;
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
         commands(config, &policy)?

@@ -129,7 +129,7 @@ pub fn prepare(
     };
     let (mut more, mut yard) = (Vec::new(), None);
     if cli.http.token_file.is_some() {
-        let offered = Policy::open_hiding(&config.grants, &config.protect, &config.hidden).context("cannot start")?;
+        let offered = Policy::open_hiding(&config.grants, &config.protect, &config.hidden)?;
         let roots = cores.iter().flat_map(|(_, server)| server.services().policy.roots()).chain(offered.roots());
         let roots: Vec<&Root> = roots.collect();
         newcomers.domain = roots.iter().filter_map(|root| Some((newcomers::id(root)?, root.writable()))).collect();

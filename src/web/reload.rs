@@ -150,6 +150,10 @@ impl Reload {
                 },
             }
         }
+        let all = self.roster.all();
+        let is_served = |digest: &[u8; 32]| all.iter().any(|tenant| tenant.has_token(*digest));
+        let given = now.iter().filter_map(TokenEntry::digest);
+        self.roster.set_unserved(given.filter(|digest| !is_served(digest)).collect());
         tracing::info!("the tokens were read again");
     }
 }

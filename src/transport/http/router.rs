@@ -21,7 +21,7 @@ use super::guard::From;
 use super::mcp::{self, single};
 use super::peer::Peer;
 use super::reply::{Reply, empty, json, later, refuse, reply, unauthorized};
-use super::tenant::{Tenant, by_token};
+use super::tenant::{Tenant, by_token, digest_of};
 use super::upload::{pass_over, send};
 use super::{Shared, pages, watching, websocket};
 use crate::limits::HTTP_LOOKS_PER_MINUTE;
@@ -171,6 +171,11 @@ fn tenant(shared: &Arc<Shared>, headers: &HeaderMap, peer: Peer) -> Result<Known
     let tenants = shared.tenants.all();
     let found = token.and_then(|token| by_token(&tenants, token));
     found.map(|(tenant, shown)| (Arc::clone(tenant), Some(shown))).ok_or_else(|| {
+        // Only who has the token hears of it.
+        if token.is_some_and(|token| shared.tenants.is_unserved(digest_of(token))) {
+            let text = "this token is not served yet: the log of the server says why";
+            return Box::new(refuse(StatusCode::SERVICE_UNAVAILABLE, Code::Internal, text));
+        }
         shared.unauthorized.fetch_add(1, Relaxed);
         if given.is_some() {
             shared.refusals.note(peer);

@@ -370,10 +370,15 @@ fn units(bytes: usize) -> u32 {
     bytes.div_ceil(UNIT_BYTES).min(MAX_OPEN_BYTES / UNIT_BYTES) as u32
 }
 
+/// What a token is known by.
+pub fn digest_of(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}
+
 /// Finds the tenant whose token this is, with the digest of that. Always looks at all of them, and at every byte: how long it takes says nothing
 /// about a token that is nearly right.
 pub fn by_token<'a>(tenants: &'a [Arc<Tenant>], token: &str) -> Option<(&'a Arc<Tenant>, [u8; 32])> {
-    let given: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+    let given = digest_of(token);
     let mut found = None;
     for tenant in tenants {
         let Some(digest) = *tenant.digest.read().unwrap_or_else(PoisonError::into_inner) else { continue };

@@ -137,14 +137,16 @@ fn who_needs_more_than_the_walls_let_through_waits_for_a_restart() {
             format!("{read}:rw"),
             format!("`{read}` lies below no directory that the server was started for, or is only read there"),
         ),
-        ("gone", format!("{elsewhere}/none"), "cannot start: ".to_owned()),
+        ("gone", format!("{elsewhere}/none"), format!("the allowed directory `{elsewhere}/none` does not exist")),
     ] {
         let new = format!("Bearer {}", stage.tokens(&["new", name, "--own", &own]).trim_end());
         reload(&stage.server, "the tokens were read again");
         let said = format!("`{name}` is not served: {why}");
         assert!(stage.server.log().contains(&said), "{said}: {}", stage.server.log());
-        assert_eq!(stage.status(&new), 401, "{name}");
+        assert_eq!(stage.status(&new), 503, "{name}");
         stage.tokens(&["revoke", name]);
+        reload(&stage.server, "the tokens were read again");
+        assert_eq!(stage.status(&new), 401, "{name}");
     }
     // Reading is enough for it.
     stage.tree.file("read/a.txt", "for all\n");
@@ -162,10 +164,11 @@ fn the_audit_log_knows_of_them() {
     let stage = Stage::new(&["--sandbox", "off", "--tools", "files", "--audit", &log]);
     let own = format!("{}:rw", stage.tree.text("src/bob"));
     let bob = stage.tokens(&["new", "bob", "--own", &own, "--own-tools", "files,command"]);
-    reload(&stage.server, "`bob` is not served");
+    reload(&stage.server, "the tokens were read again");
+    assert!(stage.server.log().contains("`bob` is not served"), "{}", stage.server.log());
     let why = "cannot be kept from commands that run without walls (--sandbox off)";
     assert!(stage.server.log().contains(why), "{}", stage.server.log());
-    assert_eq!(stage.status(&format!("Bearer {}", bob.trim_end())), 401);
+    assert_eq!(stage.status(&format!("Bearer {}", bob.trim_end())), 503);
     stage.tokens(&["revoke", "bob"]);
     let bob = stage.tokens(&["new", "bob", "--own", &own]);
     reload(&stage.server, "`bob` is served from now on");
