@@ -65,12 +65,13 @@ fn parameters(schema: &Value) -> impl Iterator<Item = (String, bool, &Value)> {
 /// subcommands told in place: it only names pages that would have to be there beside this one.
 fn man(command: clap::Command) -> Result<String> {
     const SYNOPSIS: &str = ".SH SYNOPSIS\n\\fBreplay \\-\\-mcp\\-server\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay call\\fR \
-        [\\fIOPTIONS\\fR] \\fITOOL\\fR [\\fIKEY=VALUE\\fR... | \\fIJSON\\fR]\n.br\n\\fBreplay tools\\fR [\\fB\\-\\-json\\fR]\n.br\n\\fBreplay mock\\fR \\fB\\-\\-tools\\-from\\fR \\fIMANIFEST\\fR | \\fB\\-\\-preset\\fR \\fINAME\\fR | \\fB\\-\\-cassette\\fR \\fIFILE\\fR\n.br\n\\fBreplay sandbox explain\\fR | \\fBprobe\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay \\
+        [\\fIOPTIONS\\fR] \\fITOOL\\fR [\\fIKEY=VALUE\\fR... | \\fIJSON\\fR]\n.br\n\\fBreplay tools\\fR [\\fB\\-\\-json\\fR]\n.br\n\\fBreplay mock\\fR \\fB\\-\\-tools\\-from\\fR \\fIMANIFEST\\fR | \\fB\\-\\-preset\\fR \\fINAME\\fR | \\fB\\-\\-cassette\\fR \\fIFILE\\fR\n.br\n\\fBreplay sandbox explain\\fR | \\fBprobe\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay \
         sandbox run\\fR [\\fIOPTIONS\\fR] \\-\\- \\fIPROGRAM\\fR...\n";
     const STATUS: &str = ".SH \"EXIT STATUS\"\n0 when all went well, 1 when the tool failed, 2 when the arguments are wrong or \
         the program cannot start.\n.SH EXAMPLES\n.nf\nreplay \\-\\-mcp\\-server \\-\\-allow /home/me/project:rw\nreplay call \
         grep_files regex=\\(aqfn main\\(aq directory=src \\-\\-allow .\n.fi\n.SH \"SEE ALSO\"\n.BR replay\\-tools (7)\n";
     let commands = man_commands(&command);
+    let more = synopsis(&command);
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
     let page = String::from_utf8(page)?;
@@ -78,7 +79,23 @@ fn man(command: clap::Command) -> Result<String> {
     let (_, rest) = rest.split_once(".SH DESCRIPTION").context("no description")?;
     let (options, rest) = rest.split_once(".SH SUBCOMMANDS").context("no subcommands")?;
     let (_, version) = rest.split_once(".SH VERSION").context("no version")?;
-    Ok(format!("{head}{SYNOPSIS}.SH DESCRIPTION{options}{commands}{}{STATUS}.SH VERSION{version}", man_profile()))
+    Ok(format!("{head}{SYNOPSIS}{more}.SH DESCRIPTION{options}{commands}{}{STATUS}.SH VERSION{version}", man_profile()))
+}
+
+/// A line for each subcommand that the synopsis does not show as it is mostly typed.
+fn synopsis(command: &clap::Command) -> String {
+    let shown = ["call", "tools", "mock", "sandbox"];
+    let more = command.get_subcommands().filter(|sub| !sub.is_hide_set() && !shown.contains(&sub.get_name()));
+    more.fold(String::new(), |mut text, sub| {
+        let actions: Vec<String> =
+            sub.get_subcommands().map(|action| format!("\\fB{}\\fR", action.get_name())).collect();
+        let actions = if actions.is_empty() { String::new() } else { format!(" {}", actions.join(" | ")) };
+        let place = sub.get_positionals().next().and_then(|arg| Some(arg.get_value_names()?.first()?.as_str()));
+        let place = place.map(|name| format!(" \\fI{name}\\fR")).unwrap_or_default();
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, ".br\n\\fBreplay {}\\fR{actions} [\\fIOPTIONS\\fR]{place}", sub.get_name());
+        text
+    })
 }
 
 /// The keys of the profile.
@@ -152,6 +169,12 @@ fn man_parameters(text: &mut String, schema: &Value) {
         let _ = writeln!(text, ".TP\n.{style} {}\n({kind})", roff(&name));
         if let Some(description) = schema["description"].as_str() {
             let _ = writeln!(text, "{}", roff(description));
+        }
+        let options = schema["anyOf"].as_array().into_iter().flatten();
+        let values = std::iter::once(schema).chain(options).flat_map(|of| [&of["enum"], &of["items"]["enum"]]);
+        let values: Vec<&str> = values.filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();
+        if !values.is_empty() {
+            let _ = writeln!(text, "One of: {}.", roff(&values.join(", ")));
         }
         let item = &schema["items"];
         if item["type"] == "object" {
