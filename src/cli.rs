@@ -109,8 +109,8 @@ pub struct Options {
     /// in it, for reading
     #[arg(long, global = true, value_enum, value_name = "KIND")]
     pub home: Option<Home>,
-    /// Author and committer of the commits that commands make
-    #[arg(long, global = true, value_name = "NAME <MAIL>")]
+    /// Author and committer of the commits that commands make, as 'NAME <MAIL>'
+    #[arg(long, global = true, value_name = "IDENTITY")]
     pub git_identity: Option<String>,
     /// Show commands one more directory of programs, read-only. Repeatable
     #[arg(long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]

@@ -1,7 +1,7 @@
 //! Projects below the directory that was told, which is none itself or lacks a program: what to give as `cwd` instead.
 
 use std::fmt::{self, Display, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::detect::{self, Tree as _};
 use super::ground::Ground;
@@ -53,6 +53,8 @@ pub trait Tool: Copy + PartialEq {
     fn below(disk: Disk<'_>, cwd: &Path) -> Vec<(String, Vec<Self>)>;
     /// Whether it is installed in a directory itself.
     fn is_in(self, disk: Disk<'_>, dir: &Path) -> bool;
+    /// Whether one of [`Self::below`] that has it is a project of its own, and no part of one around it.
+    fn is_used_by(self, disk: Disk<'_>, dir: &Path) -> bool;
 }
 
 impl Tool for TestRunner {
@@ -75,6 +77,10 @@ impl Tool for TestRunner {
             Self::Pytest => is_in_venv(disk, dir, "pytest"),
             Self::Junit | Self::CargoTest | Self::Nextest | Self::Go => false,
         }
+    }
+
+    fn is_used_by(self, disk: Disk<'_>, dir: &Path) -> bool {
+        detect::is_project(&disk, dir, self)
     }
 }
 
@@ -99,6 +105,26 @@ impl Tool for Checker {
             Self::CargoCheck | Self::GoVet => false,
         }
     }
+
+    fn is_used_by(self, _: Disk<'_>, _: &Path) -> bool {
+        // Each of them is known by a file of a project.
+        true
+    }
+}
+
+/// The checker of the nearest directory from `from` upwards in which one for Python is installed, and that directory. None if
+/// it has several, or they are not for these files.
+pub fn only_checker(disk: Disk<'_>, from: &Path, files: &[String]) -> Option<(Checker, PathBuf)> {
+    for dir in from.ancestors() {
+        disk.names(dir)?;
+        let installed = [Checker::Mypy, Checker::Pyright].into_iter().filter(|checker| checker.is_in(disk, dir));
+        match *installed.collect::<Vec<_>>() {
+            [] => {}
+            [only] => return files.iter().all(|file| only.suits(file)).then(|| (only, dir.to_path_buf())),
+            _ => return None,
+        }
+    }
+    None
 }
 
 fn is_in_venv(disk: Disk<'_>, dir: &Path, program: &str) -> bool {
@@ -138,6 +164,8 @@ pub fn who_has<T: Tool>(ground: &Ground<'_>, cwd: &Path, tool: T) -> Option<Stri
     let mut users: Vec<String> =
         T::below(disk, cwd).into_iter().filter(|(_, tools)| tools.contains(&tool)).map(|(dir, _)| dir).collect();
     let owners: Vec<String> = users.iter().filter(|dir| tool.is_in(disk, &cwd.join(dir))).cloned().collect();
+    // Mere tests lack the same as the project that they are of.
+    users.retain(|dir| tool.is_used_by(disk, &cwd.join(dir)));
     let what = if owners.is_empty() { "use it" } else { "have it" };
     if !owners.is_empty() {
         users = owners;

@@ -240,11 +240,23 @@ fn choose(
         return Ok((asked, dir, Vec::new()));
     }
     let suits = |found: &&Found<Checker>| request.files.iter().all(|file| detect::suits_checker(found.what, file));
-    let Some(best) = found.iter().find(suits) else {
+    let best = found.iter().find(suits);
+    let installed =
+        below::only_checker(ground.disk(), &start, request.files).filter(|_| best.is_none_or(Found::is_habit));
+    let Some(best) = best else {
         let what = if request.files.is_empty() { "its types are checked" } else { "types of such files are checked" };
         let below = below::projects::<Checker>(ground, cwd, request.files);
-        return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below, script: None });
+        return match installed {
+            Some((checker, dir)) if below.is_empty() => {
+                let dir = if dir.starts_with(cwd) { dir } else { cwd.to_path_buf() };
+                Ok((checker, dir, vec![only(checker)]))
+            }
+            _ => Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below, script: None }),
+        };
     };
+    if let Some((checker, _)) = installed.filter(|(checker, _)| *checker != best.what) {
+        return Ok((checker, best.dir.clone(), vec![only(checker)]));
+    }
     let mut notes = vec![format!("{}: {}", best.what.name(), best.why)];
     let others: Vec<String> = found
         .iter()
@@ -255,6 +267,11 @@ fn choose(
         notes.push(format!("there is also {}", others.join(", ")));
     }
     Ok((best.what, best.dir.clone(), notes))
+}
+
+/// Why a checker was taken that nothing of the project names.
+fn only(checker: Checker) -> String {
+    format!("{}: nothing says how types are checked, and it is the only checker that is installed here", checker.name())
 }
 
 /// What tsc says, and the files that it looked at: `--listFiles` names them, one a line, absolute.

@@ -109,6 +109,13 @@ pub fn checkers_below(tree: &dyn Tree, cwd: &Path) -> Vec<(String, Vec<Checker>)
     below(tree, cwd, &CHECKERS, check_sign)
 }
 
+/// Whether a directory is a project of its own that has a runner: files as the runner has them are not enough.
+pub fn is_project(tree: &dyn Tree, dir: &Path, runner: TestRunner) -> bool {
+    Level::at(tree, dir).is_some_and(|level| {
+        test_sign(&level, runner).is_some_and(|(weight, _)| weight > Weight::Habit || level.is_python())
+    })
+}
+
 /// The test script of the nearest `package.json`, if it has one that says something.
 pub fn test_script(tree: &dyn Tree, cwd: &Path) -> Option<String> {
     let levels = cwd.ancestors().map_while(|dir| Level::at(tree, dir));
@@ -329,7 +336,7 @@ fn check_sign(level: &Level<'_>, checker: Checker) -> Sign {
             .or_else(|| level.named(".mypy.ini"))
             .or_else(|| level.section("pyproject.toml", "[tool.mypy"))
             .or_else(|| level.section("setup.cfg", "[mypy"))
-            .or_else(|| level.is_python().then(|| (Weight::Habit, "a project of Python".to_owned()))),
+            .or_else(|| level.is_python().then(|| (Weight::Habit, "a Python project".to_owned()))),
         Checker::Pyright => {
             level.named("pyrightconfig.json").or_else(|| level.section("pyproject.toml", "[tool.pyright"))
         }
@@ -444,7 +451,7 @@ mod tests {
         assert_eq!(said(&inside[1..], "/w"), [""; 0]);
         let checks = checkers(&tree(&files), Path::new("/w/tests"));
         let checks: Vec<_> = checks.iter().map(|found| (found.what, found.why.as_str())).collect();
-        assert_eq!(checks, [(Checker::CargoCheck, "Cargo.toml"), (Checker::Mypy, "a project of Python")]);
+        assert_eq!(checks, [(Checker::CargoCheck, "Cargo.toml"), (Checker::Mypy, "a Python project")]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::below::Below;
+use super::model::Checker;
 use crate::exec::ExecError;
 use crate::fs::FsError;
 use crate::policy::PolicyError;
@@ -94,7 +95,11 @@ impl TestrunError {
                 .into(),
             ),
             Self::Nothing { what, .. } if what.contains("types") => {
-                Some("give the project's directory as `cwd`, or name the checker with `checker`".into())
+                let named = Checker::ALL.map(|checker| format!("`{}`", checker.name())).join(", ");
+                Some(
+                    format!("give the project's directory as `cwd`, or name the checker with `checker`: {named}")
+                        .into(),
+                )
             }
             Self::Nothing { .. } => Some(
                 "give the project's directory as `cwd`, or name the runner with `runner` (as `runner: \"pytest\"`); \

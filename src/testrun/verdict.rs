@@ -228,6 +228,9 @@ fn hint(report: &TestReport, deselected: u64, is_silent: bool) -> Option<String>
         TestStatus::NoTests if deselected > 0 && !report.left_out.is_empty() => {
             "the project's own configuration may leave out what was asked for; a file or a test can be named".to_owned()
         }
+        TestStatus::NoTests if deselected == 1 => {
+            "the filter left out the only test: correct it, or leave it out".to_owned()
+        }
         TestStatus::NoTests if deselected > 0 => {
             format!("the filter left out all {deselected} tests: correct it, or leave it out")
         }

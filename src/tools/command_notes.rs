@@ -70,6 +70,18 @@ impl Notes {
         }
     }
 
+    /// Adds how commits are made without an identity, if a command that failed said that git has none. Nobody refused anything,
+    /// so only git's own words tell it (`ident_env_hint` in git's ident.c).
+    pub fn add_identity(&mut self, exit: Exit, output: &[&str]) {
+        const ASKS: &str = "*** Please tell me who you are.";
+        if exit != Exit::Code(0) && output.iter().any(|text| text.contains(ASKS)) {
+            self.add(format_args!(
+                "commands have no git identity: give one with `git -c user.name=NAME -c user.email=MAIL commit ...`; the \
+                 operator can give one to all commands (--git-identity 'NAME <MAIL>')"
+            ));
+        }
+    }
+
     /// The text as it is.
     pub fn text(self) -> String {
         self.0.trim_end().to_owned()
@@ -107,6 +119,22 @@ mod tests {
         let mut notes = Notes::below("", "(no output)");
         notes.add_denied(denied, &commands);
         notes.end(format_args!("exit code: {}", exit_code(Exit::Signal(9))))
+    }
+
+    #[test]
+    fn who_has_no_git_identity_hears_how_to_give_one() {
+        let said = |code, output: &[&str]| {
+            let mut notes = Notes::below("", "(no output)");
+            notes.add_identity(Exit::Code(code), output);
+            notes.text()
+        };
+        let asks = "Author identity unknown\n\n*** Please tell me who you are.\n\nRun\n";
+        assert_eq!(
+            said(128, &["", asks]),
+            "(no output)\n[commands have no git identity: give one with `git -c user.name=NAME -c user.email=MAIL commit \
+             ...`; the operator can give one to all commands (--git-identity 'NAME <MAIL>')]"
+        );
+        assert_eq!([said(0, &[asks]), said(128, &["fatal: not a git repository"])], ["(no output)"; 2]);
     }
 
     #[test]

@@ -183,6 +183,7 @@ fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, rules: &Commands
     }
     notes.add_signal(outcome.exit);
     notes.add_denied(&outcome.denied, rules);
+    notes.add_identity(outcome.exit, &[&stdout, &stderr]);
     let mut content = vec![Content::text(notes.end(format_args!("exit code: {exit_code}")))];
     if !stderr.is_empty() {
         content.push(Content::text(format!("[stderr]\n{stderr}")));

@@ -165,6 +165,11 @@ impl Report {
                 let _ = writeln!(text, "through{known}: {}, {}{effect}", attempt.name, attempt.tries);
             }
         }
+        for attempt in GROUPS.iter().flat_map(|(_, attempts)| *attempts) {
+            if let Some(Outcome::NotPossible(why)) = self.attempts.get(attempt.name) {
+                let _ = writeln!(text, "not possible: {}, {}: {why}", attempt.name, attempt.tries);
+            }
+        }
         for control in CONTROLS {
             let needs_more = control.namespaces_only && promise.tier != Tier::Namespaces;
             match self.controls.get(control.name) {

@@ -43,6 +43,15 @@ fn a_report_tells_what_got_through_from_what_is_known() {
 }
 
 #[test]
+fn a_report_says_why_something_was_not_possible() {
+    let line = r#"{"attempt":["TCP",{"not_possible":"no such process"}]}"#;
+    let report = Report::read(line.as_bytes());
+    let text = report.text(Promise { tier: Tier::Namespaces, network: Network::Loopback, root: true });
+    let told: Vec<&str> = text.lines().filter(|line| line.starts_with("not possible: ")).collect();
+    assert_eq!(told, ["not possible: TCP, connect(2) to 127.0.0.1: no such process"]);
+}
+
+#[test]
 fn victims_notice_what_happens_to_them() {
     let dir = tempfile::tempdir().unwrap();
     let mut victims = Victims::lay_out(dir.path(), None).unwrap();

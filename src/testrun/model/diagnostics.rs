@@ -24,6 +24,9 @@ pub enum Checker {
 }
 
 impl Checker {
+    /// All there are.
+    pub const ALL: [Self; 5] = [Self::Tsc, Self::CargoCheck, Self::Mypy, Self::Pyright, Self::GoVet];
+
     /// As it is written on the wire.
     pub fn name(self) -> &'static str {
         match self {

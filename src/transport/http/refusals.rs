@@ -86,7 +86,8 @@ impl Refusals {
 
 fn say((peer, count): Line) {
     let from = peer.map_or_else(|| "other addresses".to_owned(), |peer| peer.to_string());
-    tracing::warn!("tokens that nobody has: {count} from {from}");
+    let plural = if count == 1 { "" } else { "s" };
+    tracing::warn!("{count} request{plural} with an unknown token from {from}");
 }
 
 #[cfg(test)]

@@ -92,6 +92,37 @@ fn mypy_has_a_cache_for_each_project() {
 }
 
 #[test]
+fn the_only_checker_that_is_installed_is_taken() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/a.py", "x = 1\n").file("work/plain/b.py", "");
+    let failed = server.call("type_check", json!({})).failure().unwrap();
+    let hint = "hint: give the project's directory as `cwd`, or name the checker with `checker`: `tsc`, `cargo`, `mypy`, \
+                `pyright`, `go`";
+    assert!(failed.message.ends_with(hint), "{}", failed.message);
+    for program in ["python", "mypy"] {
+        let path = format!("work/.venv/bin/{program}");
+        tree.file(&path, "#!/bin/sh\necho Success: no issues found in 1 source file\n");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(tree.path(path), mode).unwrap();
+    }
+    let reply = server.call("type_check", json!({"cwd": "plain"}));
+    let report = structured(&reply);
+    assert_eq!((&report["status"], &report["tool"]["name"]), (&json!("clean"), &json!("mypy")));
+    assert_eq!(report["tool"]["cwd"], tree.text("work/plain"));
+    let told = "[mypy: nothing says how types are checked, and it is the only checker that is installed here]";
+    assert!(reply.text().contains(told), "{}", reply.text());
+    // What only suggests a checker gives way to one that is there; of two none is the only one.
+    tree.file("work/pyproject.toml", "").file("work/.venv/bin/pyright", "");
+    let both = server.call("type_check", json!({}));
+    assert!(both.text().contains("[mypy: a Python project]"), "{}", both.text());
+    std::fs::remove_file(tree.path("work/.venv/bin/mypy")).unwrap();
+    let other = server.call("type_check", json!({}));
+    assert_eq!(structured(&other)["tool"]["name"], "pyright");
+    assert!(other.all_texts().concat().contains("[pyright: nothing says"), "{}", other.all_texts().concat());
+}
+
+#[test]
 fn a_module_that_nothing_declares_is_not_checked() {
     let tree = Tree::new();
     let Some(mut server) = super::runners::cargo_server(&tree) else { return };

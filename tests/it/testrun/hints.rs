@@ -44,6 +44,30 @@ fn projects_below_that_have_what_was_named_come_first() {
 }
 
 #[test]
+fn directories_of_tests_are_no_projects() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/app/tests/test_a.py", "").file("work/app/tests/unit/test_b.py", "");
+    fake_python(&tree, "work/app", "echo \"python: No module named pytest\" >&2\nexit 1");
+    let venv = tree.text("work/app/.venv");
+    let install = format!(
+        "install it with `{venv}/bin/pip install pytest`, or as the project says; commands have no network here, so the operator \
+         has to"
+    );
+    for cwd in ["app", "app/tests"] {
+        let lacks = server.call("run_tests", json!({"cwd": cwd}));
+        assert_eq!(structured(&lacks)["hint"], install, "{cwd}");
+    }
+    // A part that is a project of its own.
+    tree.file("work/app/plugin/setup.py", "").file("work/app/plugin/test_c.py", "");
+    let lacks = server.call("run_tests", json!({"cwd": "app"}));
+    assert_eq!(
+        structured(&lacks)["hint"],
+        "pytest is not here, but projects below use it: give one of these as `cwd`: `app/plugin`"
+    );
+}
+
+#[test]
 fn a_file_without_its_ending_is_guessed() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);

@@ -406,6 +406,15 @@ fn e95_work_with_git_goes_on() {
             .works("git clone -q r s && cd s && git status --short && git checkout -qb side && git branch | grep side");
         walls.works("git init -q . && git add ok.txt && git commit -qm two && git log --oneline | grep two");
         walls.end();
+        let mut walls = Walls::start(setting, &[], &[]);
+        let commit = "git init -q r && git -C r -c user.useConfigOnly=true commit --allow-empty -qm one";
+        let reply = walls.try_run(json!({"command": commit}));
+        assert!(
+            reply.all_texts()[0].contains("[commands have no git identity: give one with "),
+            "{setting:?}: {}",
+            reply.0
+        );
+        walls.end();
     });
 }
 
