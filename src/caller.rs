@@ -49,7 +49,8 @@ pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result
                 tell(&none_in(&sets.path), &[]);
             }
             for set in found {
-                let _ = writeln!(text, "{}\t{}", set.name, humantime::format_rfc3339_seconds(set.modified));
+                let mark = if set.is_empty() { "\tno calls" } else { "" };
+                let _ = writeln!(text, "{}\t{}{mark}", set.name, humantime::format_rfc3339_seconds(set.modified));
             }
             print(&text)
         }
@@ -82,8 +83,9 @@ fn none_in(path: &str) -> String {
 
 fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) -> Result<u8> {
     let recordings = loaded(services, path, name)?.recordings;
+    let others = loaded(services, path, other)?.recordings;
     let exchanges = |recordings: &[Recording]| recordings.iter().map(|it| it.exchange.clone()).collect::<Vec<_>>();
-    let (ours, theirs) = (exchanges(&recordings), exchanges(&loaded(services, path, other)?.recordings));
+    let (ours, theirs) = (exchanges(&recordings), exchanges(&others));
     let (noise, lessons) = Noise::learn(&ours, &theirs);
     let mut text = String::new();
     let mut unlike = Vec::new();
@@ -112,12 +114,17 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
     }
     print(&text)?;
     let said = if noise.is_empty() {
-        "no field of the calls is another each time".to_owned()
+        "no field of the calls differs between the two".to_owned()
     } else if write {
-        let file = add_noise(&services.policy, &services.writer, path, name, &recordings, &noise).map_err(advised)?;
-        format!("noise of {name}: {}", file.display())
+        // Where no set is named the latest one answers, which either of them may be.
+        let (mirrored, _) = Noise::learn(&theirs, &ours);
+        let add = |set, recordings: &[Recording], noise: &Noise| {
+            add_noise(&services.policy, &services.writer, path, set, recordings, noise).map_err(advised)
+        };
+        let files = (add(name, &recordings, &noise)?, add(other, &others, &mirrored)?);
+        format!("noise of {name} and {other}: {}, {}", files.0.display(), files.1.display())
     } else {
-        "add --write to have it left out of replays".to_owned()
+        "add --write to have it left out of replays of both".to_owned()
     };
     tell(&said, &unlike);
     Ok(0)
