@@ -64,8 +64,8 @@ pub enum CallsAction {
     },
     /// Show what a mock set holds: what was called, how often, how long it took
     Show {
-        /// The mock set
-        name: String,
+        /// The mock set (default: the latest)
+        name: Option<String>,
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
