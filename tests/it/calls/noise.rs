@@ -63,7 +63,7 @@ fn values_in_commands_are_learned_and_left_out() {
     );
     let latest = ["calls", "test", "--", "python3", "shop.py"];
     let told = "replay: of 2 mock sets shop-redis-2 is the latest that was recorded with this command; --mock NAME takes another one\n";
-    for (set, test, told) in [("shop-redis", &test[..], ""), ("shop-redis-2", &latest, told)] {
+    for (set, test, told) in [("shop-redis", &test[..], ""), ("shop-redis-2", &latest[..], told)] {
         let file = tree.read(&format!("keploy/{set}/mocks.yaml"));
         assert_eq!(file.matches("noise:\n    req:\n        - arg.2\n").count(), 1, "{file}");
         let tested = replay(&tree, test);
