@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use super::summary::{call, lines, milliseconds, spoken, status};
-use crate::record::summary::Summary;
-use crate::record::{Content, Exchange, Message, Side};
+use crate::record::summary::{Summary, text};
+use crate::record::{Content, Exchange, Message, Protocol, Side};
 
 /// Most bytes of a body that the page shows.
 const SHOWN_BYTES: usize = 4096;
@@ -123,9 +123,16 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
             parts
         }
         Content::Dns(dns) => vec![("answered", format!("code {}\n{}", dns.code, dns.answers.join("\n")))],
-        Content::Wire(_, wire) => {
-            let title = |message: &Message| if message.from == Side::Client { "asked" } else { "answered" };
-            wire.messages.iter().map(|message| (title(message), shown(&message.bytes))).collect()
+        Content::Wire(protocol, wire) => {
+            let part = |message: &Message| match message.from {
+                // Lengths of words are no words.
+                Side::Client if *protocol == Protocol::Redis => {
+                    ("asked", shown(text(*protocol, &message.bytes).as_bytes()))
+                }
+                Side::Client => ("asked", shown(&message.bytes)),
+                Side::Server => ("answered", shown(&message.bytes)),
+            };
+            wire.messages.iter().map(part).collect()
         }
     }
 }
@@ -133,7 +140,7 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
 /// Bytes as text: what cannot be printed is a dot.
 fn shown(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN_BYTES)];
-    let text = String::from_utf8_lossy(cut);
+    let text = String::from_utf8_lossy(cut).replace("\r\n", "\n");
     let printable = |char: char| if char.is_control() && !matches!(char, '\n' | '\t') { '.' } else { char };
     let mut text: String = text.chars().map(printable).collect();
     if cut.len() < bytes.len() {

@@ -123,12 +123,18 @@ pub fn amend(
     Ok(path)
 }
 
+impl Set {
+    /// Whether no call was captured in it, as its name says ([`names::choose`](crate::record::names::choose)).
+    pub fn is_empty(&self) -> bool {
+        // The time, and a number behind it if the name was taken.
+        let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        self.name.strip_prefix("mock-").is_some_and(|rest| rest.split('-').all(is_number))
+    }
+}
+
 /// The sets that may be meant where none is named: those that hold anything, or all if none does, the latest first.
 pub fn candidates(sets: Vec<Set>) -> Vec<Set> {
-    // The time, and a number behind it if the name was taken.
-    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let is_empty = |set: &Set| set.name.strip_prefix("mock-").is_some_and(|rest| rest.split('-').all(is_number));
-    if sets.iter().all(is_empty) { sets } else { sets.into_iter().filter(|set| !is_empty(set)).collect() }
+    if sets.iter().all(Set::is_empty) { sets } else { sets.into_iter().filter(|set| !set.is_empty()).collect() }
 }
 
 /// The first of these sets that says that it was recorded with this command.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::record::book::describe;
-use crate::record::summary::word;
+use crate::record::summary::{text, word};
 use crate::record::{Content, Exchange, Protocol, Side, Wire};
 
 /// One kind of call.
@@ -91,6 +91,8 @@ fn asked(exchange: &Exchange, line: String, target: &str) -> String {
         Content::Wire(protocol, wire) => {
             let said = line.split_once(target).map_or(&*line, |(_, said)| said);
             let said = said.trim_start_matches([':', ' ']);
+            let named = said.is_empty().then(|| statement_name(*protocol, wire)).flatten();
+            let said = named.as_deref().unwrap_or(said);
             match (wire.session && *protocol != Protocol::Generic, said.is_empty()) {
                 (true, empty) => match (kept_session(*protocol, wire), empty) {
                     (Some(word), true) => word.to_owned(),
@@ -125,22 +127,40 @@ fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
             [0, _] => Some("session"),
             _ => None,
         },
+        Protocol::Redis => {
+            let said = text(protocol, &last.bytes);
+            let name = said.split(' ').next().unwrap_or_default();
+            let logs_in = ["HELLO", "AUTH"].iter().any(|word| name.eq_ignore_ascii_case(word));
+            (!logs_in && !name.is_empty()).then_some("session")
+        }
         _ => None,
     }
+}
+
+/// The name of the statement that a session of PostgreSQL describes or closes (PostgreSQL, 54.7, `Describe`, `Close`).
+fn statement_name(protocol: Protocol, wire: &Wire) -> Option<String> {
+    let mut said = wire.messages.iter().rev().filter(|message| message.from == Side::Client);
+    let body = said.find_map(|message| match (protocol, &*message.bytes) {
+        (Protocol::Postgres, [b'D' | b'C', _, _, _, _, b'S', name @ ..]) => Some(name),
+        (Protocol::Postgres, [b'P', _, _, _, _, name @ ..]) => Some(name),
+        _ => None,
+    })?;
+    let name = String::from_utf8_lossy(body.split(|byte| *byte == 0).next()?).into_owned();
+    Some(if name.is_empty() { "the statement without a name".to_owned() } else { name })
 }
 
 /// The code of an answer that is an error.
 fn error_code(protocol: Protocol, wire: &Wire) -> Option<String> {
     let mut said = wire.messages.iter().filter(|message| message.from == Side::Server).map(|message| &*message.bytes);
-    let text = |bytes: &[u8]| Some(String::from_utf8_lossy(bytes).into_owned()).filter(|text| !text.is_empty());
+    let code = |bytes: &[u8]| Some(String::from_utf8_lossy(bytes).into_owned()).filter(|code| !code.is_empty());
     match protocol {
         Protocol::Redis => said.find_map(|bytes| {
             let line = bytes.strip_prefix(b"-")?;
-            text(line.split(u8::is_ascii_whitespace).next().unwrap_or_default())
+            code(line.split(u8::is_ascii_whitespace).next().unwrap_or_default())
         }),
         Protocol::Postgres => said.find_map(|bytes| {
             let fields = bytes.get(5..).filter(|_| bytes[0] == b'E')?;
-            text(fields.split(|byte| *byte == 0).find_map(|field| field.strip_prefix(b"C"))?)
+            code(fields.split(|byte| *byte == 0).find_map(|field| field.strip_prefix(b"C"))?)
         }),
         Protocol::MySql => said.find_map(|bytes| match bytes.get(4..7)? {
             [0xff, low, high] => Some(u16::from_le_bytes([*low, *high]).to_string()),
@@ -245,6 +265,9 @@ mod tests {
             get(500),
             wire(Protocol::Postgres, &[STATE, b"P\0\0\0\x10\0SELECT 1\0\0\0"], true),
             wire(Protocol::Postgres, &[STATE, b"C\0\0\0\x07Sa\0"], true),
+            wire(Protocol::Postgres, &[STATE, b"D\0\0\0\x08Ss1\0"], true),
+            wire(Protocol::Redis, &[b"info\r\n"], true),
+            wire(Protocol::Redis, &[b"HELLO 3\r\n"], true),
             wire(Protocol::Postgres, &[STATE, b"Q\0\0\0\x0aSET a\0"], true),
             wire(Protocol::MySql, &[b"\x09\0\0\0\x16SELECT 1"], true),
             wire(Protocol::MySql, &[b"\x01\0\0\0\x0e"], true),
@@ -257,7 +280,10 @@ mod tests {
             ("HTTPS", Some("200"), "GET /b?c=d"),
             ("HTTPS", Some("500"), "GET /b?c=d"),
             ("Postgres", None, "prepare: SELECT 1"),
-            ("Postgres", None, "close"),
+            ("Postgres", None, "close: a"),
+            ("Postgres", None, "prepare: s1"),
+            ("Redis", None, "session: info"),
+            ("Redis", None, "login: HELLO 3"),
             ("Postgres", None, "session: SET a"),
             ("MySQL", None, "prepare: SELECT 1"),
             ("MySQL", None, "session"),

@@ -47,8 +47,8 @@ pub enum CallsAction {
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
     },
-    /// Compare two recordings of the same run, and show which values of their calls are others each time: noise, which a
-    /// replay is not to look at
+    /// Compare two recordings of the same run, and show which values of their calls differ: noise, which a replay is
+    /// not to look at
     #[command(after_help = "Example: replay calls noise orders-http orders-http-2 --write")]
     Noise {
         /// The mock set
@@ -58,14 +58,14 @@ pub enum CallsAction {
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
-        /// Write what is shown into the files of the first set, so that its replays leave it out
+        /// Write what is shown into the files of both sets, so that replays of either leave it out
         #[arg(long)]
         write: bool,
     },
     /// Show what a mock set holds: what was called, how often, how long it took
     Show {
-        /// The mock set
-        name: String,
+        /// The mock set (default: the latest)
+        name: Option<String>,
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,

@@ -1,6 +1,7 @@
 //! Playing the server's part of one connection: bytes are cut into messages and handed to the protocol, which answers each
 //! from the book.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -10,7 +11,7 @@ use super::exchange::{Content, Exchange, Message, Protocol, Side, Wire};
 use super::spoken::Origin;
 use super::wire::{PlayStep, Player};
 use super::{mysql, state};
-use crate::limits::{MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
+use crate::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
 
 /// One protocol, as a server plays it.
 pub(super) trait Role: Send {
@@ -102,6 +103,36 @@ impl Prompter {
             return asked;
         }
         said(found, Side::Client).skip(usize::from(state::leads(found))).collect()
+    }
+
+    /// Counts a login that nothing answers, by user and database; what to say of it. `of` reads those of a recording.
+    pub(super) fn unknown_login(
+        &self,
+        user: &[u8],
+        database: &[u8],
+        of: impl Fn(&Exchange) -> Option<(Vec<u8>, Vec<u8>)>,
+    ) -> String {
+        let readable = |bytes: &[u8]| shown(&String::from_utf8_lossy(bytes));
+        let named = |what: &str, name: &[u8]| {
+            if name.is_empty() { format!("no {what}") } else { format!("{what} `{}`", readable(name)) }
+        };
+        let logins = self.book.logins(self.protocol);
+        let known = logins.iter().filter_map(|found| {
+            let (user, database) = of(found)?;
+            Some(format!("`{}@{}/{}`", readable(&user), found.target, readable(&database)))
+        });
+        let known: Vec<String> = known.collect::<BTreeSet<_>>().into_iter().collect();
+        let more = known.len().saturating_sub(MAX_DIFFERENCES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let known = known[..known.len().min(MAX_DIFFERENCES)].join(", ");
+        let text = format!(
+            "no recording has a connection of {} to {}; recorded: {known}{more}; give the program the address that it was \
+             recorded with (its variable, such as DATABASE_URL)",
+            named("user", user),
+            named("database", database)
+        );
+        self.book.missed_login(&self.origin.target, &text);
+        text
     }
 
     /// Recordings of this target that belong to connections.

@@ -90,11 +90,22 @@ pub fn said(protocol: Protocol, wire: &Wire) -> String {
     let messages = wire.messages.iter().filter(|message| message.from == Side::Client).skip(skipped);
     let has_state = skipped == 0 && state::leads_messages(protocol, &wire.messages);
     let said = |(index, message): (usize, &Message)| match state::firm(protocol, &message.bytes) {
-        state if has_state && index == 0 => state.map(|state| text(protocol, &state)),
+        state if has_state && index == 0 => state.map(|state| stated(protocol, &state)),
         _ => Some(text(protocol, &message.bytes)),
     };
     let texts: Vec<String> = messages.enumerate().filter_map(said).filter(|text| !text.is_empty()).collect();
     texts.join("; ")
+}
+
+/// The state that a call begins with in words, without what every connection begins with. No program says it as it stands.
+fn stated(protocol: Protocol, state: &[u8]) -> String {
+    let said = text(protocol, state);
+    if protocol != Protocol::Redis {
+        return said;
+    }
+    // The version is only how answers are written.
+    let said = said.split_once(" HELLO ").map_or(&*said, |(said, _)| said);
+    said.strip_prefix("SELECT 0").unwrap_or(said).trim_start().to_owned()
 }
 
 /// A message of a program in words: the command or the statement, or what of its bytes can be read.
@@ -183,6 +194,20 @@ mod tests {
         };
         assert_eq!(Summary::of(&calls), expected);
         assert_eq!(expected.protocol_words(), ["Redis", "MySQL"]);
+    }
+
+    #[test]
+    fn a_state_is_told_as_far_as_it_was_chosen() {
+        let cases = [
+            ("SELECT 0 HELLO 3", "GET a"),
+            ("SELECT 2 HELLO 3", "SELECT 2; GET a"),
+            ("SELECT 0 AUTH me", "AUTH me; GET a"),
+        ];
+        for (state, expected) in cases {
+            let message = |text: &str| Message { from: Side::Client, bytes: format!("{text}\r\n").into_bytes() };
+            let wire = Wire { messages: vec![message(state), message("GET a")], session: false };
+            assert_eq!(said(Protocol::Redis, &wire), expected);
+        }
     }
 
     #[test]

@@ -98,10 +98,10 @@ fn no_network(commands: &Commands) -> &'static str {
     match commands.standing.effective_network() {
         Network::Loopback => {
             "a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the operator can \
-             give them more (--allow-network)"
+             give them more (--network host)"
         }
         Network::None => {
-            "a network was looked for, and commands have none; only the operator can give them one (--allow-network)"
+            "a network was looked for, and commands have none; only the operator can give them one (--network host)"
         }
         Network::Host => "the command wanted a kind of network socket that no command gets",
     }
@@ -142,12 +142,12 @@ mod tests {
         assert_eq!(
             said(Tier::Landlock, Network::Loopback, &[Denied::Network, Denied::Metadata("/etc/x".into())]),
             "(no output)\n[a network was looked for, and commands have none; only the operator can give them one \
-             (--allow-network)]\n[commands cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
+             (--network host)]\n[commands cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
         );
         assert_eq!(
             said(Tier::Namespaces, Network::Loopback, &[Denied::Network]),
             "(no output)\n[a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the \
-             operator can give them more (--allow-network)]\n[exit code: 137]"
+             operator can give them more (--network host)]\n[exit code: 137]"
         );
         assert_eq!(
             said(Tier::Off, Network::None, &[Denied::Memory, Denied::Protected("/w/.git/hooks".into())]),

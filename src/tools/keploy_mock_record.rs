@@ -136,7 +136,10 @@ fn told(context: &Context<'_>, configuration: Configuration, kept: &Kept, exchan
     let words = if summary.is_nothing { Vec::new() } else { summary.protocol_words() };
     let protocols: Vec<String> = words.into_iter().map(str::to_owned).collect();
     let message = if summary.is_nothing {
-        "Recording completed but no mocks were captured".to_owned()
+        // The contract calls that a success; whoever reads on learns whether the application was one.
+        let code = exit_code(ran.outcome.exit);
+        let failed = if code == 0 { String::new() } else { format!(", app exited with code {code}") };
+        format!("Recording completed but no mocks were captured{failed}")
     } else {
         format!("Recorded {} mocks ({})", exchanges.len(), protocols.join(", "))
     };

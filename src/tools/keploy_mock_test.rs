@@ -23,7 +23,8 @@ pub struct KeployMockTest;
 pub struct Params {
     /// Test command to run (e.g. 'go test -v' or 'npm test')
     command: String,
-    /// Mock set to replay, as `keploy_list_mocks` shows it (default: the latest)
+    /// Mock set to replay, as `keploy_list_mocks` shows it (default: the latest that was recorded with the same command,
+    /// else the latest)
     #[schemars(extend("x-aliases" = ["mock_name"]))]
     mock_name: Option<String>,
     /// Whether calls that no mock matches go to the real server (default false); not those on a database connection that
@@ -137,16 +138,17 @@ fn replay(
     } else {
         let known = sets::candidates(sets::list(policy, &path)?);
         let Some(latest) = known.first() else { return Ok(Err(none_in(&path))) };
-        let other = if known.len() > 1 { sets::of_command(policy, &path, &known, &params.command) } else { None };
-        more.extend(other.filter(|other| *other != latest).map(|other| {
+        let same = if known.len() > 1 { sets::of_command(policy, &path, &known, &params.command) } else { None };
+        more.extend(same.filter(|same| *same != latest).map(|same| {
             format!(
-                "`{}` is the latest of {} mock sets; `{}` was recorded with this command: name it as `mockName`",
-                latest.name,
+                "of {} mock sets `{}` is the latest that was recorded with this command, `{}` the latest of all: `mockName` takes \
+                 another one",
                 known.len(),
-                other.name
+                same.name,
+                latest.name
             )
         }));
-        latest.name.clone()
+        same.unwrap_or(latest).name.clone()
     };
     configuration.mock_name.clone_from(&name);
     let Some(loaded) = load(policy, &path, &name)? else {

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
+use super::Book;
 use crate::limits::MAX_MISSES_TOLD;
+use crate::record::exchange::{Exchange, Protocol};
 
 /// A call that no recording answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +105,15 @@ pub struct Report {
     pub missed_count: u64,
     /// Recordings of no use, without those that belong to connections, and without names that were looked up.
     pub unused: Vec<Unused>,
+}
+
+impl Book {
+    /// The recordings of a protocol that belong to connections, wherever they went. They are not used by that.
+    pub fn logins(&self, protocol: Protocol) -> Vec<Arc<Exchange>> {
+        let of_protocol = self.sessions.iter().filter(|((_, of), _)| *of == protocol);
+        let entries = of_protocol.flat_map(|(_, found)| found).map(|index| &self.entries[*index]);
+        entries.map(|entry| Arc::clone(&entry.exchange)).collect()
+    }
 }
 
 impl Report {

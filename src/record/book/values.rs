@@ -42,20 +42,46 @@ fn of_values(protocol: Protocol, recorded: &Wire, asked: &Wire, noise: &Fields, 
             names.push(&value.name);
         }
     }
-    let declare = declare(&names, name)?;
-    Some(format!(
-        "only values differ: if they are others in each run, {declare}, or fix the clock, seed or id that makes them"
-    ))
+    declare(&names, name)
 }
 
-/// Of a request of HTTP in which nothing but fields of its head differs.
+/// Of a request of HTTP in which nothing but values of its body, its query or its head differs.
 fn of_fields(differences: &[String], name: &str) -> Option<String> {
-    let names: Option<Vec<&str>> = differences
-        .iter()
-        .map(|line| line.split_once(": ").map(|(name, _)| name).filter(|name| name.starts_with("header.")))
-        .collect();
-    let declare = declare(&names?, name)?;
-    Some(format!("if that is another in each run, {declare}"))
+    let mut names: Vec<String> = Vec::new();
+    for line in differences {
+        let (place, said) = line.split_once(": ")?;
+        let field = without_indexes(place);
+        // What is not there in one of the two, or of another length, is more than a value.
+        let is_value =
+            || said.starts_with("recorded ") && said.contains(", asked ") && !said.contains(" items, asked ");
+        let is_left_out = field.starts_with("header.")
+            || ["query.", "body."].iter().any(|part| field.starts_with(part)) && is_value();
+        if !is_left_out {
+            return None;
+        }
+        if !names.contains(&field) {
+            names.push(field);
+        }
+    }
+    declare(&names.iter().map(String::as_str).collect::<Vec<_>>(), name)
+}
+
+/// The name that noise has for a place in a body: `items[3].id` is `items.id`.
+fn without_indexes(place: &str) -> String {
+    let mut parts = place.split('[');
+    let mut name = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(']') {
+            Some((index, rest)) if !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit()) => {
+                name.push_str(rest);
+            }
+            _ => {
+                name.push('[');
+                name.push_str(part);
+            }
+        }
+    }
+    name
 }
 
 fn declare(names: &[&str], name: &str) -> Option<String> {
@@ -63,7 +89,8 @@ fn declare(names: &[&str], name: &str) -> Option<String> {
     is_told.then(|| {
         let names = names.join(", ");
         format!(
-            "add `noise: {{req: [{names}]}}` below `name: {name}`, learn it with `replay calls noise SET OTHER --write`"
+            "only values differ: if they change from run to run, add `noise: {{req: [{names}]}}` below `name: {name}`, learn it \
+             with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
         )
     })
 }

@@ -60,9 +60,12 @@ impl Playing {
             if logins.is_empty() {
                 return vec![PlayStep::Send(handshake::accept(login, None, sequence))];
             }
-            let name = String::from_utf8_lossy(&login.database).into_owned();
-            let text = format!("no recording has a connection to the database `{name}` with this user");
-            self.prompter.book.missed_login(&self.prompter.origin.target, &text);
+            let text = self.prompter.unknown_login(&login.user, &login.database, |found| {
+                match handshake::hello(said(found, Side::Client).next().unwrap_or_default()) {
+                    Ok(Hello::Login(recorded)) => Some((recorded.user, recorded.database)),
+                    _ => None,
+                }
+            });
             return vec![PlayStep::Send(packet::error(sequence.wrapping_add(1), &text)), PlayStep::Close];
         };
         self.prompter.book.logged_in();

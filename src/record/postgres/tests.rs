@@ -344,6 +344,15 @@ fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
     let mut other = Played::new(Protocol::Postgres, &book);
     assert!(other.ask(startup(&[("user", "u"), ("database", "nobody")])).starts_with(b"E"));
     assert!(other.closed);
+    let target = "db.test:7";
+    let expected = format!(
+        "no recording has a connection of user `u` to database `nobody`; recorded: `u@{target}/d`; give the program the address \
+         that it was recorded with (its variable, such as DATABASE_URL) ({target})"
+    );
+    assert_eq!(book.report().missed.last().map(ToString::to_string), Some(expected));
+    let mut nameless = Played::new(Protocol::Postgres, &book);
+    let answer = nameless.ask(startup(&[("user", "")]));
+    assert!(answer.windows(28).any(|part| part == b"of no user to no database; r"), "{}", answer.escape_ascii());
 }
 
 #[test]

@@ -193,6 +193,7 @@ impl Interceptor {
             return Ok(Answer::GoOn);
         }
         listen(socket, backlog)?;
+        self.counts.listening += 1;
         self.own.note(Protocol::Tcp, socket, holder);
         self.listens(socket);
         Ok(Answer::Value(0))

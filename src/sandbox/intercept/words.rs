@@ -58,6 +58,8 @@ pub struct Counts {
     pub flows: u64,
     /// Connections to servers of the command itself, which were let through.
     pub own: u64,
+    /// TCP sockets of the command that began to listen.
+    pub listening: u64,
     /// Datagrams that were refused: UDP to anything but port 53 and the command's own sockets.
     pub datagrams_refused: u64,
     /// Datagram sockets that were not connected. C libraries try that for every address of a name, so it need not mean

@@ -75,7 +75,7 @@ fn sets_are_kept_where_the_recorder_was_started() {
 }
 
 #[test]
-fn an_agent_gets_the_latest_and_hears_of_the_set_of_its_command() {
+fn an_agent_gets_the_latest_set_of_its_command() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host"]);
     for (program, path) in [("shop.py", "/a"), ("other.py", "/b")] {
@@ -88,9 +88,10 @@ fn an_agent_gets_the_latest_and_hears_of_the_set_of_its_command() {
     assert_eq!(
         (&tested["configuration"]["mockName"], &tested["notes"]),
         (
-            &json!("other-http"),
+            &json!("shop-http"),
             &json!([
-                "`other-http` is the latest of 2 mock sets; `shop-http` was recorded with this command: name it as `mockName`"
+                "of 2 mock sets `shop-http` is the latest that was recorded with this command, `other-http` the latest of all: \
+                 `mockName` takes another one"
             ])
         ),
         "{tested}"

@@ -54,7 +54,9 @@ fn a_call_that_differs_is_missed_and_never_answered() {
         "replay: replayed 1 call of shop-http, 2 missed, 1 recording was not used\n\
          replay: isolation: strict\n\
          replay: missed: GET URL/b?x=2: no recording of this call; the closest is `mock-2`\n  \
-         query.x: recorded `1`, asked `2`\n\
+         query.x: recorded `1`, asked `2`\n  \
+         only values differ: if they change from run to run, add `noise: {req: [query.x]}` below `name: mock-2`, learn it with \
+         `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them\n\
          replay: missed: GET URL/a: the one recording of this call was used\n"
     );
 }

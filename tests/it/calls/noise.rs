@@ -48,7 +48,7 @@ fn values_in_commands_are_learned_and_left_out() {
     let test = ["calls", "test", "--mock", "shop-redis", "--", "python3", "shop.py"];
     let missed = replay(&tree, &test);
     let declare =
-        "only values differ: if they are others in each run, add `noise: {req: [arg.2]}` below `name: mock-1`";
+        "only values differ: if they change from run to run, add `noise: {req: [arg.2]}` below `name: mock-1`";
     assert!(missed.status == 1 && missed.err.contains(declare), "{}", missed.err);
 
     let written = replay(&tree, &["calls", "noise", "shop-redis", "shop-redis-2", "--write"]);
@@ -58,16 +58,20 @@ fn values_in_commands_are_learned_and_left_out() {
         (
             0,
             format!("{place}\targ.2\t{}\t{}\n", tokens[0], tokens[1]),
-            "replay: noise of shop-redis: ./keploy/shop-redis/mocks.yaml\n"
+            "replay: noise of shop-redis and shop-redis-2: ./keploy/shop-redis/mocks.yaml, ./keploy/shop-redis-2/mocks.yaml\n"
         )
     );
-    let file = tree.read("keploy/shop-redis/mocks.yaml");
-    assert_eq!(file.matches("noise:\n    req:\n        - arg.2\n").count(), 1, "{file}");
-    let tested = replay(&tree, &test);
-    assert_eq!(
-        (tested.status, tested.out.as_str(), tested.err.as_str()),
-        (0, "+OK\n+OK\n", "replay: replayed 2 calls of shop-redis\nreplay: isolation: strict\n")
-    );
+    let latest = ["calls", "test", "--", "python3", "shop.py"];
+    let told = "replay: of 2 mock sets shop-redis-2 is the latest that was recorded with this command; --mock NAME takes another one\n";
+    for (set, test, told) in [("shop-redis", &test[..], ""), ("shop-redis-2", &latest[..], told)] {
+        let file = tree.read(&format!("keploy/{set}/mocks.yaml"));
+        assert_eq!(file.matches("noise:\n    req:\n        - arg.2\n").count(), 1, "{file}");
+        let tested = replay(&tree, test);
+        assert_eq!(
+            (tested.status, tested.out.as_str(), tested.err),
+            (0, "+OK\n+OK\n", format!("replay: replayed 2 calls of {set}\nreplay: isolation: strict\n{told}"))
+        );
+    }
     // All else counts as before.
     tree.file("shop.py", program(address, tokens[2], "returns"));
     let missed = replay(&tree, &test);

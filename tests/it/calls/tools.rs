@@ -121,7 +121,12 @@ fn mistakes_are_told_as_the_contract_has_them() {
     let captured = said(&server.call("keploy_mock_record", json!({"command": "exit 4"})));
     assert_eq!(
         (&captured["message"], &captured["protocols"], &captured["mockCount"], &captured["appExitCode"]),
-        (&json!("Recording completed but no mocks were captured"), &json!([]), &json!(0), &json!(4))
+        (
+            &json!("Recording completed but no mocks were captured, app exited with code 4"),
+            &json!([]),
+            &json!(0),
+            &json!(4)
+        )
     );
     let unknown = said(&server.call("keploy_mock_test", json!({"command": "true", "mockName": "other"})));
     let message = unknown["message"].as_str().unwrap();

@@ -142,7 +142,7 @@ fn a_difference_is_shown_where_it_is() {
                 declare what differs as `noise`";
     let values = |name: &str| {
         format!(
-            "only values differ: if they are others in each run, add `noise: {{req: [{name}]}}` below `name: mock-1`, learn it with \
+            "only values differ: if they change from run to run, add `noise: {{req: [{name}]}}` below `name: mock-1`, learn it with \
              `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
         )
     };

@@ -91,7 +91,7 @@ fn what_is_declared_is_left_out_and_all_else_counts() {
         let miss = Book::new(vec![recorded.clone()], Noise::default()).find(&call(protocol, way(IDS[1], "a"), ""));
         let last = miss.unwrap_err().closest.unwrap().differences.pop().unwrap();
         let expected = format!(
-            "only values differ: if they are others in each run, add `noise: {{req: [{field}]}}` below `name: mock-1`, learn it with \
+            "only values differ: if they change from run to run, add `noise: {{req: [{field}]}}` below `name: mock-1`, learn it with \
              `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
         );
         assert_eq!(last, expected, "{protocol:?} {field}");
@@ -202,8 +202,8 @@ fn a_miss_for_a_field_of_the_head_says_how_to_declare_it() {
     };
     let book = Book::new(vec![of("red fox"), of("blue owl")], Noise::default());
     let miss = book.find(&of("green elk")).unwrap_err().closest.unwrap();
-    let expected = "if that is another in each run, add `noise: {req: [header.x-run]}` below `name: mock-1`, learn it with \
-                    `replay calls noise SET OTHER --write`";
+    let expected = "only values differ: if they change from run to run, add `noise: {req: [header.x-run]}` below `name: mock-1`, \
+                    learn it with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
     assert_eq!(miss.differences, ["header.x-run: recorded `red fox`, asked `green elk`", expected]);
     let noise = noise_of(&of("red fox"), &declared(&["header.x-run"], &[]));
     let book = Book::new(vec![of("red fox"), of("blue owl")], noise);
@@ -211,4 +211,29 @@ fn a_miss_for_a_field_of_the_head_says_how_to_declare_it() {
         [ask(&book, &of("green elk")), ask(&book, &of("x"))],
         ["red fox", "blue owl"].map(|it| Ok(it.to_owned()))
     );
+}
+
+#[test]
+fn a_miss_for_values_of_a_request_says_how_to_declare_them() {
+    let body = |id: u32, end: &str| format!(r#"{{"items":[{{"id":{id}}},{{"id":{id}}}]{end}}}"#);
+    let of = |query: &str, body: String| {
+        let mut call = answered(post(&body), "x");
+        http(&mut call).request.path.push_str(query);
+        call
+    };
+    let last = |asked: &Exchange| {
+        let book = Book::new(vec![of("?t=1", body(1, ""))], Noise::default());
+        book.find(asked).unwrap_err().closest.unwrap().differences.pop().unwrap()
+    };
+    let declare = |names: &str| {
+        format!(
+            "only values differ: if they change from run to run, add `noise: {{req: [{names}]}}` below `name: mock-1`, learn it with \
+             `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
+        )
+    };
+    let asked = of("?t=2", body(2, ""));
+    assert_eq!(last(&asked), declare("query.t, body.items.id"));
+    let noise = noise_of(&asked, &declared(&["query.t", "body.items.id"], &[]));
+    assert_eq!(ask(&Book::new(vec![of("?t=1", body(1, ""))], noise), &asked), Ok("x".to_owned()));
+    assert_eq!(last(&of("?t=1", body(2, r#","n":1"#))), "body.n: asked 1, not recorded");
 }

@@ -73,9 +73,11 @@ impl Playing {
             if startups.is_empty() && self.prompter.book.protocol(target) == Some(self.prompter.protocol) {
                 return vec![PlayStep::Send(message::welcome())];
             }
-            let name = String::from_utf8_lossy(database(asked).unwrap_or_default()).into_owned();
-            let text = format!("no recording has a connection to the database `{name}` with this user");
-            self.prompter.book.missed_login(target, &text);
+            let user = |startup: &[u8]| message::parameter(startup, b"user").unwrap_or_default().to_vec();
+            let database = |startup: &[u8]| database(startup).unwrap_or_default().to_vec();
+            let text = self.prompter.unknown_login(&user(asked), &database(asked), |found| {
+                startup(found).map(|startup| (user(startup), database(startup)))
+            });
             return vec![PlayStep::Send(message::error("FATAL", &text)), PlayStep::Close];
         };
         let answers = || said(&found, Side::Server).filter(|message| !message::is_challenge(message));
