@@ -1,6 +1,11 @@
 //! Functions of databases by name: those of the server itself, which leave nothing behind in a session, and all others, which
 //! may set something there that no answer tells.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::exchange::Protocol;
+
 /// Words of the names of functions after which others answer otherwise: `use_tenant`, `login_as`.
 const SWITCHES: [&str; 13] = [
     "act",
@@ -19,41 +24,41 @@ const SWITCHES: [&str; 13] = [
 ];
 /// Words before a bracket that call nothing.
 const KEYWORDS: &str = "\
-    all and any array as between bpchar by case decimal distinct else exists filter float from in is lateral not numeric on or
-    over row select some then time varbit varchar varying when";
-/// Builtins that answer by what they are given, by the clock or by the server (`PostgreSQL`, "Functions and Operators"; `MySQL`,
-/// "Built-In Function and Operator Reference"), and those of extensions that are usual.
-const BUILTINS: &str = "\
-    abs addtime age ascii avg benchmark bin bit_count btrim cardinality cast ceil ceiling char char_length
-    character_length charset chr clock_timestamp coalesce collation concat concat_ws connection_id conv convert
-    convert_from convert_to convert_tz cos count crypt curdate currval curtime database datediff day dayname dayofmonth
-    dayofweek dayofyear decode digest div elt encode exp extract field find_in_set floor format found_rows from_days
-    from_unixtime gen_salt get_bit get_byte get_lock greatest hex hmac hour if ifnull inet_aton inet_ntoa initcap insert
-    instr interval is_free_lock isfinite isnull justify_days justify_hours last_day last_insert_id lastval lcase least
-    left length ln locate log log10 log2 lower lpad ltrim make_date make_interval make_time make_timestamp
-    make_timestamptz max md5 microsecond mid min minute mod month monthname name_const nextval now nullif num_nonnulls
-    num_nulls octet_length overlay pi position pow power quarter quote quote_ident quote_literal quote_nullable radians
-    rand random release_lock repeat replace reverse right round row_count rpad rtrim schema session_user setval sign sin
-    sleep split_part sqrt starts_with statement_timestamp str_to_date strpos substr substring subtime sum sysdate
-    system_user timediff timeofday translate trim trunc truncate ucase unhex unistr unix_timestamp unnest upper user
-    utc_date utc_time utc_timestamp uuid uuidv4 uuidv7 value values version week weekday weekofyear width_bucket year
-    yearweek";
-/// Beginnings of the names of such functions.
-const BUILTIN_BEGINS: &str = "\
-    aes_ any_ array_ bit_ bool_ col_ compress current_ date_ enum_ format_ from_ gen_random_ generate_ has_ inet_ is_
-    isnull json jsonb_ local nlssort obj_ pg_ pgp_ postgis_ ps_ range_ regexp_ row_to_ sha shobj_ st_ string_ time_to_
-    timestamp to_ ts txid_ uuid_";
+    all and any array as between bpchar by case cast decimal distinct div else except exists filter float from group having in
+    intersect interval is lateral like limit materialized mod not numeric offset on or order over recursive row select some
+    then time union using values varbit varchar varying when where";
+/// Builtins that answer by what they are given, by the clock or by the server, one a line and sorted (`pg_proc` and the grammar of
+/// `PostgreSQL`, and extensions that are usual; `MySQL`, "Built-In Function and Operator Reference", and those of `MariaDB`).
+static POSTGRES: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("functions/postgres.txt").lines().collect());
+static MYSQL: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("functions/mysql.txt").lines().collect());
+/// Beginnings of the names of functions of extensions that have hundreds of them.
+const EXTENSION_BEGINS: [&str; 2] = ["st_", "postgis_"];
+/// Builtins without arguments: with some it is a function of the same name.
+const WITHOUT_ARGUMENTS: [&str; 3] = ["version", "schema", "database"];
 
-/// Whether a function, by its name in lower case and without a schema, is none of the server's own: it may have set something of
-/// the session. A word that calls nothing counts as one of those.
-pub(super) fn is_own(name: &str) -> bool {
+/// A function that a statement calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call<'a> {
+    /// In lower case and without a schema.
+    pub(super) name: &'a str,
+    /// Whether it is given anything.
+    pub(super) is_given: bool,
+}
+
+/// Whether a function is none of the server's own: it may have set something of the session. A word that calls nothing counts as
+/// one of those.
+pub(super) fn is_own(protocol: Protocol, call: Call<'_>) -> bool {
+    let Call { name, is_given } = call;
+    let builtins = if protocol == Protocol::MySql { &MYSQL } else { &POSTGRES };
     let is_name = name.starts_with(|first: char| first.is_alphabetic() || first == '_');
-    let is_builtin = || {
-        KEYWORDS.split_ascii_whitespace().any(|word| word == name)
-            || BUILTINS.split_ascii_whitespace().any(|known| known == name)
-            || BUILTIN_BEGINS.split_ascii_whitespace().any(|begin| name.starts_with(begin))
-    };
-    is_name && !is_builtin()
+    let is_builtin = || builtins.contains(name) && !(is_given && WITHOUT_ARGUMENTS.contains(&name));
+    let is_of_extension = || EXTENSION_BEGINS.iter().any(|begin| name.starts_with(begin));
+    is_name && !KEYWORDS.split_ascii_whitespace().any(|word| word == name) && !is_builtin() && !is_of_extension()
+}
+
+/// Whether a statement asks nothing but whether the server is there.
+pub(super) fn is_ping(statement: &str) -> bool {
+    statement.trim().trim_end_matches(';').eq_ignore_ascii_case("select 1")
 }
 
 /// Whether a call, as `use_tenant()`, says by its name that others answer otherwise after it.
@@ -69,8 +74,23 @@ mod tests {
 
     #[test]
     fn functions_of_the_server_set_nothing() {
-        let names =
-            ["now", "current_setting", "pg_advisory_lock", "uuid_generate_v4", "in", "$1", "setq", "pay", "_init"];
-        assert_eq!(names.map(is_own), [false, false, false, false, false, false, true, true, true]);
+        let is_own = |protocol, name, is_given| is_own(protocol, Call { name, is_given });
+        let names = ["now", "current_setting", "pg_advisory_lock", "uuid_generate_v4", "in", "$1", "st_x", "extract"];
+        assert_eq!(names.map(|name| is_own(Protocol::Postgres, name, true)), [false; 8]);
+        let names = ["setq", "pay", "_init", "to_tenant", "is_tenant", "pg_tenant", "has_login", "get_lock", "version"];
+        assert_eq!(names.map(|name| is_own(Protocol::Postgres, name, true)), [true; 9]);
+        assert!(!is_own(Protocol::Postgres, "version", false));
+        let names = ["now", "get_lock", "json_extract", "uuid_to_bin", "convert", "if", "st_x", "date_format"];
+        assert_eq!(names.map(|name| is_own(Protocol::MySql, name, true)), [false; 8]);
+        let names = ["json_tenant", "ps_tenant", "generate_session", "current_tenant", "schema"];
+        assert_eq!(names.map(|name| is_own(Protocol::MySql, name, true)), [true; 5]);
+        assert!(!is_own(Protocol::MySql, "schema", false));
+    }
+
+    #[test]
+    fn names_of_builtins_are_sorted() {
+        for list in [include_str!("functions/postgres.txt"), include_str!("functions/mysql.txt")] {
+            assert!(list.lines().is_sorted_by(|one, other| one < other));
+        }
     }
 }

@@ -53,6 +53,11 @@ pub(super) fn leads_messages(protocol: Protocol, messages: &[Message]) -> bool {
 /// What the name of a hint begins with in a state.
 pub(super) const HINT: &str = "perhaps ";
 
+/// The name of the hint that says which function of a program's own was called last, and with what.
+pub(super) const LAST_CALL: &str = "last call()";
+/// The name of the hint that says in which order such functions were called and variables set.
+pub(super) const ORDER: &str = "order of calls()";
+
 /// What a call says that may have changed its answer, by name.
 pub(super) type Hints = BTreeMap<String, String>;
 

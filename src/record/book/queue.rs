@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::closest::short;
 use crate::record::exchange::{Content, Exchange, Protocol, Side};
 use crate::record::functions;
-use crate::record::state::{self, Hints};
+use crate::record::state::{self, Hints, LAST_CALL, ORDER};
 
 /// Recordings in their order. Some may stand in another queue as well.
 #[derive(Default)]
@@ -24,6 +24,8 @@ pub(super) struct Queue {
     /// How many were used.
     pub(super) next: AtomicUsize,
     states: Option<States>,
+    /// Calls of functions of a program's own that were the same before each of them, with a digest of what they were given.
+    constant: Hints,
 }
 
 /// What tells the sessions apart that were given different answers.
@@ -54,14 +56,14 @@ impl Queue {
     /// Finds out whether what sessions held chooses between these recordings.
     pub(super) fn tell_apart<'a>(&mut self, recording: impl Fn(usize) -> (&'a Exchange, bool)) {
         let reusable = self.entries.iter().any(|index| recording(*index).1);
-        if self.entries.len() < 2 && !reusable {
-            return;
-        }
         let hints: Vec<Hints> = self.entries.iter().map(|index| state::hints(recording(*index).0)).collect();
         let names: BTreeSet<&String> = hints.iter().flat_map(Hints::keys).collect();
         let refuses: Vec<bool> = self.entries.iter().map(|index| reusable && is_refusal(recording(*index).0)).collect();
         let is_refused = refuses.contains(&true);
         let is_several = |name: &&String| is_refused || hints.iter().any(|one| one.get(*name) != hints[0].get(*name));
+        if !reusable {
+            self.constant = constant(&hints);
+        }
         let names: Vec<&String> = names.into_iter().filter(is_several).collect();
         if names.is_empty() {
             return;
@@ -70,10 +72,16 @@ impl Queue {
         if !is_refused && answers.iter().all(|one| *one == answers[0]) {
             return;
         }
+        let names = if reusable { names } else { telling(names, &hints, &answers) };
         let choice = |name: &String| {
             let values = hints.iter().map(|one| one.get(name).map(String::as_str));
             let is_evident = || is_of_program(name) && comes_back(values.zip(&answers));
-            Choice { name: name.clone(), is_firm: !reusable && (functions::switches(name) || is_evident()) }
+            let mut last = hints.iter().map(|one| one.get(name).and_then(|value| value.split(' ').next()));
+            let says_so = match name.as_str() {
+                LAST_CALL => last.all(|name| name.is_some_and(functions::switches)),
+                name => functions::switches(name),
+            };
+            Choice { name: name.clone(), is_firm: !reusable && (says_so || is_evident()) }
         };
         let choices: Vec<Choice> = names.into_iter().map(choice).collect();
         let mut states = States { choices, queues: BTreeMap::new(), reusable, refusing: BTreeSet::new() };
@@ -89,7 +97,14 @@ impl Queue {
 
     /// The recordings for a session, those first that are for it alone.
     pub(super) fn fitting(&self, hints: &Hints) -> Vec<Fitting<'_>> {
-        let Some(states) = &self.states else { return vec![Fitting { queue: self, other: None }] };
+        let is_other = |(name, known): &(&String, &String)| hints.get(*name).is_some_and(|asked| asked != *known);
+        let others: Vec<&str> = self.constant.iter().filter(is_other).map(|(name, _)| name.as_str()).collect();
+        if others.iter().any(|name| functions::switches(name)) {
+            return Vec::new();
+        }
+        let Some(states) = &self.states else {
+            return vec![Fitting { queue: self, other: others.first().copied() }];
+        };
         let asked = states.values(hints);
         let mut found: Vec<_> = states
             .queues
@@ -111,7 +126,8 @@ impl Queue {
     pub(super) fn choosing(&self) -> impl Iterator<Item = &str> {
         let choices = self.states.iter().flat_map(|states| &states.choices);
         let is_firm = |choice: &&Choice| choice.is_firm || self.states.iter().any(|states| !states.refusing.is_empty());
-        choices.filter(is_firm).map(|choice| choice.name.as_str())
+        let constant = self.constant.keys().map(String::as_str).filter(|name| functions::switches(name));
+        choices.filter(is_firm).map(|choice| choice.name.as_str()).chain(constant)
     }
 
     /// The place of the recording whose turn it is.
@@ -124,6 +140,44 @@ impl States {
     fn values(&self, hints: &Hints) -> Vec<Option<String>> {
         self.choices.iter().map(|choice| hints.get(&choice.name).cloned()).collect()
     }
+}
+
+/// The calls that were the same before all recordings.
+fn constant(hints: &[Hints]) -> Hints {
+    let Some((first, others)) = hints.split_first() else { return Hints::new() };
+    let is_call = |name: &str| name.ends_with("()") && ![LAST_CALL, ORDER].contains(&name);
+    // Without the last call, what is asked calls something itself.
+    if !hints.iter().all(|one| one.contains_key(LAST_CALL)) {
+        return Hints::new();
+    }
+    let is_same = |name: &String, value: &String| others.iter().all(|one| one.get(name) == Some(value));
+    let same = first.iter().filter(|(name, value)| is_call(name) && is_same(name, value));
+    same.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Of the names of hints those that choose. In which order functions were called does so where nothing else explains the answers;
+/// the last call alone, where that explains them and no other single one does.
+fn telling<'a>(names: Vec<&'a String>, hints: &[Hints], answers: &[[u8; 32]]) -> Vec<&'a String> {
+    let explains = |names: &[&String]| {
+        let mut known: HashMap<Vec<Option<&String>>, &[u8; 32]> = HashMap::new();
+        let values = hints.iter().map(|one| names.iter().map(|name| one.get(*name)).collect());
+        values.zip(answers).all(|(values, answer)| *known.entry(values).or_insert(answer) == answer)
+    };
+    let is_call = |name: &&String| is_of_program(name);
+    let (order, others): (Vec<_>, Vec<_>) =
+        names.into_iter().partition(|name| [LAST_CALL, ORDER].contains(&name.as_str()));
+    let (calls, settings): (Vec<_>, Vec<_>) = others.iter().copied().partition(is_call);
+    if order.is_empty() || others.iter().any(|name| explains(&[*name])) {
+        return others;
+    }
+    let last: Vec<_> = order.iter().copied().filter(|name| *name == LAST_CALL).collect();
+    if !last.is_empty() && explains(&last) {
+        return [last, settings].concat();
+    }
+    if !calls.is_empty() && explains(&calls) {
+        return others;
+    }
+    others.into_iter().chain(order.into_iter().filter(|name| *name == ORDER)).collect()
 }
 
 /// What sessions held otherwise of what chooses, a line each.

@@ -12,8 +12,9 @@ use super::packet;
 use super::settings;
 use super::statements::without_comments;
 use crate::limits::MAX_MYSQL_MARKS;
-use crate::record::functions;
-use crate::record::state::HINT;
+use crate::record::exchange::Protocol;
+use crate::record::functions::{self, Call, is_ping};
+use crate::record::state::{HINT, LAST_CALL, ORDER};
 use crate::text::escape::hex;
 
 /// Each by its name, with a digest of the statements that made it what it is.
@@ -27,6 +28,8 @@ pub(super) struct Marks {
     /// The last call of each procedure, and of each function that is none of the server's own: they count where a variable of a
     /// user is named.
     ran: BTreeMap<String, String>,
+    /// Variables of a user, and those calls with `()` behind them, in the order in which they were set and called last.
+    order: Vec<String>,
     /// Whether the transaction that is open has written something.
     written: bool,
 }
@@ -51,7 +54,11 @@ impl Marks {
         let words = words(statement);
         let is_long = words.len() == MAX_MYSQL_MARKS;
         let assigned = Assigned::by(statement);
-        let is_overwritten = |name: &str| assigned.iter().any(|one| one.name == name) && reads(statement, name) == 1;
+        let targets = targets(statement);
+        let is_overwritten = |name: &str| {
+            let is_set = assigned.iter().any(|one| one.name == name) || targets.iter().any(|one| one == name);
+            is_set && reads(statement, name) == 1
+        };
         let mut text = Vec::new();
         let mut add = |name: &str, value: &str| text.extend([b"\0", name.as_bytes(), b"=", value.as_bytes()].concat());
         if !self.folded.is_empty() {
@@ -62,8 +69,12 @@ impl Marks {
                 add(name, digest);
             }
         }
-        if words.iter().any(|word| is_variable(word)) {
+        if words.iter().any(|word| is_variable(word) && !is_overwritten(word)) {
             self.ran.iter().for_each(|(name, digest)| add(&format!("call {name}"), digest));
+            let is_read = |name: &&String| !is_variable(name) || words.contains(name);
+            if let Some(order) = self.order_of(is_read) {
+                add("order", &order);
+            }
         }
         if self.written && words.first().is_some_and(|first| matches!(first.as_str(), "select" | "with" | "table")) {
             add("transaction", "written");
@@ -87,7 +98,28 @@ impl Marks {
         let is_said = words.iter().any(|word| is_variable(word));
         let calls = self.ran.iter().filter(|(name, _)| !is_said && !called.contains(name));
         let hints = variables.chain(calls.map(|(name, digest)| (format!("{name}()"), digest)));
-        hints.flat_map(|(name, digest)| format!("\0{HINT}{name}={digest}").into_bytes()).collect()
+        let hints = hints.map(|(name, digest)| (name, digest.clone()));
+        let is_alone = called.is_empty() && !is_said && !is_ping(&String::from_utf8_lossy(statement));
+        let is_told = |_: &&String| is_alone;
+        let last = self.order.iter().rfind(is_told).filter(|_| !self.ran.is_empty()).map(|name| {
+            let digest = name.strip_suffix("()").map_or_else(|| self.held.get(name), |called| self.ran.get(called));
+            (LAST_CALL.to_owned(), format!("{name} {}", digest.map_or("", String::as_str)))
+        });
+        let order = self.order_of(is_told).map(|order| (ORDER.to_owned(), order));
+        let hints = hints.chain(last).chain(order);
+        hints.flat_map(|(name, value)| format!("\0{HINT}{name}={value}").into_bytes()).collect()
+    }
+
+    /// In which order variables were set and functions called, if there are several with a function among them.
+    fn order_of(&self, is_told: impl Fn(&&String) -> bool) -> Option<String> {
+        let told: Vec<&str> = self.order.iter().filter(|name| is_told(name)).map(String::as_str).collect();
+        (told.len() > 1 && told.iter().any(|name| name.ends_with("()"))).then(|| told.join(" "))
+    }
+
+    /// This was set or called last.
+    fn is_last(&mut self, name: String) {
+        self.order.retain(|known| *known != name);
+        self.order.push(name);
     }
 
     /// Takes over what a statement has done, whose answer begins so. `values` are those of its parameters.
@@ -107,6 +139,7 @@ impl Marks {
         }
         for name in called(statement) {
             let digest = Sha256::new().chain_update(statement).chain_update(values).finalize();
+            self.is_last(format!("{name}()"));
             self.ran.insert(name, hex(&digest[..16]));
             self.fold();
         }
@@ -138,7 +171,14 @@ impl Marks {
             self.hold(name, before, text, values);
         }
         let within = memchr::memmem::find_iter(statement, b":=").count();
+        let targets = if assigned.is_empty() { targets(statement) } else { Vec::new() };
+        // They are made without their old values, if they are named once.
+        for name in &targets {
+            let before = (reads(statement, name) > 1).then(|| self.held.get(name).cloned()).flatten();
+            self.hold_of(name, before, statement, values, &targets);
+        }
         let sets = match assigned.len() {
+            0 if !targets.is_empty() => false,
             0 => lower.first() == Some(&"set") || lower.contains(&"into") || within > 0,
             count => within > count,
         };
@@ -156,16 +196,26 @@ impl Marks {
 
     /// A text has made this of what it was before, and of variables that it names.
     fn hold(&mut self, name: &str, before: Option<String>, text: &[u8], values: &[u8]) {
+        self.hold_of(name, before, text, values, &[]);
+    }
+
+    /// The same, where the old values of some that are set as well do not matter, as far as they are named once.
+    fn hold_of(&mut self, name: &str, before: Option<String>, text: &[u8], values: &[u8], set: &[String]) {
         let mut digest = Sha256::new().chain_update(before.unwrap_or_default()).chain_update(text).chain_update(values);
-        for other in words(text).iter().filter(|word| is_variable(word) && *word != name) {
+        let is_set = |word: &String| set.contains(word) && reads(text, word) == 1;
+        for other in words(text).iter().filter(|word| is_variable(word) && *word != name && !is_set(word)) {
             digest.update(self.held.get(other).map_or("", String::as_str));
         }
         self.held.insert(name.to_owned(), hex(&digest.finalize()[..16]));
+        if is_variable(name) {
+            self.is_last(name.to_owned());
+        }
     }
 
     /// What is too much becomes one digest.
     fn fold(&mut self) {
         if self.held.len() + self.ran.len() > MAX_MYSQL_MARKS {
+            self.order.clear();
             let each = std::mem::take(&mut self.held).into_iter().chain(std::mem::take(&mut self.ran));
             let all: String = each.flat_map(|(name, digest)| [name, digest]).collect();
             self.folded = hex(&Sha256::digest(format!("{}{all}", self.folded))[..16]);
@@ -175,7 +225,8 @@ impl Marks {
     /// Bytes that they take.
     pub(super) fn size(&self) -> usize {
         let all = self.held.iter().chain(&self.ran);
-        self.folded.len() + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
+        let order = self.order.iter().map(String::len).sum::<usize>();
+        self.folded.len() + order + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
     }
 }
 
@@ -191,6 +242,28 @@ impl<'a> Assigned<'a> {
         let each = each.filter_map(|text| Some(Self { name: words(text).into_iter().next()?, text }));
         each.filter(|one| is_variable(&one.name)).collect()
     }
+}
+
+/// Variables that a statement sets by `:=`, or behind `INTO`.
+fn targets(statement: &[u8]) -> Vec<String> {
+    let (mut found, mut at, mut is_into) = (Vec::new(), 0, false);
+    while at < statement.len() {
+        let length = statement[at..].iter().take_while(|byte| is_part(**byte)).count();
+        if length == 0 {
+            is_into &= statement[at].is_ascii_whitespace() || statement[at] == b',';
+            at += 1;
+            continue;
+        }
+        let word = String::from_utf8_lossy(&statement[at..at + length]).to_ascii_lowercase();
+        at += length;
+        let is_set = statement[at..].trim_ascii_start().starts_with(b":=");
+        let is_target = is_variable(&word) && (is_into || is_set);
+        is_into = word == "into" || is_into && is_target;
+        if is_target && !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found
 }
 
 /// How often a text names a variable.
@@ -221,14 +294,17 @@ fn called(statement: &[u8]) -> Vec<String> {
     if !(begins("select") || begins("do")) || words(text).iter().any(|word| word == "from") {
         return Vec::new();
     }
-    let before = text.iter().enumerate().filter(|(_, byte)| **byte == b'(').map(|(at, _)| text[..at].trim_ascii_end());
+    let brackets = text.iter().enumerate().filter(|(_, byte)| **byte == b'(').map(|(at, _)| text.split_at(at));
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
-    let name = |text: &[u8]| {
-        let text = text.strip_suffix(b"`").unwrap_or(text);
-        let start = text.iter().rposition(|byte| !is_part(byte)).map_or(0, |at| at + 1);
-        String::from_utf8_lossy(&text[start..]).to_ascii_lowercase()
+    let call = |(before, after): (&[u8], &[u8])| {
+        let before = before.trim_ascii_end();
+        let before = before.strip_suffix(b"`").unwrap_or(before);
+        let start = before.iter().rposition(|byte| !is_part(byte)).map_or(0, |at| at + 1);
+        let is_given = after[1..].trim_ascii_start().first().is_some_and(|next| *next != b')');
+        (String::from_utf8_lossy(&before[start..]).to_ascii_lowercase(), is_given)
     };
-    before.map(name).filter(|name| functions::is_own(name)).collect()
+    let is_own = |name: &str, is_given| functions::is_own(Protocol::MySql, Call { name, is_given });
+    brackets.map(call).filter(|(name, is_given)| is_own(name, *is_given)).map(|(name, _)| name).collect()
 }
 
 fn has(statement: &[u8], word: &[u8]) -> bool {

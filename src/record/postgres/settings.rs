@@ -1,5 +1,6 @@
 //! What a session of `PostgreSQL` holds: its settings by name, and what statements have made in it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
@@ -9,7 +10,8 @@ use super::sql::statements;
 use super::state::{Overwritten, prepares, statement, words};
 use super::statement::Statement;
 use crate::limits::MAX_POSTGRES_STATE_BYTES;
-use crate::record::state::HINT;
+use crate::record::functions::is_ping;
+use crate::record::state::{HINT, LAST_CALL, ORDER};
 use crate::text::escape::hex;
 
 /// Settings that change no answer but of what reads them (manual, "Server Configuration").
@@ -47,6 +49,12 @@ pub(super) const TOLD: [&str; 8] = [
     "standard_conforming_strings",
     "timezone",
 ];
+/// Settings of the server that functions of a program set, beside the program's own.
+const SET_BY_FUNCTIONS: [&str; 3] = ["role", "search_path", "session_authorization"];
+/// Kinds of calls that count for all that follows.
+const FIRM: [Kind; 2] = [Kind::Called, Kind::RanHere];
+/// Kinds of calls of functions.
+const CALLS: [Kind; 4] = [Kind::Called, Kind::Ran, Kind::RanInside, Kind::RanHere];
 /// Longest value that stands as it was written, in bytes.
 const MAX_PLAIN_BYTES: usize = 256;
 
@@ -82,6 +90,8 @@ pub(super) struct Settings {
     quiet: BTreeMap<String, Vec<u8>>,
     /// Each with a digest of the statements that made it, in their order.
     held: BTreeMap<(Kind, String), String>,
+    /// Settings that functions may set too, and functions with `()` behind them, in the order in which they were set and called last.
+    order: Vec<String>,
     /// Whether no recording led to them.
     pub(super) astray: bool,
 }
@@ -105,7 +115,26 @@ impl Settings {
         let plain = value.len() <= MAX_PLAIN_BYTES && !name.contains('.');
         let value = if plain { value.to_vec() } else { digest("", value).into_bytes() };
         self.all_like(name).insert(name.to_owned(), value);
+        self.is_last(name.to_owned());
         self.fold();
+    }
+
+    /// This was set or called last.
+    fn is_last(&mut self, name: String) {
+        let may_be_set = name.contains('.') || name.ends_with("()") || SET_BY_FUNCTIONS.contains(&name.as_str());
+        if may_be_set {
+            self.order.retain(|known| *known != name);
+            self.order.push(name);
+        }
+    }
+
+    /// Those that are set, and functions of these kinds that were called, in the order of the last time.
+    fn in_order(&self, kinds: &[Kind]) -> impl Iterator<Item = &str> {
+        let is_held = |name: &str| match name.strip_suffix("()") {
+            Some(called) => kinds.iter().any(|kind| self.has(*kind, called)),
+            None => self.values.contains_key(name),
+        };
+        self.order.iter().map(String::as_str).filter(move |name| is_held(name))
     }
 
     /// Those among which this one is.
@@ -128,6 +157,7 @@ impl Settings {
 
     /// Takes a setting back to what the connection began with.
     pub(super) fn reset(&mut self, name: &str, start: &BTreeMap<String, Vec<u8>>) {
+        self.is_last(name.to_owned());
         match start.get(name) {
             Some(value) => drop(self.all_like(name).insert(name.to_owned(), value.clone())),
             None => drop(self.all_like(name).remove(name)),
@@ -136,9 +166,9 @@ impl Settings {
 
     /// All but those that `RESET ALL` leaves.
     pub(super) fn reset_all(&mut self, start: &BTreeMap<String, Vec<u8>>) {
-        // What functions have set is one of them.
-        self.drop_all(Kind::Ran);
-        self.drop_all(Kind::RanInside);
+        // What functions have set is one of them, but what `random()` gives is none.
+        let stays = |(kind, name): &(Kind, String)| *kind == Kind::Called && (name.is_empty() || name == "setseed");
+        self.held.retain(|key, _| !CALLS.contains(&key.0) || stays(key));
         self.values.retain(|name, _| name == "role" || name == "session_authorization");
         self.quiet.clear();
         for (name, value) in start {
@@ -156,6 +186,9 @@ impl Settings {
     /// This takes the place of what was of its name.
     pub(super) fn put(&mut self, kind: Kind, name: &str, statement: &[u8]) {
         self.held.insert((kind, name.to_owned()), digest("", statement));
+        if CALLS.contains(&kind) {
+            self.is_last(format!("{name}()"));
+        }
         self.fold();
     }
 
@@ -192,12 +225,15 @@ impl Settings {
         &'a self,
         question: &[u8],
         overwritten: &'a Overwritten,
-    ) -> impl Iterator<Item = (String, &'a [u8])> {
+    ) -> impl Iterator<Item = (String, Cow<'a, [u8]>)> {
         let has = |kind| self.names(kind).next().is_some();
         let reads_settings = self.ran_anything() && reads_settings(question);
         let reads = has(Kind::Written) && statement(question).is_some_and(|(text, _)| reads(text));
         let prepares = prepares(question);
         let own = if has(Kind::Called) { calls(question) } else { Vec::new() };
+        let kinds = if reads_settings { &CALLS[..] } else { &FIRM };
+        let order = self.order_told(kinds, question, overwritten).filter(|_| !prepares && !overwritten.alone);
+        let order = order.map(|order| ("order".to_owned(), Cow::Owned(order.into_bytes())));
         let is_said = move |kind, name: &str| match kind {
             _ if overwritten.alone => false,
             Kind::Ran | Kind::RanInside => reads_settings && !prepares,
@@ -207,7 +243,28 @@ impl Settings {
             _ => true,
         };
         let values = self.values.iter().filter(move |(name, _)| !prepares && !overwritten.has(name));
-        values.map(|(name, value)| (name.clone(), value.as_slice())).chain(self.said_of(is_said))
+        let values = values.map(|(name, value)| (name.clone(), value.as_slice()));
+        values.chain(self.said_of(is_said)).map(|(name, value)| (name, Cow::Borrowed(value))).chain(order)
+    }
+
+    /// In which order functions of these kinds and settings came, but for what a question calls or sets itself, if there are
+    /// several with a function among them.
+    fn order_told(&self, kinds: &[Kind], question: &[u8], overwritten: &Overwritten) -> Option<String> {
+        let is_several = |names: &[&str]| names.len() > 1 && names.iter().any(|name| name.ends_with("()"));
+        let all: Vec<&str> = self.in_order(kinds).collect();
+        is_several(&all).then_some(())?;
+        let told = without_own(all, question, overwritten);
+        is_several(&told).then(|| told.join(" "))
+    }
+
+    /// The last call, or what was set after it, but for what a question calls or sets itself.
+    fn last(&self, question: &[u8], overwritten: &Overwritten) -> Option<String> {
+        let last = without_own(self.in_order(&CALLS).collect(), question, overwritten).pop()?;
+        let value = match last.strip_suffix("()") {
+            Some(called) => CALLS.iter().rev().find_map(|kind| self.held.get(&(*kind, called.to_owned())))?.as_bytes(),
+            None => self.values.get(last)?.as_slice(),
+        };
+        Some(format!("{last} {}", String::from_utf8_lossy(value)))
     }
 
     /// What else may matter to a question: names and values. The last calls of functions, but of those that it calls itself; and
@@ -216,10 +273,12 @@ impl Settings {
         &'a self,
         question: &[u8],
         overwritten: &'a Overwritten,
-    ) -> impl Iterator<Item = (String, &'a [u8])> {
+    ) -> impl Iterator<Item = (String, Cow<'a, [u8]>)> {
         let prepares = prepares(question);
         let any = prepares || !overwritten.alone && self.ran_anything() && !reads_settings(question);
         let own = if any && !prepares { calls(question) } else { Vec::new() };
+        // What calls something itself, or asks whether the server is there, does not depend on what was called before.
+        let is_told = any && !prepares && own.is_empty() && statement(question).is_none_or(|(text, _)| !is_ping(text));
         let is_hint = move |kind, name: &str| match kind {
             Kind::Ran | Kind::RanInside => any && !own.iter().any(|own| own == name),
             Kind::RanHere => prepares,
@@ -236,7 +295,11 @@ impl Settings {
         let told = told
             .chain(understood)
             .filter_map(|name| Some((format!("{HINT}{name}"), self.values.get(name)?.as_slice())));
-        held.chain(told)
+        let last = is_told.then(|| self.last(question, overwritten)).flatten();
+        let order = is_told.then(|| self.order_told(&CALLS, question, overwritten)).flatten();
+        let order = [(LAST_CALL, last), (ORDER, order)].into_iter();
+        let order = order.filter_map(|(name, value)| Some((format!("{HINT}{name}"), Cow::Owned(value?.into_bytes()))));
+        held.chain(told).map(|(name, value)| (name, Cow::Borrowed(value))).chain(order)
     }
 
     /// Whether functions were called that may have set something.
@@ -269,7 +332,8 @@ impl Settings {
     /// Bytes that they take.
     pub(super) fn size(&self) -> usize {
         let quiet = self.quiet.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
-        size_of::<Self>() + quiet + self.said().map(|(name, value)| name.len() + value.len()).sum::<usize>()
+        let order = self.order.iter().map(String::len).sum::<usize>();
+        size_of::<Self>() + quiet + order + self.said().map(|(name, value)| name.len() + value.len()).sum::<usize>()
     }
 
     /// What is too much becomes one digest.
@@ -281,6 +345,7 @@ impl Settings {
             self.said().flat_map(|(name, value)| [name.as_bytes(), b"\0", value, b"\0"].concat()).collect();
         self.values.clear();
         self.held.clear();
+        self.order.clear();
         self.held.insert((Kind::Folded, String::new()), digest("", &whole));
     }
 }
@@ -299,6 +364,16 @@ fn calls(question: &[u8]) -> Vec<String> {
         [one] => Statement::new(one, bound).calls(),
         _ => Vec::new(),
     }
+}
+
+/// Of functions and settings those that a question does not call or set itself.
+fn without_own<'a>(names: Vec<&'a str>, question: &[u8], overwritten: &Overwritten) -> Vec<&'a str> {
+    let own = calls(question);
+    let is_own = |name: &str| match name.strip_suffix("()") {
+        Some(called) => own.iter().any(|own| own == called),
+        None => overwritten.has(name),
+    };
+    names.into_iter().filter(|name| !is_own(name)).collect()
 }
 
 /// Whether a statement reads, by its first word.

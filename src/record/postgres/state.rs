@@ -6,6 +6,7 @@ mod effects;
 mod question;
 mod transaction;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::message::{parameter, parameters, tag};
@@ -30,6 +31,8 @@ pub(super) struct State {
     reported: BTreeMap<String, Vec<u8>>,
     /// Statements that were prepared in words, with the numbers of those of their parameters that are secrets.
     secrets: BTreeMap<String, String>,
+    /// The functions of a program's own that statements call which were prepared in words.
+    runners: BTreeMap<String, Vec<String>>,
     transaction: Option<Transaction>,
 }
 
@@ -85,12 +88,14 @@ impl State {
     /// The message that this call begins with: a startup message that leads to this state. None before there was one.
     pub(super) fn message(&self, question: &[u8]) -> Option<Vec<u8>> {
         let overwritten = Overwritten::by(question);
-        let mut said: Vec<_> = self.now.said_to(question, &overwritten).chain(self.now.read_by(question)).collect();
+        let borrowed = |(name, value)| (name, Cow::Borrowed(value));
+        let mut said: Vec<_> = self.now.said_to(question, &overwritten).collect();
+        said.extend(self.now.read_by(question).map(borrowed));
         let reported = self.reported.iter().filter(|_| !overwritten.alone && !prepares(question));
-        said.extend(reported.map(|(name, value)| (format!("reported {name}"), value.as_slice())));
-        said.extend(self.secrets_of(question));
+        said.extend(reported.map(|(name, value)| (format!("reported {name}"), Cow::Borrowed(value.as_slice()))));
+        said.extend(self.secrets_of(question).into_iter().map(borrowed));
         if self.transaction.as_ref().is_some_and(|inside| inside.failed && !inside.implicit) && !leaves(question) {
-            said.push(("transaction".to_owned(), b"failed"));
+            said.push(("transaction".to_owned(), Cow::Borrowed(b"failed")));
         }
         said.extend(self.now.hinted_to(question, &overwritten));
         self.startup(FULL_STATE_VERSION, said.iter().map(|(name, value)| (name.as_bytes(), value.to_vec())))
@@ -144,7 +149,10 @@ impl State {
         let reported = self.reported.iter().map(|(name, value)| name.len() + value.len());
         let fixed = self.fixed.iter().map(|(_, value)| value.len());
         let secrets = self.secrets.iter().map(|(name, numbers)| name.len() + numbers.len());
-        self.now.size() + inside.chain(start).chain(reported).chain(fixed).chain(secrets).sum::<usize>()
+        let runners =
+            self.runners.iter().map(|(name, called)| name.len() + called.iter().map(String::len).sum::<usize>());
+        let all = inside.chain(start).chain(reported).chain(fixed).chain(secrets).chain(runners);
+        self.now.size() + all.sum::<usize>()
     }
 
     /// Whether the connection has settings that no recording leads to.

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::message::{bytes, count};
 use super::settings::{Kind, Settings};
 use super::sql::{name, tokens};
-use crate::record::functions;
+use crate::record::exchange::Protocol;
+use crate::record::functions::{self, Call};
 
 /// Words of commands that change what a table or a sequence holds or is.
 const WRITES: [&str; 10] =
@@ -223,33 +224,61 @@ impl<'a> Statement<'a> {
         // Columns of what a function gives stand behind its name, or behind `AS`.
         let is_alias = |at: usize| matches!(self.lower[at - 1].as_str(), "as" | ")");
         let is_call = |at: &usize| self.lower.get(at + 1).is_some_and(|next| next == "(") && !is_alias(*at);
-        let names = (1..self.tokens.len()).filter(is_call).map(|at| self.name(at));
-        match self.lower.first().map(String::as_str) {
-            Some("call") => names.take(1).collect(),
-            Some("select") if self.reads_no_table() => {
-                let known: Vec<String> = self.called().into_iter().map(|(name, _)| name).collect();
-                names.filter(|name| functions::is_own(name) && name != "set_config" && !known.contains(name)).collect()
-            }
-            _ => Vec::new(),
+        let calls = (1..self.tokens.len()).filter(is_call);
+        if self.lower.first().is_some_and(|first| first == "call") {
+            return calls.take(1).map(|at| self.name(at)).collect();
         }
+        if !self.is_alone() {
+            return Vec::new();
+        }
+        let mut known: Vec<String> = self.called().into_iter().map(|(name, _)| name).collect();
+        known.extend(self.common_tables());
+        known.push("set_config".to_owned());
+        let named = calls.map(|at| (self.name(at), self.lower.get(at + 2).is_some_and(|next| next != ")")));
+        let is_own = |name: &str, is_given| functions::is_own(Protocol::Postgres, Call { name, is_given });
+        let ran = named.filter(|(name, is_given)| is_own(name, *is_given) && !known.contains(name));
+        ran.map(|(name, _)| name).collect()
     }
 
     /// All functions that it calls, if it does nothing else, of which the last call takes the place of those before.
     pub(super) fn calls(&self) -> Vec<String> {
         let ran = self.ran();
-        let is_alone = match self.lower.first().map(String::as_str) {
-            Some("call") => true,
-            Some("select") => self.reads_no_table(),
-            _ => false,
-        };
+        let is_alone = self.is_alone() || self.lower.first().is_some_and(|first| first == "call");
         let called = self.called().into_iter().filter(|(_, is_last)| is_alone && *is_last);
         called.map(|(name, _)| name).chain(ran).collect()
+    }
+
+    /// Whether it is a query of nothing but what functions give.
+    fn is_alone(&self) -> bool {
+        let first = self.lower.first().map(String::as_str);
+        matches!(first, Some("select" | "with" | "values")) && self.reads_no_table()
+    }
+
+    /// The names that `WITH` gives to queries.
+    fn common_tables(&self) -> Vec<String> {
+        if self.lower.first().is_none_or(|first| first != "with") {
+            return Vec::new();
+        }
+        let is = |at: usize, words: &[&str]| self.lower.get(at).is_some_and(|word| words.contains(&word.as_str()));
+        let begins = |at: usize| match self.lower.get(at).map(String::as_str) {
+            Some("(") => {
+                let close = (at..self.lower.len()).find(|at| is(*at, &[")"]));
+                close.is_some_and(|close| is(close + 1, &["as"]))
+            }
+            Some("as") => is(at + 1, &["(", "not", "materialized"]),
+            _ => false,
+        };
+        (1..self.tokens.len())
+            .filter(|at| is(at - 1, &["with", "recursive", ","]) && begins(at + 1))
+            .map(|at| self.name(at))
+            .collect()
     }
 
     /// Whether nothing stands behind any `FROM` of it but calls of functions and queries of the same kind.
     fn reads_no_table(&self) -> bool {
         let words: Vec<&str> = self.lower.iter().map(String::as_str).collect();
         let is = |at: usize, word: &str| words.get(at) == Some(&word);
+        let common = self.common_tables();
         let (mut depth, mut lists, mut at) = (0_usize, Vec::new(), 0);
         while let Some(word) = words.get(at) {
             let begins = match *word {
@@ -281,7 +310,7 @@ impl<'a> Statement<'a> {
                 while is(at + 1, ".") {
                     at += 2;
                 }
-                if !is(at, "(") && !is(at + 1, "(") {
+                if !is(at, "(") && !is(at + 1, "(") && !common.contains(&self.name(at)) {
                     return false;
                 }
             }
@@ -350,5 +379,8 @@ pub(super) fn hints(text: &str) -> bool {
             after.len() < rest.len() && after.trim_start().starts_with('(')
         })
     };
-    HINTS.iter().any(|word| has(word)) || has(b"(") && has(b"select") && (!has(b" from ") || reads_function())
+    let is_other = ["with", "values"].iter().any(|word| lower.trim_start().starts_with(word));
+    HINTS.iter().any(|word| has(word))
+        || is_other && has(b"(")
+        || has(b"(") && has(b"select") && (!has(b" from ") || reads_function())
 }

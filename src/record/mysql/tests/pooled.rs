@@ -114,3 +114,46 @@ fn what_an_execution_sets() {
     answers(&mut played, &[&prepare, &b[0], &b[1], &b[2], &a[0], &a[1], &a[2]]);
     assert_eq!(book.report().missed, []);
 }
+
+#[test]
+fn the_order_of_what_sets_something_counts() {
+    const VIEW: &str = "SELECT v FROM mine";
+    for way in ["CALL enter('b')", "SELECT hello('b')", "SELECT json_tenant('b')"] {
+        let (set, call) = (says("SET @tenant = 'a'"), says(way));
+        for asked in [VIEW, "SELECT v FROM t WHERE tenant = @tenant"] {
+            let (a, b) = (reads(asked, b'a'), reads(asked, b'b'));
+            let first = [set.clone(), call.clone(), b.clone()];
+            let second = [call.clone(), set.clone(), a.clone()];
+            let (book, mut played) = connected(&[kept(&first), kept(&second)].concat(), 0);
+            answers(&mut played, &second.iter().chain(&first).collect::<Vec<_>>());
+            assert_eq!(book.report().missed, [], "{way} {asked}");
+        }
+    }
+}
+
+#[test]
+fn what_gives_a_variable_a_new_value_is_the_same_whatever_was_before() {
+    for way in ["SET @x = ?", "SELECT ? INTO @x", "DO @x:=?", "SELECT ?, 1 INTO @x, @y"] {
+        let set = |who: char| says(&way.replace('?', &format!("'{who}'")));
+        let read = |who: u8| reads("SELECT v FROM t WHERE tenant = @x", who);
+        let (a, b) = ([set('a'), read(b'a')], [set('b'), read(b'b')]);
+        let (book, mut played) = connected(&kept(&[a.clone(), b.clone()].concat()), 0);
+        answers(&mut played, &[&b[0], &b[1], &a[0], &a[1]]);
+        assert_eq!(book.report().missed, [], "{way}");
+    }
+    // A call that came before it does not matter to it.
+    let [call, set] = ["CALL enter('b')", "SET @x = 'a'"].map(says);
+    let (book, mut played) = connected(&kept(&[set.clone(), call.clone()]), 0);
+    answers(&mut played, &[&call, &set]);
+    assert_eq!(book.report().missed, []);
+}
+
+#[test]
+fn what_is_recorded_once_is_for_who_asked_it() {
+    const VIEW: &str = "SELECT v FROM mine";
+    let [a, b] = ["SELECT set_tenant('a')", "SELECT set_tenant('b')"].map(says);
+    let (book, mut played) = connected(&kept(&[a, reads(VIEW, b'a'), b.clone()]), 0);
+    answers(&mut played, &[&b]);
+    assert_eq!(played.ask(query(VIEW)).get(4), Some(&0xff));
+    assert_eq!(book.report().missed_count, 1);
+}

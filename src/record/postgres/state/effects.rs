@@ -38,6 +38,8 @@ impl State {
                 self.add(kind, &one.name(1), one, false, astray);
                 let secret: Vec<String> = secret_parameters(one.text.as_bytes()).iter().map(usize::to_string).collect();
                 let name = one.name(1).to_ascii_lowercase();
+                let body = one.lower.iter().position(|word| word == "as").map_or(&b""[..], |at| one.rest(at + 1));
+                self.runners.insert(one.name(1), Statement::new(&String::from_utf8_lossy(body), b"").ran());
                 match secret.as_slice() {
                     [] => drop(self.secrets.remove(&name)),
                     numbers => drop(self.secrets.insert(name, numbers.join(" "))),
@@ -45,6 +47,9 @@ impl State {
             }
             ["execute", ..] => {
                 let name = one.name(1);
+                for called in self.runners.get(&name).cloned().unwrap_or_default() {
+                    self.ran(&called, &one.normal());
+                }
                 // A statement that was prepared in another way is not known here.
                 if !self.now.has(Kind::Prepared, &name) {
                     self.add(Kind::Other, &format!("execute {name}"), one, false, astray);

@@ -294,3 +294,100 @@ fn a_state_with_hints_is_no_other_state() {
     let differences = book.report().missed[0].closest.clone().unwrap().differences;
     assert_eq!(differences[0], "message 2: recorded `SELECT v FROM t`, asked `SELECT v FROM t LIMIT 1`");
 }
+
+/// Asks what was recorded on two connections the other way round.
+fn are_swapped(a: &[Step], b: &[Step]) {
+    let book = kept(&[a, b]);
+    for steps in [b, a] {
+        answers(&mut connection(&book), &steps.iter().collect::<Vec<_>>());
+    }
+    assert_eq!(book.report().missed, []);
+}
+
+#[test]
+fn the_order_of_what_sets_something_counts() {
+    let ways = [
+        ["SELECT set_tenant('a')", "SELECT set_tenant2('b')"],
+        ["SELECT hello('a')", "SELECT quark('b')"],
+        ["SET app.tenant = 'a'", "SELECT set_tenant('b')"],
+        ["SET app.tenant = 'a'", "SELECT hello('b')"],
+        ["SET app.tenant = 'a'", "CALL enter('b')"],
+    ];
+    for [one, other] in ways.map(|way| way.map(says)) {
+        are_swapped(&[one.clone(), other.clone(), reads("b")], &[other, one, reads("a")]);
+    }
+    // What sets nothing that a function could have set is set in any order.
+    let [one, other] = ["SET app.tenant = 'a'", "SET app.user = 'b'"].map(says);
+    let book = kept(&[&[one.clone(), other.clone(), reads("a")]]);
+    answers(&mut connection(&book), &[&other, &one, &reads("a")]);
+    assert_eq!(book.report().missed, []);
+    // In a transaction.
+    let [one, other] = ["SET LOCAL app.tenant = 'a'", "SELECT hello('b')"].map(says);
+    let [begin, commit] = ["BEGIN", "COMMIT"].map(says);
+    let a = [begin.clone(), one.clone(), other.clone(), reads("b"), commit.clone()];
+    are_swapped(&a, &[begin, other, one, reads("a"), commit]);
+}
+
+#[test]
+fn of_two_ways_to_say_who_asks_the_last_one_decides() {
+    let [hello_a, hello_b] = ["a", "b"].map(|who| says(&format!("SELECT hello('{who}')")));
+    let [enter_a, enter_b] = ["a", "b"].map(|who| says(&format!("CALL begin_work('{who}')")));
+    let (a, b) = (reads("a"), reads("b"));
+    let whole = [&hello_a, &a, &enter_b, &b, &hello_a, &a, &hello_b, &b, &enter_a, &a];
+    let book = kept(&[&whole.map(Clone::clone)]);
+    answers(&mut connection(&book), &[&enter_a, &a, &hello_b, &b, &enter_b, &b, &hello_a, &a]);
+    assert_eq!((book.report().missed, book.report().others.len()), (vec![], 0));
+}
+
+#[test]
+fn functions_that_are_called_like_those_of_the_server() {
+    let names = ["to_tenant", "is_tenant", "pg_tenant", "has_login", "generate_session", "current_tenant", "get_lock"];
+    for name in names {
+        let [a, b] = ["a", "b"].map(|who| [says(&format!("SELECT {name}('{who}', 1)")), reads(who)]);
+        are_swapped(&a, &b);
+    }
+}
+
+#[test]
+fn functions_that_are_called_within_something_else() {
+    let ways = [
+        "WITH a AS (SELECT hello('WHO')) SELECT * FROM a",
+        "WITH a (x) AS (SELECT 1), b AS MATERIALIZED (SELECT hello('WHO')) SELECT * FROM b",
+        "VALUES (hello('WHO'))",
+        "EXECUTE p('WHO')",
+    ];
+    let prepare = (query("PREPARE p AS SELECT hello($1)"), done("PREPARE"));
+    for way in ways {
+        let [a, b] = ["a", "b"].map(|who| [prepare.clone(), says(&way.replace("WHO", who)), reads(who)]);
+        are_swapped(&a, &b);
+    }
+}
+
+#[test]
+fn what_is_recorded_once_is_for_who_asked_it() {
+    let outcome = |name: &str| {
+        let [a, b] = ["a", "b"].map(|who| says(&format!("SELECT {name}('{who}')")));
+        let book = kept(&[&[a.clone(), reads("a")], &[b.clone()]]);
+        let mut played = connection(&book);
+        answers(&mut played, &[&b]);
+        let is_answered = played.ask(query(ASKED)).first() != Some(&b'E');
+        answers(&mut connection(&kept(&[&[a.clone(), reads("a")]])), &[&reads("a")]);
+        (is_answered, book.report().others.into_keys().collect::<Vec<_>>())
+    };
+    assert_eq!(outcome("login_as"), (false, vec![]));
+    assert_eq!(outcome("hello"), (true, vec!["hello()".to_owned()]));
+}
+
+#[test]
+fn what_ends_all_of_a_kind_is_the_same_whatever_was_set() {
+    let [a, b] = ["SET app.tenant = 'a'", "SET app.tenant = 'b'"].map(says);
+    let [end, reset] =
+        [("DEALLOCATE ALL", "DEALLOCATE ALL"), ("RESET ALL", "RESET")].map(|(text, tag)| (query(text), done(tag)));
+    let book = kept(&[&[a.clone(), end.clone(), b.clone()]]);
+    answers(&mut connection(&book), &[&b, &end, &a]);
+    assert_eq!(book.report().missed, []);
+    // What a function set is taken back as well.
+    let book = kept(&[&[says("SELECT set_tenant('a')"), reset.clone(), reads("none")]]);
+    answers(&mut connection(&book), &[&reads("none")]);
+    assert_eq!(book.report().missed, []);
+}
