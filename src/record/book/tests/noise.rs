@@ -212,3 +212,15 @@ fn a_miss_for_a_field_of_the_head_says_how_to_declare_it() {
         ["red fox", "blue owl"].map(|it| Ok(it.to_owned()))
     );
 }
+
+#[test]
+fn members_that_somebody_chose_are_not_learned() {
+    for command in ["SADD", "SREM", "ZREM"] {
+        let way = |member: &str| call(Protocol::Redis, vec![redis(&[command, "tags", member])], "one");
+        assert!(Noise::learn(&[way("tag-1")], &[way("tag-2")]).0.is_empty(), "{command}");
+        let (noise, _) = Noise::learn(&[way(IDS[0])], &[way(IDS[1])]);
+        let book = Book::new(vec![way(IDS[0])], noise);
+        assert_eq!(ask(&book, &way(IDS[2])), Ok("one".to_owned()), "{command}");
+        assert!(book.find(&way("tag-2")).is_err(), "{command}");
+    }
+}
