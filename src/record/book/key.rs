@@ -225,18 +225,15 @@ fn digest(exchange: &Exchange, noise: &Fields) -> Digest {
         Content::Wire(protocol, wire) => {
             let reduced = (!noise.is_empty()).then(|| parts::Parts::of(*protocol, wire, noise)).flatten();
             let reduced = reduced.and_then(|parts| Some((parts.without(noise)?, parts.kept(noise))));
-            match reduced {
-                Some((reduced, kept)) => {
-                    parts.add(b"without noise");
-                    bare = parts.clone();
-                    parts.add(&reduced);
-                    bare.add(&kept);
-                }
-                None => {
-                    let (all, state) = canonical_with_state(*protocol, wire);
-                    parts.add(&all);
-                    bare.add(&all[state..]);
-                }
+            if let Some((reduced, kept)) = reduced {
+                parts.add(b"without noise");
+                bare = parts.clone();
+                parts.add(&reduced);
+                bare.add(&kept);
+            } else {
+                let (all, state) = canonical_with_state(*protocol, wire);
+                parts.add(&all);
+                bare.add(&all[state..]);
             }
             // It has no question, and must not answer who has none and waits for a server to begin.
             if is_no_call(exchange) {
