@@ -161,7 +161,7 @@ pub struct Said<'a> {
 struct Digest {
     /// All of it.
     whole: Key,
-    /// Without the fields of its head.
+    /// Without the fields of its head, or the state of the connection.
     bare: Key,
 }
 
@@ -170,7 +170,7 @@ struct Digest {
 pub struct Keys {
     /// The call.
     pub whole: Key,
-    /// All calls that differ from it in fields of the head only.
+    /// All calls that differ from it in nothing but fields of the head, or the state of the connection.
     pub bare: Key,
 }
 
@@ -214,30 +214,36 @@ fn key(exchange: &Exchange, target: &Target, named: bool, said: &Key) -> Key {
 
 fn digest(exchange: &Exchange, noise: &Fields) -> Digest {
     let mut parts = Parts(Sha256::new());
+    let mut bare = Parts(Sha256::new());
     match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => return request(&http.request, noise),
         Content::Dns(dns) => {
             parts.add(dns.name.as_bytes());
             parts.add(dns.kind.as_bytes());
+            bare = parts.clone();
         }
         Content::Wire(protocol, wire) => {
-            let reduced =
-                (!noise.is_empty()).then(|| parts::Parts::of(*protocol, wire, noise)?.without(noise)).flatten();
-            match reduced {
-                Some(reduced) => {
-                    parts.add(b"without noise");
-                    parts.add(&reduced);
-                }
-                None => parts.add(&canonical(*protocol, wire)),
+            let reduced = (!noise.is_empty()).then(|| parts::Parts::of(*protocol, wire, noise)).flatten();
+            let reduced = reduced.and_then(|parts| Some((parts.without(noise)?, parts.kept(noise))));
+            if let Some((reduced, kept)) = reduced {
+                parts.add(b"without noise");
+                bare = parts.clone();
+                parts.add(&reduced);
+                bare.add(&kept);
+            } else {
+                let (all, state) = canonical_with_state(*protocol, wire);
+                parts.add(&all);
+                bare.add(&all[state..]);
             }
             // It has no question, and must not answer who has none and waits for a server to begin.
             if is_no_call(exchange) {
                 parts.add(b"no call");
+                bare.add(b"no call");
             }
         }
     }
     let whole = parts.0.finalize().into();
-    Digest { whole, bare: whole }
+    Digest { whole, bare: bare.0.finalize().into() }
 }
 
 fn request(request: &HttpRequest, noise: &Fields) -> Digest {
@@ -268,10 +274,17 @@ fn request(request: &HttpRequest, noise: &Fields) -> Digest {
 /// What the program said, with what is different each time set to zero: numbers of messages and secrets. The name that it gives
 /// itself is left out.
 pub fn canonical(protocol: Protocol, wire: &Wire) -> Vec<u8> {
+    canonical_with_state(protocol, wire).0
+}
+
+/// The same, and how many bytes at its beginning are the state of the connection.
+fn canonical_with_state(protocol: Protocol, wire: &Wire) -> (Vec<u8>, usize) {
     let mut all = Vec::new();
+    let mut state = 0;
     let messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
     let mut wire = Wire { messages, session: wire.session };
     state::compare(protocol, &mut wire.messages);
+    let has_state = state::leads_messages(protocol, &wire.messages);
     redact::wire(protocol, &mut wire);
     for message in &wire.messages {
         let start = all.len();
@@ -285,11 +298,15 @@ pub fn canonical(protocol: Protocol, wire: &Wire) -> Vec<u8> {
         {
             numbers.fill(0);
         }
+        if start == 0 && has_state {
+            state = all.len();
+        }
     }
-    all
+    (all, state)
 }
 
 /// Parts of a key; each has its length before it.
+#[derive(Clone)]
 struct Parts(Sha256);
 
 impl Parts {

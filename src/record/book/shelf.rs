@@ -26,8 +26,11 @@ pub(super) struct Shelf {
 pub(super) struct Fields {
     /// Names of those that are made anew for each request.
     anew: BTreeSet<String>,
-    /// Names of those that choose.
-    several: BTreeSet<String>,
+    /// Those that choose.
+    several: BTreeSet<Numbered>,
+    /// Secrets of calls to databases that choose: a statement with one of them is another one than with another, whatever the
+    /// state of the connection.
+    secrets: BTreeSet<Numbered>,
 }
 
 impl Fields {
@@ -44,8 +47,10 @@ impl Fields {
             }
         }
         let several = values.into_iter().filter(|(name, values)| values.len() > 1 && !anew.contains(*name));
-        let several = several.map(|(name, _)| name.to_owned()).collect();
-        Self { anew, several }
+        let several = several.map(|(name, _)| (name.to_owned(), 0, 0)).collect();
+        let said: Vec<_> = all().filter(|asked| asked.is_wire).map(|asked| numbered(&asked.places)).collect();
+        let secrets = differing(said.iter()).1;
+        Self { anew, several, secrets }
     }
 }
 
@@ -93,7 +98,7 @@ impl Shelf {
         let by_place =
             added.map(|(asked, index)| (asked.places, (asked.chosen, asked.credentials, asked.passing, index)));
         let (none, several) = (BTreeSet::new(), &self.fields.several);
-        self.by_place = Apart::of(by_place, Lone::Any, &none, |here| {
+        self.by_place = Apart::of(by_place, Lone::Any, &self.fields.secrets, |here| {
             let by_field = here.into_iter().map(|(fields, who, passing, index)| (fields, (who, passing, index)));
             Apart::of(by_field, Lone::Itself, several, |here| {
                 let by_caller = here.into_iter().map(|(who, passing, index)| (who, (passing, index)));
@@ -214,6 +219,8 @@ struct Asked {
     passing: Vec<Shown>,
     /// Those of them that are cookies which an answer gave.
     given: Vec<Shown>,
+    /// Whether it is a call to a database, or of a protocol without requests.
+    is_wire: bool,
 }
 
 impl Asked {
@@ -226,8 +233,11 @@ impl Asked {
                 credentials: redact::credentials(&http.request),
                 passing: redact::passing(&http.request),
                 given: redact::given_cookies(&http.request),
+                is_wire: false,
             },
-            Content::Wire(protocol, wire) => Self { places: redact::said(*protocol, wire), ..Self::default() },
+            Content::Wire(protocol, wire) => {
+                Self { places: redact::said(*protocol, wire), is_wire: true, ..Self::default() }
+            }
             Content::Dns(_) => Self::default(),
         }
     }
@@ -281,25 +291,22 @@ impl<T> Default for Apart<T> {
 }
 
 impl<T> Apart<T> {
-    /// Those of the names `several` count, though they may have had one value here.
+    /// Those of `several` count, though they may have had one value here.
     fn of<I>(
         items: impl Iterator<Item = (Vec<Shown>, I)>,
         lone: Lone,
-        several: &BTreeSet<String>,
+        several: &BTreeSet<Numbered>,
         mut make: impl FnMut(Vec<I>) -> T,
     ) -> Self {
         let items: Vec<(BTreeMap<Numbered, String>, I)> =
             items.map(|(secrets, item)| (numbered(&secrets), item)).collect();
-        let mut seen: BTreeMap<&Numbered, &str> = BTreeMap::new();
-        let mut counting = BTreeSet::new();
-        for (name, digits) in items.iter().flat_map(|(secrets, _)| secrets).filter(|(_, digits)| !digits.is_empty()) {
-            let first = seen.entry(name).or_insert(digits);
-            if !alike(first, digits) {
-                counting.insert(name.clone());
-            }
+        let (seen, mut of_several) = differing(items.iter().map(|(secrets, _)| secrets));
+        let mut counting = of_several.clone();
+        counting.extend(several.iter().cloned());
+        // Of values that stand for themselves the only one here is told.
+        if lone == Lone::Any {
+            of_several.extend(several.iter().cloned());
         }
-        let of_several = counting.clone();
-        counting.extend(several.iter().map(|name| (name.clone(), 0, 0)));
         for name in items.iter().flat_map(|(secrets, _)| secrets.keys()).collect::<BTreeSet<_>>() {
             if !items.iter().all(|(secrets, _)| secrets.contains_key(name)) {
                 counting.insert(name.clone());
@@ -353,6 +360,19 @@ impl<T> Apart<T> {
             _ => None,
         }
     }
+}
+
+/// The first value of each of these, and those that had several. One that is empty is none.
+fn differing<'a>(
+    all: impl Iterator<Item = &'a BTreeMap<Numbered, String>>,
+) -> (BTreeMap<&'a Numbered, &'a str>, BTreeSet<Numbered>) {
+    let (mut seen, mut several): (BTreeMap<&Numbered, &str>, _) = (BTreeMap::new(), BTreeSet::new());
+    for (name, digits) in all.flatten().filter(|(_, digits)| !digits.is_empty()) {
+        if !alike(seen.entry(name).or_insert(digits), digits) {
+            several.insert(name.clone());
+        }
+    }
+    (seen, several)
 }
 
 /// Each by its name, its place and which of those of this place it is.

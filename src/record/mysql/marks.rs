@@ -32,6 +32,8 @@ pub(super) struct Marks {
     order: Vec<String>,
     /// Whether the transaction that is open has written something.
     written: bool,
+    /// By name, each with whether something had been written then.
+    savepoints: Vec<(String, bool)>,
 }
 
 /// The server is in a transaction (`MySQL` Source Code Documentation, `SERVER_STATUS_flags_enum`).
@@ -132,8 +134,7 @@ impl Marks {
                 let made = packet::integer(&mut rest).and_then(|_| packet::integer(&mut rest));
                 self.inserted = made.ok().filter(|made| *made != 0).or(self.inserted);
                 let is_inside = rest.first().is_some_and(|status| status & IN_TRANSACTION != 0);
-                let first = words(statement).into_iter().next().unwrap_or_default();
-                self.written = is_inside && (self.written || WRITERS.contains(&first.as_str()));
+                self.follow_transaction(&words(without_comments(statement)), is_inside);
             }
             Some(_) => {}
         }
@@ -194,6 +195,44 @@ impl Marks {
         self.fold();
     }
 
+    /// Takes over what a statement of these words has written, and what of that it takes back.
+    fn follow_transaction(&mut self, words: &[String], is_inside: bool) {
+        if !is_inside {
+            self.written = false;
+            self.savepoints.clear();
+            return;
+        }
+        let known = |savepoints: &[(String, bool)], name: &str| savepoints.iter().rposition(|(known, _)| known == name);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["savepoint", name, ..] => {
+                // The one of the same name is no more (manual, `SAVEPOINT`).
+                self.savepoints.retain(|(known, _)| known != name);
+                self.savepoints.push(((*name).to_owned(), self.written));
+                self.savepoints.drain(..self.savepoints.len().saturating_sub(MAX_MYSQL_MARKS));
+            }
+            ["release", "savepoint", name, ..] => {
+                self.savepoints.truncate(known(&self.savepoints, name).unwrap_or(usize::MAX));
+            }
+            ["rollback", "to", "savepoint", name, ..]
+            | ["rollback", "work", "to", "savepoint", name, ..]
+            | ["rollback", "work", "to", name, ..]
+            | ["rollback", "to", name, ..] => {
+                if let Some(at) = known(&self.savepoints, name) {
+                    self.savepoints.truncate(at + 1);
+                    self.written = self.savepoints[at].1;
+                }
+            }
+            // A transaction that begins ends the one before.
+            ["begin" | "start" | "commit" | "rollback", ..] => {
+                self.written = false;
+                self.savepoints.clear();
+            }
+            [first, ..] => self.written |= WRITERS.contains(first),
+            [] => {}
+        }
+    }
+
     /// A text has made this of what it was before, and of variables that it names.
     fn hold(&mut self, name: &str, before: Option<String>, text: &[u8], values: &[u8]) {
         self.hold_of(name, before, text, values, &[]);
@@ -226,7 +265,8 @@ impl Marks {
     pub(super) fn size(&self) -> usize {
         let all = self.held.iter().chain(&self.ran);
         let order = self.order.iter().map(String::len).sum::<usize>();
-        self.folded.len() + order + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
+        let savepoints = self.savepoints.iter().map(|(name, _)| name.len()).sum::<usize>();
+        self.folded.len() + order + savepoints + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
     }
 }
 

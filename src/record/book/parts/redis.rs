@@ -60,7 +60,7 @@ const PART: [&str; 16] = [
     "JSON.GET",
 ];
 /// Commands whose arguments behind the key are all parts.
-const PARTS: [&str; 6] = ["HMGET", "HDEL", "SMISMEMBER", "ZMSCORE", "LRANGE", "GETRANGE"];
+const PARTS: [&str; 9] = ["HMGET", "HDEL", "SADD", "SREM", "SMISMEMBER", "ZMSCORE", "ZREM", "LRANGE", "GETRANGE"];
 /// Commands with keys, or fields, and values in turns.
 const PAIRS: [(&str, usize); 4] = [("MSET", 1), ("MSETNX", 1), ("HSET", 2), ("HMSET", 2)];
 /// Commands that are given a script, or its hash, and how many keys follow.

@@ -205,3 +205,33 @@ fn the_closest_recording_is_the_same_statement_with_other_values() {
         assert_eq!(missed.closest.unwrap().name, "mock-1", "{asked}");
     }
 }
+
+#[test]
+fn secrets_of_one_statement_choose_whatever_the_state_of_the_connection() {
+    let state = |zone: &str| {
+        let body = [&196_609_u32.to_be_bytes()[..], b"user\0u\0timezone\0", zone.as_bytes(), b"\0\0"].concat();
+        [&(body.len() as u32 + 4).to_be_bytes()[..], &body].concat()
+    };
+    let said = |zone: &str, who: &str, id: u8| {
+        let text = format!("SELECT name FROM tenants WHERE token = '{who}' AND id = {id}");
+        vec![state(zone), query(&text)]
+    };
+    let recorded = |calls: &[(&str, &str, u8)]| {
+        let made = calls.iter().map(|(zone, who, id)| call(Protocol::Postgres, said(zone, who, *id), who));
+        kept(made.collect())
+    };
+    let asked = |zone, who, id| call(Protocol::Postgres, said(zone, who, id), "");
+    let (alice, bob) = ("alice-0123456789abcdef", "bob-9876543210fedcba");
+    let book = recorded(&[("UTC", alice, 1), ("Asia/Tokyo", bob, 1)]);
+    for (zone, who) in [("UTC", bob), ("Asia/Tokyo", alice), ("UTC", "carol-5555555555")] {
+        let missed = book.find(&asked(zone, who, 1)).unwrap_err();
+        assert!(!missed.to_string().is_empty(), "{zone} {who}");
+    }
+    assert_eq!(ask(&book, &asked("UTC", alice, 1)), Ok(alice.to_owned()));
+    assert_eq!(ask(&book, &asked("Asia/Tokyo", bob, 1)), Ok(bob.to_owned()));
+    // The only secret of a statement may be another one, in each state, and beside other values.
+    for other in [("Asia/Tokyo", alice, 1), ("UTC", bob, 2)] {
+        let book = recorded(&[("UTC", alice, 1), other]);
+        assert_eq!(ask(&book, &asked("UTC", "carol-5555555555", 1)), Ok(alice.to_owned()));
+    }
+}

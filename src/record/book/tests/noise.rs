@@ -237,3 +237,15 @@ fn a_miss_for_values_of_a_request_says_how_to_declare_them() {
     assert_eq!(ask(&Book::new(vec![of("?t=1", body(1, ""))], noise), &asked), Ok("x".to_owned()));
     assert_eq!(last(&of("?t=1", body(2, r#","n":1"#))), "body.n: asked 1, not recorded");
 }
+
+#[test]
+fn members_that_somebody_chose_are_not_learned() {
+    for command in ["SADD", "SREM", "ZREM"] {
+        let way = |member: &str| call(Protocol::Redis, vec![redis(&[command, "tags", member])], "one");
+        assert!(Noise::learn(&[way("tag-1")], &[way("tag-2")]).0.is_empty(), "{command}");
+        let (noise, _) = Noise::learn(&[way(IDS[0])], &[way(IDS[1])]);
+        let book = Book::new(vec![way(IDS[0])], noise);
+        assert_eq!(ask(&book, &way(IDS[2])), Ok("one".to_owned()), "{command}");
+        assert!(book.find(&way("tag-2")).is_err(), "{command}");
+    }
+}

@@ -26,3 +26,39 @@ fn what_a_transaction_has_written_is_read_in_it_alone() {
         }
     }
 }
+
+#[test]
+fn a_rollback_to_a_savepoint_takes_back_what_was_written() {
+    const INSIDE: u16 = 3;
+    let count = || query("SELECT COUNT(*) FROM t");
+    let told = |text: &str| [client(query(text)), server(ok(1, INSIDE))];
+    let asked = |number| [client(count()), server(value(number))];
+    let insert = told("INSERT INTO t VALUES (1)");
+    for (save, back) in [
+        ("SAVEPOINT a", "ROLLBACK TO SAVEPOINT a"),
+        ("/* x */ savepoint `a`", "rollback work to A"),
+        ("SAVEPOINT a", "ROLLBACK TO a; "),
+    ] {
+        let rolled_back = [told("BEGIN"), told(save), insert.clone(), told(back)].concat();
+        let whole = [&told("BEGIN")[..], &told(save), &insert, &asked(3), &told(back), &asked(2)].concat();
+        let calls = recorded(0, &whole).calls;
+        let (_, mut played) = connected(&calls, 0);
+        for (_, bytes) in rolled_back.iter().filter(|(from, _)| *from == Side::Client) {
+            played.ask(bytes.clone());
+        }
+        assert_eq!(played.ask(count()), value(2), "{back}");
+    }
+    // What a savepoint is released of stays, and so does what was written before it.
+    for kept in [
+        [told("SAVEPOINT a"), insert.clone(), told("RELEASE SAVEPOINT a"), told("ROLLBACK TO a")],
+        [insert.clone(), told("SAVEPOINT a"), insert.clone(), told("ROLLBACK TO a")],
+    ] {
+        let before = [&told("BEGIN")[..], &kept.concat()].concat();
+        let calls = recorded(0, &[&before[..], &asked(3), &told("ROLLBACK"), &asked(2)].concat()).calls;
+        let (_, mut played) = connected(&calls, 0);
+        for (_, bytes) in before.iter().filter(|(from, _)| *from == Side::Client) {
+            played.ask(bytes.clone());
+        }
+        assert_eq!(played.ask(count()), value(3));
+    }
+}
