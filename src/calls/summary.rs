@@ -137,12 +137,11 @@ fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
     }
 }
 
-/// The name of the statement that a session of PostgreSQL describes or closes (PostgreSQL, 54.7, `Describe`, `Close`).
+/// The name of the statement that a session of `PostgreSQL` describes or closes (its manual, 54.7, `Describe`, `Close`).
 fn statement_name(protocol: Protocol, wire: &Wire) -> Option<String> {
     let mut said = wire.messages.iter().rev().filter(|message| message.from == Side::Client);
     let body = said.find_map(|message| match (protocol, &*message.bytes) {
-        (Protocol::Postgres, [b'D' | b'C', _, _, _, _, b'S', name @ ..]) => Some(name),
-        (Protocol::Postgres, [b'P', _, _, _, _, name @ ..]) => Some(name),
+        (Protocol::Postgres, [b'D' | b'C', _, _, _, _, b'S', name @ ..] | [b'P', _, _, _, _, name @ ..]) => Some(name),
         _ => None,
     })?;
     let name = String::from_utf8_lossy(body.split(|byte| *byte == 0).next()?).into_owned();
