@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::grep_reply::{Output, assemble};
+use super::grep_reply::{Output, assemble, bulk_note};
 use super::selection::{Selection, call, scope, shallow_glob_note, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -108,13 +108,17 @@ impl Tool for GrepFiles {
         };
         let progress = |files| context.progress.report(files, None, &format!("{files} files searched"));
         let call = call(context, &progress);
-        let hits = match one_file(context, &selection) {
-            Some(file) => grep_one(call, &file, &pattern, wanted)?,
-            None => grep(call, &scope(context, &selection)?, &pattern, wanted)?,
+        let (hits, root) = match one_file(context, &selection) {
+            Some(file) => (grep_one(call, &file, &pattern, wanted)?, None),
+            None => {
+                let scope = scope(context, &selection)?;
+                (grep(call, &scope, &pattern, wanted)?, scope.root().map(<[u8]>::to_vec))
+            }
         };
         let (output, text) = assemble(&hits, wanted);
         let files = hits.searched;
         context.progress.report_now(files, Some(files), &format!("{files} files searched"));
+        let note = root.and_then(|root| bulk_note(&hits, &output, &root, text.len()));
         let mut content = vec![Content::Text(text)];
         if hits.files.is_empty() {
             content.extend(shallow_glob_note(params.globs.as_deref()).map(Content::Text));
@@ -126,6 +130,7 @@ impl Tool for GrepFiles {
             }
             content.extend(slip(&params.regex).map(|slip| Content::text(format!("[{slip}]"))));
         }
+        content.extend(note.map(Content::Text));
         let unreadable = hits.unreadable.iter().map(|path| path.as_os_str().as_bytes());
         content.extend(unreadable_note(unreadable).map(Content::Text));
         Ok(Reply::content(content).with(output))

@@ -1,10 +1,13 @@
 //! The reply of `grep_files`: lines, files or counts as text, and the same typed.
 
 use std::fmt::Write as _;
+use std::iter::repeat_n;
+use std::os::unix::ffi::OsStrExt as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::bulk::Bulk;
 use crate::search::{FileHits, Hits, Mode, Wanted};
 use crate::text::escape::show_path;
 
@@ -56,6 +59,17 @@ pub fn assemble(hits: &Hits, wanted: Wanted) -> (Output, String) {
         }
     }
     reply.finish(hits)
+}
+
+/// Where most of a long reply comes from that was cut, if one directory stands out; `root` is where the search began, `bytes`
+/// the length of its text.
+pub fn bulk_note(hits: &Hits, output: &Output, root: &[u8], bytes: usize) -> Option<String> {
+    let files = &hits.files;
+    let paths = || files.iter().flat_map(|file| repeat_n(file.path.as_os_str().as_bytes(), file.matches as usize));
+    let means = "leave it out with excludeGlobs or respectGitignore";
+    let bulk = || Bulk::of_paths(root, paths);
+    let count = output.count as usize;
+    output.truncated.then(|| Bulk::note(bytes, count, "matches", means, bulk)).flatten()
 }
 
 struct Reply {

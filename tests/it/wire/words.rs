@@ -157,6 +157,13 @@ fn a_long_listing_names_the_directory_that_most_of_it_comes_from() {
         [format!("[300 of 301 paths lie below `web/node_modules`: {leave}]")]
     );
     assert_eq!(said("directory_tree", json!({"path": work, "depth": 2})), [""; 0]);
+    // A search says it only of a reply that was cut.
+    for number in 0..300 {
+        tree.file(format!("work/web/node_modules/m{number}/{}.ts", "x".repeat(60)), "x\n");
+    }
+    let grep = |most: u64| json!({"directory": work, "regex": "x", "maxResults": most});
+    assert_eq!(said("grep_files", grep(250)), [format!("[250 of 250 matches lie below `web/node_modules`: {leave}]")]);
+    assert_eq!(said("grep_files", grep(500)), [""; 0]);
     let file = |name: &str| json!({"name": name, "type": "file"});
     let directory = |name: &str, children: Value| json!({"name": name, "type": "directory", "children": children});
     let src = directory("src", json!([file("a.ts")]));
