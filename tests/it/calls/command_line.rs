@@ -284,12 +284,16 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
     let place = url.replace("http://", "POST ") + "/a";
     let expected = ["body.id\t10\t11", "body.of.at\t\"T10\"\t\"T11\"", "query.t\t10\t11"];
     assert_eq!(shown.out, expected.map(|line| format!("{place}\t{line}\n")).concat(), "{}", shown.err);
-    assert_eq!((shown.status, shown.err.as_str()), (0, "replay: add --write to have it left out of replays\n"));
+    assert_eq!((shown.status, shown.err.as_str()), (0, "replay: add --write to have it left out of replays of both\n"));
     let written = replay(&tree, &["calls", "noise", "shop-http", "shop-http-2", "--write"]);
-    assert_eq!(written.err, "replay: noise of shop-http: ./keploy/shop-http/mocks.yaml\n");
+    assert_eq!(
+        written.err,
+        "replay: noise of shop-http and shop-http-2: ./keploy/shop-http/mocks.yaml, ./keploy/shop-http-2/mocks.yaml\n"
+    );
     let file = tree.read("keploy/shop-http/mocks.yaml");
     let noise = "noise:\n    req:\n        - body.id\n        - body.of.at\n        - query.t\n";
     assert_eq!(file.matches(noise).count(), 2, "{file}");
+    assert_eq!(tree.read("keploy/shop-http-2/mocks.yaml").matches(noise).count(), 2);
     // Written again it says the same.
     assert_eq!(replay(&tree, &["calls", "noise", "shop-http", "shop-http-2", "--write"]).status, 0);
     assert_eq!(tree.read("keploy/shop-http/mocks.yaml"), file);
