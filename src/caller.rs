@@ -56,14 +56,13 @@ pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result
         }
         CallsAction::Noise { name, other, sets, write } => noise(services, &sets.path, name, other, *write),
         CallsAction::Show { name, sets, html } => {
-            let name = match name {
-                Some(name) => name.clone(),
-                None => {
-                    let known = sets::candidates(sets::list(&services.policy, &sets.path).map_err(advised)?);
-                    let latest = known.into_iter().next().with_context(|| none_in(&sets.path))?;
-                    tell(&format!("{} is the latest", latest.name), &[]);
-                    latest.name
-                }
+            let name = if let Some(name) = name {
+                name.clone()
+            } else {
+                let known = sets::candidates(sets::list(&services.policy, &sets.path).map_err(advised)?);
+                let latest = known.into_iter().next().with_context(|| none_in(&sets.path))?;
+                tell(&format!("{} is the latest", latest.name), &[]);
+                latest.name
             };
             let loaded = loaded(services, &sets.path, &name)?;
             let exchanges: Vec<Exchange> = loaded.recordings.into_iter().map(|recording| recording.exchange).collect();

@@ -108,12 +108,11 @@ impl Tool for GrepFiles {
         };
         let progress = |files| context.progress.report(files, None, &format!("{files} files searched"));
         let call = call(context, &progress);
-        let (hits, root) = match one_file(context, &selection) {
-            Some(file) => (grep_one(call, &file, &pattern, wanted)?, None),
-            None => {
-                let scope = scope(context, &selection)?;
-                (grep(call, &scope, &pattern, wanted)?, scope.root().map(<[u8]>::to_vec))
-            }
+        let (hits, root) = if let Some(file) = one_file(context, &selection) {
+            (grep_one(call, &file, &pattern, wanted)?, None)
+        } else {
+            let scope = scope(context, &selection)?;
+            (grep(call, &scope, &pattern, wanted)?, scope.root().map(<[u8]>::to_vec))
         };
         let (output, text) = assemble(&hits, wanted);
         let files = hits.searched;

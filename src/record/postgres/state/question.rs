@@ -107,10 +107,12 @@ impl Overwritten {
                 self.resets = true;
                 return true;
             }
-            ["deallocate", "all"] | ["deallocate", "prepare", "all"] | ["close", "all"] | ["unlisten", ..] => {
-                return true;
-            }
-            ["begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release", ..] => return true,
+            ["deallocate" | "close", "all"]
+            | ["deallocate", "prepare", "all"]
+            | [
+                "unlisten" | "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release",
+                ..,
+            ] => return true,
             ["set", "transaction" | "constraints", ..] | ["set", "session", "characteristics", ..] => return false,
             ["set", ..] => one.assigned().into_iter().map(|(name, ..)| name).collect(),
             ["reset", ..] => one.setting(1).into_iter().map(|(name, _)| name).collect(),

@@ -367,7 +367,7 @@ fn functions_that_are_called_within_something_else() {
 fn what_is_recorded_once_is_for_who_asked_it() {
     let outcome = |name: &str| {
         let [a, b] = ["a", "b"].map(|who| says(&format!("SELECT {name}('{who}')")));
-        let book = kept(&[&[a.clone(), reads("a")], &[b.clone()]]);
+        let book = kept(&[&[a.clone(), reads("a")], std::slice::from_ref(&b)]);
         let mut played = connection(&book);
         answers(&mut played, &[&b]);
         let is_answered = played.ask(query(ASKED)).first() != Some(&b'E');
