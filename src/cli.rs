@@ -109,7 +109,7 @@ pub struct Options {
     /// in it, for reading
     #[arg(long, global = true, value_enum, value_name = "KIND")]
     pub home: Option<Home>,
-    /// Author and committer of the commits that commands make, as 'NAME <MAIL>'
+    /// Author and committer of the commits that commands make, as `NAME <MAIL>`
     #[arg(long, global = true, value_name = "IDENTITY")]
     pub git_identity: Option<String>,
     /// Show commands one more directory of programs, read-only. Repeatable
