@@ -9,7 +9,7 @@ mod tests;
 
 pub use play::{Asked, Next, Questions, asked};
 pub use reader::{First, Malformed, Message};
-pub use render::{closes, refusal, render};
+pub use render::{Rendered, closes, refusal, render};
 pub use tap::{Bulk, End, Tap, Turn};
 
 use super::coding::has_note;

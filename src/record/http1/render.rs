@@ -1,5 +1,6 @@
 //! Writes a recorded response as HTTP/1.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::record::coding;
@@ -18,13 +19,29 @@ pub fn closes(request: &HttpRequest, response: &HttpResponse) -> bool {
         || !bodiless && unframed && response.version == HttpVersion::Http10
 }
 
-/// The bytes of a recorded response as the answer to a request: its fields in their order, with the framing that its body
-/// needs now.
-pub fn render(request: &HttpRequest, response: &HttpResponse) -> Vec<u8> {
+/// A response as it is sent. Its body is that of the recording where it can be, which may be long.
+#[derive(Debug)]
+pub struct Rendered<'a> {
+    /// The head, and what frames the body before it.
+    pub head: Vec<u8>,
+    /// The body.
+    pub body: Cow<'a, [u8]>,
+    /// What frames the body behind it, and trailers.
+    pub tail: Vec<u8>,
+}
+
+impl Rendered<'_> {
+    /// All of it in one piece.
+    pub fn whole(self) -> Vec<u8> {
+        [&self.head[..], &self.body, &self.tail].concat()
+    }
+}
+
+/// A recorded response as the answer to a request: its fields in their order, with the framing that its body needs now.
+pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered<'a> {
     let bodiless = is_bodiless(request, response);
     let truncated = truncated(response);
-    let body = if bodiless { Some(Vec::new()) } else { coding::encoded(&response.headers, &response.body) };
-    let body = body.unwrap_or_else(|| response.body.clone());
+    let body = if bodiless { Cow::default() } else { coding::sent(&response.headers, &response.body) };
     let chunked = !bodiless && is_chunked(response) && request.version != HttpVersion::Http10;
     // Without either the connection's end is the body's; only what really ends may go out like that.
     let until_close = !bodiless
@@ -68,23 +85,19 @@ pub fn render(request: &HttpRequest, response: &HttpResponse) -> Vec<u8> {
         put(&mut out, "Connection", b"close");
     }
     out.extend_from_slice(b"\r\n");
-    if !chunked {
-        out.extend_from_slice(&body);
-        return out;
-    }
-    if !body.is_empty() {
+    let mut tail = Vec::new();
+    if chunked && !body.is_empty() {
         out.extend_from_slice(format!("{:x}\r\n", body.len()).as_bytes());
-        out.extend_from_slice(&body);
-        out.extend_from_slice(b"\r\n");
+        tail.extend_from_slice(b"\r\n");
     }
-    if !truncated {
-        out.extend_from_slice(b"0\r\n");
+    if chunked && !truncated {
+        tail.extend_from_slice(b"0\r\n");
         for (name, value) in &response.trailers {
-            put(&mut out, name, value);
+            put(&mut tail, name, value);
         }
-        out.extend_from_slice(b"\r\n");
+        tail.extend_from_slice(b"\r\n");
     }
-    out
+    Rendered { head: out, body, tail }
 }
 
 /// An answer of our own: that there is no recording, or that the real server cannot be reached.

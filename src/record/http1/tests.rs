@@ -125,8 +125,8 @@ fn an_answer_has_the_framing_that_its_body_needs() {
             "HTTP/1.1 200 OK\r\nA  B: c  d: e\r\nContent-Length: 0\r\n\r\n",
         ),
     ] {
-        let got = render(&asked(wanted), &answer(headers, body.as_bytes(), recorded));
-        assert_eq!(String::from_utf8(got).unwrap(), expected);
+        let recorded = answer(headers, body.as_bytes(), recorded);
+        assert_eq!(String::from_utf8(render(&asked(wanted), &recorded).whole()).unwrap(), expected);
     }
 }
 

@@ -67,7 +67,6 @@ pub async fn serve(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
         let target = asked.tunnel.clone().unwrap_or_else(|| asked.target.clone());
         context.tunnel(target.clone()).refused(Refusal::of(&error), &error.to_string());
         let answer = http1::refusal(502, &miss::unreachable(&target, &error));
-        client.write_all(&http1::render(&asked.request, &answer)).await?;
-        client.flush().await?;
+        client.say(http1::render(&asked.request, &answer)).await?;
     }
 }

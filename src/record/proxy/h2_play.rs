@@ -62,7 +62,7 @@ async fn stream(
         Err(Unread::Waits) => {
             let what = format!("{} {}: a request that waits for an answer before it ends", parts.method, parts.uri);
             replay.book.missed(target, &what);
-            answer(&mut respond, refused(&parts.headers, &miss::in_words(&what))).await;
+            answer(&mut respond, &refused(&parts.headers, &miss::in_words(&what))).await;
             return;
         }
     };
@@ -86,16 +86,16 @@ async fn stream(
         Err(missed) => miss::explained(&missed),
     };
     let Some(keep) = context.shared.beyond() else {
-        answer(&mut respond, refused(&parts.headers, &missed)).await;
+        answer(&mut respond, &refused(&parts.headers, &missed)).await;
         return;
     };
     let forwarded = Context { keep, ..context.clone() };
     match beyond(&forwarded, &real, &parts, raw, asked).await {
         Ok((response, kept)) => {
             forwarded.keep([kept]);
-            answer(&mut respond, response).await;
+            answer(&mut respond, &response).await;
         }
-        Err(error) => answer(&mut respond, refused(&parts.headers, &miss::unreachable(target, &error))).await,
+        Err(error) => answer(&mut respond, &refused(&parts.headers, &miss::unreachable(target, &error))).await,
     }
 }
 
@@ -156,8 +156,8 @@ fn percent(byte: u8) -> String {
 }
 
 /// Sends a recorded response in whose middle the program left when it was recorded. If it stays now it reads further.
-async fn answer_cut_off(context: &Context, respond: &mut SendResponse<Bytes>, response: HttpResponse, held: Held) {
-    let (head, body) = (head(&response, None), encoded(&response));
+async fn answer_cut_off(context: &Context, respond: &mut SendResponse<Bytes>, response: &HttpResponse, held: Held) {
+    let (head, body) = (head(response, None), encoded(response));
     let Ok(mut down) = respond.send_response(head, false) else { return };
     if send(&mut down, Bytes::from(body)).await.is_err() {
         return;
@@ -189,7 +189,7 @@ async fn say_nothing(context: &Context, respond: &mut SendResponse<Bytes>, held:
 }
 
 fn encoded(response: &HttpResponse) -> Vec<u8> {
-    coding::encoded(&response.headers, &response.body).unwrap_or_else(|| response.body.clone())
+    coding::sent(&response.headers, &response.body).into_owned()
 }
 
 /// The head of a recorded response; with the length of its body, if that is to be said anew.
@@ -207,10 +207,10 @@ fn head(response: &HttpResponse, length: Option<usize>) -> Response<()> {
 }
 
 /// Sends a recorded response.
-async fn answer(respond: &mut SendResponse<Bytes>, response: HttpResponse) {
-    let body = encoded(&response);
+async fn answer(respond: &mut SendResponse<Bytes>, response: &HttpResponse) {
+    let body = encoded(response);
     let truncated = coding::has_note(&response.headers, TRUNCATED);
-    let head = head(&response, Some(body.len()).filter(|_| !truncated && !response.body.is_empty()));
+    let head = head(response, Some(body.len()).filter(|_| !truncated && !response.body.is_empty()));
     let trailers: HeaderMap = fields(&response.trailers).collect();
     // gRPC's trailers-only answers have their status in the head; then the head is all there is.
     let ends = body.is_empty() && trailers.is_empty() && !truncated;

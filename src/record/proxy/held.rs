@@ -21,14 +21,14 @@ pub struct Held {
 
 impl Held {
     /// What was recorded of the answer to a call, and how it goes on if the program left there.
-    pub fn of(asked: &Exchange, found: &Exchange) -> (Option<HttpResponse>, Option<Self>) {
+    pub fn of<'a>(asked: &Exchange, found: &'a Exchange) -> (Option<&'a HttpResponse>, Option<Self>) {
         let response = match &found.content {
-            Content::Http(http) | Content::Grpc(http) => http.response.clone(),
+            Content::Http(http) | Content::Grpc(http) => http.response.as_ref(),
             _ => None,
         };
         let stayed = found.answered_at.duration_since(found.sent_at).unwrap_or_default();
         let patience = stayed + Duration::from_millis(CUT_OFF_HELD_MS);
-        let note = match &response {
+        let note = match response {
             Some(response) if is_cut_off(response) => {
                 Some(Note::CutOff { call: describe(asked), bytes: response.body.len() })
             }

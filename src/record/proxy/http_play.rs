@@ -1,5 +1,6 @@
 //! One connection of HTTP/1.1 while recordings answer.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
@@ -59,8 +60,7 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
             replay.book.refused(refusal);
             let refused = io::Error::from_raw_os_error(errno);
             let answer = http1::refusal(502, &miss::unreachable(named, &refused));
-            client.write_all(&http1::render(&asked.request, &answer)).await?;
-            client.flush().await?;
+            client.say(http1::render(&asked.request, &answer)).await?;
             continue;
         }
         if let Some(tunnel) = &asked.tunnel
@@ -72,12 +72,10 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
             let client = client.put_back(questions.rest());
             return converse(context.tunnel(tunnel.clone()), replay, client).await;
         }
-        let found = match find(&context, &replay, &asked) {
-            Ok(found) => Ok(Held::of(&http1::asked(&context.link, &asked), &found)),
-            Err(missed) => Err(missed),
-        };
+        let found = find(&context, &replay, &asked);
+        let found = found.as_ref().map(|found| Held::of(&http1::asked(&context.link, &asked), found));
         let (response, held) = match found {
-            Ok((Some(response), held)) => (response, held),
+            Ok((Some(response), held)) => (Cow::Borrowed(response), held),
             Ok((None, Some(held))) => return hold(&context, client, held).await,
             // The server hung up on this request.
             Ok((None, None)) => return Ok(()),
@@ -86,16 +84,17 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
                     match beyond(&forwarded(&context), &asked, &mut client).await {
                         Ok(true) => continue,
                         Ok(false) => return client.shutdown().await,
-                        Err(error) => (http1::refusal(502, &miss::unreachable(&asked.target, &error)), None),
+                        Err(error) => {
+                            (Cow::Owned(http1::refusal(502, &miss::unreachable(&asked.target, &error))), None)
+                        }
                     }
                 } else {
-                    (http1::refusal(502, &missed), None)
+                    (Cow::Owned(http1::refusal(502, missed)), None)
                 }
             }
         };
         let response = keyed(&asked.request.headers, response);
-        client.write_all(&http1::render(&asked.request, &response)).await?;
-        client.flush().await?;
+        client.say(http1::render(&asked.request, &response)).await?;
         if let Some(held) = held {
             return hold(&context, client, held).await;
         }
@@ -152,11 +151,11 @@ fn find(context: &Context, replay: &Replay, asked: &http1::Asked) -> Result<Arc<
 }
 
 /// The accept key of `WebSocket` belongs to the key of this request, not to the recorded one.
-fn keyed(asked: &[(String, Vec<u8>)], mut response: HttpResponse) -> HttpResponse {
+fn keyed<'a>(asked: &[(String, Vec<u8>)], mut response: Cow<'a, HttpResponse>) -> Cow<'a, HttpResponse> {
     let key = asked.iter().find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key"));
     if let Some((_, key)) = key {
         for (_, value) in
-            response.headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-accept"))
+            response.to_mut().headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-accept"))
         {
             *value = websocket::accept(key).into_bytes();
         }

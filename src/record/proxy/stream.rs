@@ -5,9 +5,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::{client, server};
+
+use crate::limits::RELAY_BUFFER_BYTES;
+use crate::record::http1::Rendered;
 
 /// What a connection has to be able to do.
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {
@@ -98,6 +101,18 @@ impl Stream {
         bytes.extend_from_slice(&self.before);
         self.before = Bytes::from(bytes);
         self
+    }
+
+    /// Writes an answer of HTTP. A short one goes out in one piece, a long one without being put together before.
+    pub async fn say(&mut self, answer: Rendered<'_>) -> io::Result<()> {
+        if answer.body.len() <= RELAY_BUFFER_BYTES {
+            self.write_all(&answer.whole()).await?;
+        } else {
+            for part in [&answer.head[..], &answer.body, &answer.tail] {
+                self.write_all(part).await?;
+            }
+        }
+        self.flush().await
     }
 
     /// Reads once and appends; 0 is the end. When it is dropped before it is ready nothing has been read.
