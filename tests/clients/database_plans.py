@@ -1,4 +1,5 @@
-"""What databases.py records and replays: lists of (connection, statement) or (connection, statement, what is to come)."""
+"""What databases.py records and replays: lists of (connection, statement), (connection, statement, what is to come), or both and
+what a replay is to tell."""
 
 from typing import NamedTuple
 
@@ -22,38 +23,40 @@ def on(connection: int, *steps: str | tuple) -> list[tuple]:
     return [(connection, step) if isinstance(step, str) else (connection, *step) for step in steps]
 
 
-def tenants(name: str, client: str, sets: str, query: str, values=("t1", "t2", "t3"), answers=(T1, T2), after=(MISS, MISS)) -> Case:
-    """Two connections, each of another tenant. `after` is what comes for a tenant that was not recorded: for what sets it, and
-    for the query after that."""
+def tenants(name: str, client: str, sets: str, query: str, values=("t1", "t2", "t3"), answers=(T1, T2), told=None) -> Case:
+    """Two connections, each of another tenant. `told` is what is told where a query after what sets an unrecorded tenant, which is
+    a miss, is not one."""
     first, second, third = [sets.format(value) for value in values]
     one, two = answers
+    unrecorded = on(3, (third, MISS), (query, one, told) if told else (query, MISS))
+    swapped = [(1, second), (2, first), (2, query, one), (1, query, two)]
     return Case(name, client, on(1, first, (query, one)) + on(2, second, (query, two)), {
-        "swapped": on(1, second, (query, two)) + on(2, first, (query, one)),
-        "side by side": [(1, second), (2, first), (2, query, one), (1, query, two)],
         "on one connection": on(1, second, (query, two), first, (query, one)),
-        "of an unrecorded tenant": on(1, (third, after[0]), (query, after[1])),
+        # Before the others, while there are answers left.
+        **({"swapped": swapped, "unrecorded": unrecorded} if told else {"swapped, after an unrecorded one": unrecorded + swapped}),
     })
 
 
 def postgres() -> list[Case]:
     insert = "INSERT INTO orders (tenant, item) VALUES ('app', 'new')"
-    nested = lambda tenant, answer: on(1, "BEGIN", f"SET LOCAL app.tenant = '{tenant}'", (ORDERS, answer), "COMMIT", (ORDERS, ["of app"]))
+    local = lambda tenant, end: on(
+        1, "BEGIN", f"SET LOCAL app.tenant = '{tenant}'", (ORDERS, [f"of {tenant}"]), end, (ORDERS, ["of app"])
+    )
     cases = [
         tenants(f"set_config, {client}", client, "SELECT set_config('app.tenant', '{}', false)", ORDERS)
         for client in ("psycopg", "prepared", "asyncpg")
     ]
-    # As a role a program is told what of it is its own row: an unrecorded role is one that is not its own.
     cases += [
         tenants("SET", "psycopg", "SET app.tenant = '{}'", ORDERS),
         tenants("a view", "psycopg", "SET app.tenant = '{}'", OWN),
         tenants("set_tenant", "psycopg", "SELECT set_tenant('{}')", ORDERS),
-        tenants("hello", "prepared", "SELECT hello('{}')", ORDERS),
+        tenants("hello", "psycopg", "SELECT hello('{}')", ORDERS, told="asked with another `hello()`"),
         tenants("a procedure", "psycopg", "CALL enter('{}')", ORDERS),
         tenants("SET ROLE", "psycopg", "SET ROLE {}", ORDERS, ("alice", "bob", "NONE"), (["of alice"], ["of bob"])),
         tenants("search_path", "psycopg", "SET search_path = {}", "SELECT word FROM words", ("s1", "s2", "public"), (["of s1"], ["of s2"])),
-        Case("SET LOCAL", "psycopg", nested("t1", T1) + nested("t2", T2), {
-            "swapped": nested("t2", T2) + nested("t1", T1),
-            "rolled back": on(1, "BEGIN", "SET LOCAL app.tenant = 't2'", (ORDERS, T2), "ROLLBACK", (ORDERS, ["of app"])),
+        Case("SET LOCAL", "psycopg", local("t1", "COMMIT") + local("t2", "ROLLBACK"), {
+            "swapped": local("t2", "ROLLBACK") + local("t1", "COMMIT"),
+            "ended otherwise": local("t1", "ROLLBACK") + local("t2", "COMMIT"),
         }),
         Case("reads around writes", "psycopg", on(
             1, "BEGIN", (ORDERS, ["of app"]), insert, (ORDERS, ["of app", "new"]), "ROLLBACK", (ORDERS, ["of app"])
@@ -91,13 +94,13 @@ def mysql() -> list[Case]:
     cases = [
         tenants(f"MySQL: {name}", "pymysql", sets, OWN)
         for name, sets in [
-            ("SET @tenant", "SET @tenant = '{}'"),
             ("set_tenant", "CALL set_tenant('{}')"),
             ("a procedure", "CALL enter('{}')"),
             ("login_as", "SELECT login_as('{}')"),
-            ("hello", "DO hello('{}')"),
         ]
     ]
+    cases.append(tenants("MySQL: SET @tenant", "pymysql", "SET @tenant = '{}'", OWN, told="asked with another `@tenant`"))
+    cases.append(tenants("MySQL: hello", "pymysql", "DO hello('{}')", OWN, told="asked with another `hello()`"))
     insert = "INSERT INTO orders (tenant, item) VALUES ('t1', 'new')"
     query = "SELECT item FROM orders WHERE tenant = 't1' ORDER BY id"
     text = "SELECT 'a' || 'b'"

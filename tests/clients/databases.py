@@ -33,6 +33,9 @@ SECRETS = {
     "stored": "st-Hn3vMc8P", "client": "cl-Zr5jDy2U", "api": "ak-Fe0gXi7L",
 }
 OTHERS = {name: f"other-{name}-{secret[-4:]}" for name, secret in SECRETS.items()}
+POOLS = {"psycopg_pool": "30 jobs\n", "asyncpg": "30 jobs\n", "sqlalchemy+postgresql": "18 jobs\n", "sqlalchemy+mysql": "18 jobs\n"}
+# What secrets_client.py says.
+SEEN = json.dumps([1, 1, ["ann"], True, {"user": "ann"}]) + "\n"
 # What a miss is in the clients: `internal_error` of PostgreSQL, `ER_UNKNOWN_ERROR` of MySQL, an error of Redis.
 MISSES = {"psycopg": "XX000", "prepared": "XX000", "asyncpg": "XX000", "pymysql": 1105, "redis": "no"}
 
@@ -58,7 +61,7 @@ class Servers:
 
     def __init__(self, place: pathlib.Path, tools: dict[str, str]):
         self.user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
-        self.quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL, "cwd": "/"}
+        self.quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
         self.quiet["env"] = {"PATH": os.environ["PATH"], "HOME": str(place), "TMPDIR": str(place)}
         self.place, self.tools, self.processes = place, tools, []
         self.ports = {name: free_port() for name in ("postgres", "mysql", "redis")}
@@ -74,11 +77,11 @@ class Servers:
         with concurrent.futures.ThreadPoolExecutor() as pool:
             return all(list(pool.map(lambda start: start(), [self.postgres, self.mysql, self.redis])))
 
-    def prepared(self, *command: str) -> None:
-        subprocess.run(command, check=True, timeout=PATIENCE_SECS, **self.quiet, **self.user)
+    def prepared(self, *command: str, text: str = "") -> None:
+        subprocess.run(command, check=True, timeout=PATIENCE_SECS, input=text, text=True, **self.quiet, **self.user)
 
     def up(self, port: int, how: int, *command: str) -> bool:
-        process = subprocess.Popen(command, **self.quiet, **self.user)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **self.quiet, **self.user)
         self.processes.append((process, how))
         return until_open(port, process)
 
@@ -94,25 +97,16 @@ class Servers:
 
         place = f"host=127.0.0.1 port={port} user=owner password={SECRETS['postgres']} dbname=postgres"
         with psycopg.connect(place, autocommit=True) as connection:
-            for statement in statements("postgres"):
-                connection.execute(statement)
+            connection.execute(filled("postgres"))
         return True
 
     def mysql(self) -> bool:
-        data, port, first = self.place / "mysql", self.ports["mysql"], self.place / "owner.sql"
-        first.write_text(f"CREATE USER owner IDENTIFIED BY '{SECRETS['mysql']}'; GRANT ALL ON *.* TO owner WITH GRANT OPTION;")
+        data, port = self.place / "mysql", self.ports["mysql"]
         self.prepared(self.tools["mariadb-install-db"], "--no-defaults", f"--datadir={data}", "--skip-test-db")
-        flags = ["--bind-address=127.0.0.1", "--skip-name-resolve", f"--socket={self.place}/socket", f"--init-file={first}"]
-        command = [self.tools["mariadbd"], "--no-defaults", f"--datadir={data}", f"--port={port}", *flags]
-        if not self.up(port, signal.SIGTERM, *command):
-            return False
-        import pymysql
-
-        connection = pymysql.connect(host="127.0.0.1", port=port, user="owner", password=SECRETS["mysql"], autocommit=True)
-        with connection, connection.cursor() as cursor:
-            for statement in statements("mysql"):
-                cursor.execute(statement)
-        return True
+        server = [self.tools["mariadbd"], "--no-defaults", f"--datadir={data}"]
+        self.prepared(*server, "--bootstrap", text=filled("mysql"))
+        flags = [f"--port={port}", "--bind-address=127.0.0.1", "--skip-name-resolve", f"--socket={self.place}/socket"]
+        return self.up(port, signal.SIGTERM, *server, *flags)
 
     def redis(self) -> bool:
         port = self.ports["redis"]
@@ -127,10 +121,9 @@ class Servers:
             ended(process, how)
 
 
-def statements(name: str) -> list[str]:
-    """Those of a file of SQL, which has an empty line between two."""
-    text = (HERE / f"{name}.sql").read_text().replace("PASSWORD '", f"PASSWORD '").replace("'PASSWORD'", f"'{SECRETS[name]}'")
-    return text.split("\n\n")
+def filled(name: str) -> str:
+    """A file of SQL with the password in its place."""
+    return (HERE / f"{name}.sql").read_text().replace("'PASSWORD'", f"'{SECRETS[name]}'")
 
 
 class Bench:
@@ -141,27 +134,52 @@ class Bench:
 
     def replay(self, *words: str) -> subprocess.CompletedProcess:
         """What `replay calls` did."""
-        kept = {"PATH": os.environ["PATH"], "HOME": str(self.work), "PYTHONPATH": str(self.libraries), "PYTHONDONTWRITEBYTECODE": "1"}
+        kept = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "PYTHONPATH": str(self.libraries), "PYTHONDONTWRITEBYTECODE": "1"}
         streams = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
         return subprocess.run([self.binary, "calls", *words], cwd=self.work, env=kept, timeout=2 * PATIENCE_SECS, **streams)
 
     def program(self, way: list[str], name: str, script: str, *arguments: str) -> subprocess.CompletedProcess:
-        walls = ["--allow", str(self.work), "--allow-read", str(self.libraries)]
+        walls = ["--allow", f"{self.work}:rw", "--allow-read", str(self.libraries)]
         return self.replay(*way, "--path", f"sets/{name}", *walls, "--", "python3", f"{script}_client.py", *arguments)
 
-    def server(self, client: str) -> str:
-        return {"pymysql": "mysql", "redis": "redis", "sqlalchemy+mysql": "mysql"}.get(client, "postgres")
-
     def plan(self, way: str, secrets: dict[str, str], case: Case, steps: list[tuple]) -> subprocess.CompletedProcess:
-        server = self.server(case.client)
+        server = {"pymysql": "mysql", "redis": "redis"}.get(case.client, "postgres")
         said = json.dumps([step[:2] for step in steps])
-        name = case.name.replace(" ", "-")
+        name = re.sub(r"\W+", "-", case.name)
         return self.program([way], name, "plan", case.client, str(self.ports[server]), secrets[server], said)
+
+
+    def pool(self, way: str, secrets: dict[str, str], name: str) -> subprocess.CompletedProcess:
+        server = "mysql" if name.endswith("mysql") else "postgres"
+        return self.program([way], name, "pool", name, str(self.ports[server]), secrets[server])
+
+    def noise(self, way: list[str], secrets: dict[str, str], cart: str) -> subprocess.CompletedProcess:
+        ports = [str(self.ports["redis"]), secrets["redis"], str(self.ports["postgres"]), secrets["postgres"]]
+        return self.program(way, "noise", "noise", *ports, cart)
+
+    def secrets(self, way: str, secrets: dict[str, str]) -> subprocess.CompletedProcess:
+        return self.program([way], "secrets", "secrets", json.dumps({"ports": self.ports, "secrets": secrets}))
+
+
+def noise(bench: Bench, recorded: list[subprocess.CompletedProcess], pool: concurrent.futures.Executor) -> None:
+    """What two recordings differ in is learned, and what the program was asked for is not."""
+    seen = lambda cart: json.dumps([True, True, cart, ["bill", "mail"]]) + "\n"
+    good = [(done.returncode, done.stdout) for done in recorded] == [(0, seen("pen for 7"))] * 2
+    check("databases, noise: is recorded twice", good, [done.stdout + done.stderr for done in recorded])
+    one, two = sorted(path.name for path in bench.work.glob("sets/noise/*"))
+    learned = bench.replay("noise", "--path", "sets/noise", "--allow", f"{bench.work}:rw", one, two, "--write")
+    check("databases, noise: is learned", learned.returncode == 0, learned.stdout + learned.stderr)
+    again = list(pool.map(lambda name: bench.noise(["test", "--mock", name], OTHERS, "7"), [one, two, one][:REPLAYS]))
+    odd = [done.stdout + done.stderr for done in again if (done.returncode, done.stdout) != (0, seen("pen for 7"))]
+    check(f"databases, noise: {REPLAYS} replays", not odd, odd)
+    other = bench.noise(["test"], OTHERS, "8")
+    whole = (other.returncode, other.stdout) == (1, seen("miss")) and "missed: Redis" in other.stderr and "cart:8" in other.stderr
+    check("databases, noise: another cart is a miss", whole, other.stdout + other.stderr)
 
 
 def differences(case: Case, steps: list[tuple], done: subprocess.CompletedProcess, replayed: bool) -> list[str]:
     """What is other than the plan says."""
-    misses = sum(step[2:] == (MISS,) for step in steps)
+    misses = sum(MISS in step[2:] for step in steps)
     found = []
     if done.returncode != (1 if misses else 0):
         found.append(f"exit status {done.returncode}")
@@ -170,21 +188,22 @@ def differences(case: Case, steps: list[tuple], done: subprocess.CompletedProces
     except ValueError:
         return [*found, done.stdout, done.stderr]
     for step, answer in zip(steps, answers, strict=True):
-        wanted = step[2] if len(step) == 3 else "no error"
+        wanted = step[2] if len(step) > 2 else "no error"
         if wanted == MISS:
             wanted = {"error": MISSES[case.client]}
         elif wanted == "no error" and not (isinstance(answer, dict) and "error" in answer):
             continue
         if answer != wanted:
             found.append(f"{step[:2]}: {answer}, not {wanted}")
-    told = re.search(r"missed (\d+)", done.stderr)
+    told = re.search(r"replay: replayed .* (\d+) missed", done.stderr)
     if replayed and int(told[1] if told else 0) != misses:
         found.append(f"{misses} misses are not told")
+    found += [f"does not tell {step[3]}" for step in steps if replayed and step[3:] and step[3] not in done.stderr]
     return [*found, done.stderr] if found else []
 
 
 def main() -> int:
-    binary, libraries = sys.argv[1], pathlib.Path(sys.argv[2])
+    binary, libraries = os.path.realpath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
     tools = {name: program(name) for name in ("initdb", "postgres", "mariadb-install-db", "mariadbd", "redis-server")}
     absent = [name for name, found in tools.items() if found is None]
     if absent:
@@ -208,6 +227,9 @@ def main() -> int:
                 return status()
             bench = Bench(binary, libraries, work, servers.ports)
             recorded = list(pool.map(lambda case: bench.plan("record", SECRETS, case, case.recorded), cases))
+            pooled = list(pool.map(lambda name: bench.pool("record", SECRETS, name), POOLS))
+            noisy = list(pool.map(lambda _: bench.noise(["record"], SECRETS, "7"), range(2)))
+            secret = bench.secrets("record", SECRETS)
         finally:
             servers.stop()
         for case, done in zip(cases, recorded, strict=True):
@@ -218,6 +240,19 @@ def main() -> int:
         for (case, how, steps), done in zip(replays, replayed, strict=True):
             found = differences(case, steps, done, True)
             check(f"databases, {case.name}: {how}", not found, found)
+        for name, done in zip(POOLS, pooled, strict=True):
+            whole = (done.returncode, done.stdout) == (0, POOLS[name])
+            check(f"databases, pool of {name}: is recorded", whole, done.stdout + done.stderr)
+            again = list(pool.map(lambda _: bench.pool("test", OTHERS, name), range(REPLAYS)))
+            odd = [each.stdout + each.stderr for each in again if (each.returncode, each.stdout) != (0, POOLS[name])]
+            check(f"databases, pool of {name}: {REPLAYS} replays in any order", not odd, odd)
+        noise(bench, noisy, pool)
+        check("databases, secrets: are recorded", (secret.returncode, secret.stdout) == (0, SEEN), secret.stdout + secret.stderr)
+        kept = "".join(path.read_text() for path in work.glob("sets/secrets/*/mocks.yaml"))
+        leaked = [text for text in SECRETS.values() if text in kept]
+        check("databases, secrets: are in no file", "ann" in kept and not leaked, leaked)
+        again = bench.secrets("test", OTHERS)
+        check("databases, secrets: others do", (again.returncode, again.stdout) == (0, SEEN), again.stdout + again.stderr)
     return status()
 
 

@@ -1,3 +1,5 @@
+FLUSH PRIVILEGES;
+
 CREATE DATABASE shop;
 
 CREATE DATABASE other;
@@ -18,14 +20,14 @@ CREATE TABLE other.orders (item varchar(40));
 
 INSERT INTO other.orders VALUES ('of other');
 
-CREATE FUNCTION tenant() RETURNS varchar(20) DETERMINISTIC RETURN @tenant;
+CREATE DEFINER = app FUNCTION tenant() RETURNS varchar(20) DETERMINISTIC RETURN @tenant;
 
-CREATE VIEW own_orders AS SELECT id, item FROM orders WHERE tenant = tenant();
+CREATE DEFINER = app VIEW own_orders AS SELECT id, item FROM orders WHERE tenant = tenant();
 
-CREATE PROCEDURE set_tenant(t varchar(20)) SET @tenant = t;
+CREATE DEFINER = app PROCEDURE set_tenant(t varchar(20)) SET @tenant = t;
 
-CREATE PROCEDURE enter(t varchar(20)) SET @tenant = t;
+CREATE DEFINER = app PROCEDURE enter(t varchar(20)) SET @tenant = t;
 
-CREATE FUNCTION login_as(t varchar(20)) RETURNS int BEGIN SET @tenant = t; RETURN 1; END;
+CREATE DEFINER = app FUNCTION login_as(t varchar(20)) RETURNS int BEGIN SET @tenant = t; RETURN 1; END;
 
-CREATE FUNCTION hello(t varchar(20)) RETURNS int BEGIN SET @tenant = t; RETURN 1; END;
+CREATE DEFINER = app FUNCTION hello(t varchar(20)) RETURNS int BEGIN SET @tenant = t; RETURN 1; END;
