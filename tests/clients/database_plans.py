@@ -30,15 +30,16 @@ def tenants(name: str, client: str, sets: str, query: str, values=("t1", "t2", "
     one, two = answers
     unrecorded = on(3, (third, MISS), (query, one, told) if told else (query, MISS))
     swapped = [(1, second), (2, first), (2, query, one), (1, query, two)]
-    return Case(name, client, on(1, first, (query, one)) + on(2, second, (query, two)), {
-        "on one connection": on(1, second, (query, two), first, (query, one)),
-        # Before the others, while there are answers left.
-        **({"swapped": swapped, "unrecorded": unrecorded} if told else {"swapped, after an unrecorded one": unrecorded + swapped}),
-    })
+    # An unrecorded one comes first, while there are answers left.
+    others = {"swapped": swapped, "an unrecorded one": unrecorded} if told else {"swapped, after an unrecorded one": unrecorded + swapped}
+    one_connection = on(1, second, (query, two), first, (query, one))
+    return Case(name, client, on(1, first, (query, one)) + on(2, second, (query, two)), {"on one connection": one_connection, **others})
 
 
 def postgres() -> list[Case]:
     insert = "INSERT INTO orders (tenant, item) VALUES ('app', 'new')"
+    carts = "SELECT item FROM carts"
+    numbers = [("SELECT nextval('numbers')", [number]) for number in (1, 2, 3)]
     local = lambda tenant, end: on(
         1, "BEGIN", f"SET LOCAL app.tenant = '{tenant}'", (ORDERS, [f"of {tenant}"]), end, (ORDERS, ["of app"])
     )
@@ -53,7 +54,9 @@ def postgres() -> list[Case]:
         tenants("hello", "psycopg", "SELECT hello('{}')", ORDERS, told="asked with another `hello()`"),
         tenants("a procedure", "psycopg", "CALL enter('{}')", ORDERS),
         tenants("SET ROLE", "psycopg", "SET ROLE {}", ORDERS, ("alice", "bob", "NONE"), (["of alice"], ["of bob"])),
-        tenants("search_path", "psycopg", "SET search_path = {}", "SELECT word FROM words", ("s1", "s2", "public"), (["of s1"], ["of s2"])),
+        tenants(
+            "search_path", "psycopg", "SET search_path = {}", "SELECT word FROM words", ("s1", "s2", "public"), (["of s1"], ["of s2"])
+        ),
         Case("SET LOCAL", "psycopg", local("t1", "COMMIT") + local("t2", "ROLLBACK"), {
             "swapped": local("t2", "ROLLBACK") + local("t1", "COMMIT"),
             "ended otherwise": local("t1", "ROLLBACK") + local("t2", "COMMIT"),
@@ -72,12 +75,11 @@ def postgres() -> list[Case]:
             "released": on(1, "BEGIN", "SAVEPOINT a", insert, ("RELEASE a", MISS), "ROLLBACK"),
         }),
         Case("commit", "asyncpg", on(
-            1, ("SELECT item FROM carts", []), "BEGIN", "INSERT INTO carts (item) VALUES ('pen')", ("SELECT item FROM carts", ["pen"]),
-            "COMMIT", ("SELECT item FROM carts", ["pen"]),
+            1, (carts, []), "BEGIN", "INSERT INTO carts (item) VALUES ('pen')", (carts, ["pen"]), "COMMIT", (carts, ["pen"])
         ), {}),
-        Case("three answers", "psycopg", on(1, *[("SELECT nextval('numbers')", [number]) for number in (1, 2, 3)]), {
-            "on three connections": [(number, "SELECT nextval('numbers')", [number]) for number in (1, 2, 3)],
-            "once too often": on(1, *[("SELECT nextval('numbers')", [number]) for number in (1, 2, 3)], ("SELECT nextval('numbers')", MISS)),
+        Case("three answers", "psycopg", on(1, *numbers), {
+            "on three connections": [(connection, *number) for connection, number in enumerate(numbers)],
+            "once too often": on(1, *numbers, ("SELECT nextval('numbers')", MISS)),
         }),
         Case("a changed query", "psycopg", on(1, ("SELECT word FROM s1.words WHERE word <> 'a'", ["of s1"])), {
             "another value": on(1, ("SELECT word FROM s1.words WHERE word <> 'b'", MISS)),
@@ -103,15 +105,11 @@ def mysql() -> list[Case]:
     cases.append(tenants("MySQL: hello", "pymysql", "DO hello('{}')", OWN, told="asked with another `hello()`"))
     insert = "INSERT INTO orders (tenant, item) VALUES ('t1', 'new')"
     query = "SELECT item FROM orders WHERE tenant = 't1' ORDER BY id"
-    text = "SELECT 'a' || 'b'"
+    hour, text = "SELECT hour(from_unixtime(0))", "SELECT 'a' || 'b'"
     cases += [
-        tenants("MySQL: USE", "pymysql", "USE {}", "SELECT max(item) FROM orders", ("shop", "other", "information_schema"), (T3, ["of other"])),
-        tenants(
-            "MySQL: time_zone", "pymysql", "SET time_zone = '{}'", "SELECT hour(from_unixtime(0))", ("+00:00", "+09:00", "+05:00"), ([0], [9])
-        ),
-        tenants(
-            "MySQL: sql_mode", "pymysql", "SET sql_mode = '{}'", text, ("ANSI_QUOTES", "PIPES_AS_CONCAT", "ORACLE"), ([0], ["ab"])
-        ),
+        tenants("MySQL: USE", "pymysql", "USE {}", "SELECT max(item) FROM orders", ("shop", "other", "mysql"), (T3, ["of other"])),
+        tenants("MySQL: time_zone", "pymysql", "SET time_zone = '{}'", hour, ("+00:00", "+09:00", "+05:00"), ([0], [9])),
+        tenants("MySQL: sql_mode", "pymysql", "SET sql_mode = '{}'", text, ("ANSI_QUOTES", "PIPES_AS_CONCAT", "ORACLE"), ([0], ["ab"])),
         Case("MySQL: transactions", "pymysql", on(
             1, "BEGIN", (query, T1), insert, (query, [*T1, "new"]), "ROLLBACK", (query, T1)
         ), {

@@ -15,9 +15,8 @@ import sys
 def psycopg(port: int, password: str, threshold: int | None = None):
     import psycopg
 
-    connection = psycopg.connect(
-        host="127.0.0.1", port=port, user="app", password=password, dbname="postgres", autocommit=True, prepare_threshold=threshold
-    )
+    place = f"host=127.0.0.1 port={port} user=app password={password} dbname=postgres"
+    connection = psycopg.connect(place, autocommit=True, prepare_threshold=threshold)
 
     def run(statement: str) -> object:
         try:
@@ -39,7 +38,8 @@ def asyncpg(port: int, password: str):
     import asyncpg
 
     loop = asyncio.new_event_loop()
-    connection = loop.run_until_complete(asyncpg.connect(host="127.0.0.1", port=port, user="app", password=password, database="postgres"))
+    place = {"host": "127.0.0.1", "port": port, "user": "app", "password": password, "database": "postgres"}
+    connection = loop.run_until_complete(asyncpg.connect(**place))
 
     async def answer(statement: str) -> object:
         try:
