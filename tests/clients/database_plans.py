@@ -40,6 +40,11 @@ def postgres() -> list[Case]:
     insert = "INSERT INTO orders (tenant, item) VALUES ('app', 'new')"
     carts = "SELECT item FROM carts"
     numbers = [("SELECT nextval('numbers')", [number]) for number in (1, 2, 3)]
+    tenant = "SET app.tenant = 't1'"
+    failed = ["BEGIN", tenant, ("SELECT 1 / 0", {"error": "22012"}), (ORDERS, {"error": "25P02"})]
+    cursor = lambda name: [
+        f"SET app.tenant = '{name}'", "BEGIN", f"DECLARE c CURSOR FOR {ORDERS}", ("FETCH ALL FROM c", [f"of {name}"]), "COMMIT"
+    ]
     local = lambda tenant, end: on(
         1, "BEGIN", f"SET LOCAL app.tenant = '{tenant}'", (ORDERS, [f"of {tenant}"]), end, (ORDERS, ["of app"])
     )
@@ -81,6 +86,23 @@ def postgres() -> list[Case]:
             "on three connections": [(connection, *number) for connection, number in enumerate(numbers)],
             "once too often": on(1, *numbers, ("SELECT nextval('numbers')", MISS)),
         }),
+        Case("roles and tenants", "psycopg", on(
+            1, "SET ROLE alice", (ORDERS, ["of alice"]), tenant, (ORDERS, T1), "RESET ROLE", (ORDERS, T1),
+            "RESET ALL", (ORDERS, ["of app"]),
+        ), {
+            "in another order": on(
+                1, (ORDERS, ["of app"]), tenant, (ORDERS, T1), "SET ROLE alice", (ORDERS, T1), "RESET ALL", (ORDERS, ["of alice"])
+            ),
+        }),
+        Case("DISCARD ALL", "psycopg", on(1, tenant, (ORDERS, T1), "DISCARD ALL", (ORDERS, ["of app"])), {
+            "in another order": on(1, (ORDERS, ["of app"]), tenant, "DISCARD ALL", tenant, (ORDERS, T1)),
+        }),
+        Case("a failed transaction", "psycopg", on(1, *failed, "ROLLBACK", (ORDERS, ["of app"])), {
+            "read first": on(1, (ORDERS, ["of app"]), *failed, "ROLLBACK"),
+        }),
+        Case("cursors", "psycopg", on(1, *cursor("t1"), *cursor("t2")), {
+            "swapped": on(1, *cursor("t2"), *cursor("t1")),
+        }),
         Case("a changed query", "psycopg", on(1, ("SELECT word FROM s1.words WHERE word <> 'a'", ["of s1"])), {
             "another value": on(1, ("SELECT word FROM s1.words WHERE word <> 'b'", MISS)),
             "another text": on(1, ("SELECT word FROM s1.words WHERE word >= 'a'", MISS)),
@@ -120,6 +142,11 @@ def mysql() -> list[Case]:
             1, "BEGIN", "SAVEPOINT a", insert, (query, [*T1, "new"]), "ROLLBACK TO SAVEPOINT a", (query, T1), "ROLLBACK"
         ), {
             "one read less": on(1, "BEGIN", "SAVEPOINT a", insert, "ROLLBACK TO SAVEPOINT a", (query, T1), "ROLLBACK"),
+        }),
+        Case("MySQL: autocommit", "pymysql", on(
+            1, "SET autocommit = 0", (query, T1), insert, (query, [*T1, "new"]), "ROLLBACK", (query, T1)
+        ), {
+            "read first": on(1, (query, T1), "SET autocommit = 0", insert, (query, [*T1, "new"]), "ROLLBACK"),
         }),
         Case("MySQL: a changed query", "pymysql", on(1, (query, T1)), {
             "another value": on(1, (query.replace("t1", "t2"), MISS)),
