@@ -77,13 +77,10 @@ fn held(services: &Services, path: &str, set: &Set) -> String {
     if set.is_empty() {
         return "no calls".to_owned();
     }
-    match load(&services.policy, path, &set.name) {
-        Ok(Some(loaded)) => {
-            calls(Summary::of(loaded.recordings.iter().map(|recording| &recording.exchange)).calls as u64)
-        }
-        Ok(None) => "gone".to_owned(),
+    match loaded(services, path, &set.name) {
+        Ok(loaded) => calls(Summary::of(loaded.recordings.iter().map(|recording| &recording.exchange)).calls as u64),
         Err(error) => {
-            tell(&error.to_string(), &[]);
+            tell(&format!("{error:#}"), &[]);
             "broken".to_owned()
         }
     }
