@@ -180,8 +180,8 @@ mod tests {
     /// The blocks of a call to Redis that was said in this database.
     fn blocks(database: &str) -> Vec<(&'static str, String)> {
         let command = |words: &[&str]| {
-            let said: String = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
-            format!("*{}\r\n{said}", words.len()).into_bytes()
+            let said: Vec<String> = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
+            format!("*{}\r\n{}", words.len(), said.concat()).into_bytes()
         };
         let message = |from, bytes: Vec<u8>| Message { from, bytes };
         let messages = vec![
