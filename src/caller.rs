@@ -10,6 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::calls::sets::Set;
 use crate::calls::{CallsError, Isolation, Kept, Loaded, NotKept, Play, Ran, add_noise, keep, load, page, sets, table};
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg};
@@ -49,8 +50,8 @@ pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result
                 tell(&none_in(&sets.path), &[]);
             }
             for set in found {
-                let mark = if set.is_empty() { "\tno calls" } else { "" };
-                let _ = writeln!(text, "{}\t{}{mark}", set.name, humantime::format_rfc3339_seconds(set.modified));
+                let modified = humantime::format_rfc3339_seconds(set.modified);
+                let _ = writeln!(text, "{}\t{modified}\t{}", set.name, held(services, &sets.path, &set));
             }
             print(&text)
         }
@@ -67,6 +68,20 @@ pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result
             let loaded = loaded(services, &sets.path, &name)?;
             let exchanges: Vec<Exchange> = loaded.recordings.into_iter().map(|recording| recording.exchange).collect();
             print(&if *html { page(&name, &exchanges) } else { table(&exchanges) })
+        }
+    }
+}
+
+/// How many calls are in a set, in words. That one cannot be read is told, and hides no other one.
+fn held(services: &Services, path: &str, set: &Set) -> String {
+    if set.is_empty() {
+        return "no calls".to_owned();
+    }
+    match loaded(services, path, &set.name) {
+        Ok(loaded) => calls(Summary::of(loaded.recordings.iter().map(|recording| &recording.exchange)).calls as u64),
+        Err(error) => {
+            tell(&format!("{error:#}"), &[]);
+            "broken".to_owned()
         }
     }
 }

@@ -4,8 +4,8 @@
 #
 # usage: sh tests/run.sh
 #
-# Needs cargo. A linker, curl, Python 3 with venv, Node.js, Go and Chromium come from the system's packages when they are
-# missing and this is root.
+# Needs cargo. A linker, curl, Python 3 with venv, Node.js, Go, Chromium, PostgreSQL, MariaDB and Redis come from the system's
+# packages when they are missing and this is root.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -32,8 +32,22 @@ packages='nodejs npm' need 'Node.js with npm' sh -c 'command -v node && command 
 packages='golang-go' need Go command -v go
 packages='chromium' need Chromium sh -c 'command -v chromium || command -v chromium-browser || command -v google-chrome'
 
+# The tests start these servers themselves. Debian starts them where it installs them, unless this file forbids it (invoke-rc.d(8)).
+policy=/usr/sbin/policy-rc.d
+made=
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" $made' EXIT
+if [ "$(id -u)" = 0 ] && [ ! -e "$policy" ]; then
+    made=$policy
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod 755 "$policy"
+fi
+servers='command -v redis-server && command -v mariadbd && { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; }'
+packages='postgresql mariadb-server-core redis-server' need 'PostgreSQL, MariaDB and Redis' \
+    env PATH="$PATH:/usr/sbin" sh -c "$servers"
+rm -f $made
+made=
+
 failed=0
 # pipefail is not POSIX; the status goes through a file.
 { cargo test --locked --no-fail-fast 2>&1 || echo failed >"$log.status"; } | tee "$log"

@@ -51,7 +51,7 @@ const SHOWN: [(&[&str], &[&[&str]]); 17] = [
 ];
 
 /// The subcommands that refuse what their help does not show. All others look at whatever a server may be told.
-const REFUSES: [&str; 5] = ["audit", "health", "token", "bench", "mock"];
+const REFUSES: [&str; 6] = ["audit", "health", "token", "bench", "mock", "calls"];
 
 /// What `replay token new` has in the place of flags of the server, by the ids of those.
 const OF_A_TOKEN: [(&str, &str); 4] = [
@@ -176,6 +176,12 @@ mod tests {
             ("mock check m.yaml --errors results", "mock check", "--errors"),
             ("mock --tools-from m.yaml --allow /src", "mock", "--allow"),
             ("bench --tools all", "bench", "--tools"),
+            ("calls list --network host", "calls list", "--network"),
+            ("calls show --isolation strict", "calls show", "--isolation"),
+            ("calls noise a b --sandbox off", "calls noise", "--sandbox"),
+            ("calls --no-fsync list", "calls list", "--no-fsync"),
+            ("calls record --tools all -- true", "calls record", "--tools"),
+            ("calls test --max-commands 2 -- true", "calls test", "--max-commands"),
             ("--audit f call read_file path=a", "call", "--audit"),
             ("--mcp-server token list --file f", "token list", "--mcp-server"),
         ] {
@@ -189,7 +195,10 @@ mod tests {
             "mock record --target t -o f --log-level off",
             "call read_file path=a --allow . --max-commands 2",
             "sandbox explain --allow . --tools python --max-commands 2",
-            "calls list --allow . --sandbox off",
+            "calls list --allow . --log-level off",
+            "calls noise a b --protect c --no-fsync",
+            "calls record --isolation strict --network host --env A --limit-processes 9 -- true",
+            "calls test --sandbox landlock --home private --no-fsync -- true",
             "--mcp-server --http 127.0.0.1:0 --audit f --allow .",
         ] {
             assert_eq!(refusal(line), "", "{line}");

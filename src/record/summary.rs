@@ -97,7 +97,15 @@ pub fn said(protocol: Protocol, wire: &Wire) -> String {
     texts.join("; ")
 }
 
-/// The state that a call begins with in words, without what every connection begins with. No program says it as it stands.
+/// What its connection was told before a call, in words, where the call begins with that; empty where it is what every
+/// connection begins with. It is the first message of the client, and no program says it as it stands.
+pub fn before(protocol: Protocol, wire: &Wire) -> Option<String> {
+    let first = wire.messages.iter().find(|message| message.from == Side::Client);
+    let state = first.filter(|_| state::leads_messages(protocol, &wire.messages))?;
+    Some(state::firm(protocol, &state.bytes).map(|state| stated(protocol, &state)).unwrap_or_default())
+}
+
+/// The state that a call begins with in words, without what every connection begins with.
 fn stated(protocol: Protocol, state: &[u8]) -> String {
     let said = text(protocol, state);
     if protocol != Protocol::Redis {

@@ -46,6 +46,12 @@ if ! cmp -s "$here/programs/requirements.txt" "$libraries.txt"; then
     "$place/venv/bin/pip" install --quiet --disable-pip-version-check --target "$libraries" -r "$here/programs/requirements.txt"
     cp "$here/programs/requirements.txt" "$libraries.txt"
 fi
+drivers=$place/drivers
+if ! cmp -s "$here/databases/requirements.txt" "$drivers.txt"; then
+    rm -rf "$drivers"
+    "$place/venv/bin/pip" install --quiet --disable-pip-version-check --target "$drivers" -r "$here/databases/requirements.txt"
+    cp "$here/databases/requirements.txt" "$drivers.txt"
+fi
 # Clients over HTTP that need packages, and a Node.js, of their own.
 web=$place/http
 mkdir -p "$web"
@@ -110,8 +116,9 @@ if [ "$walls" = require ]; then
     "$place/venv/bin/python" "$here/service.py" "$binary" "$service" || failed=1
     "$place/venv/bin/python" "$here/service_agent.py" "$binary" "$service" || failed=1
     "$place/venv/bin/python" "$here/programs.py" "$binary" "$libraries" || failed=1
+    "$place/venv/bin/python" "$here/databases.py" "$binary" "$drivers" || failed=1
 else
-    echo "no calls are recorded without walls: service.py, service_agent.py and programs.py are not run" >&2
+    echo "no calls are recorded without walls: service.py, service_agent.py, programs.py and databases.py are not run" >&2
 fi
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 node "$browser/page.mjs" "$binary" "$walls" "$chromium" || failed=1

@@ -26,7 +26,8 @@ fn what_was_recorded_is_answered_without_the_server_in_order() {
         "replay: recorded 4 calls (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\nreplay: isolation: seccomp\n"
     );
     let listed = replay(&tree, &["calls", "list"]);
-    assert_eq!(listed.out.split('\t').next(), Some("shop-http"), "{listed:?}");
+    let columns: Vec<&str> = listed.out.trim_end().split('\t').collect();
+    assert_eq!((columns[0], columns[2], columns.len()), ("shop-http", "4 calls", 3), "{listed:?}");
     upstream.stop();
     for isolation in ["seccomp", "strict"] {
         let tested = replay(&tree, &["calls", "test", "--isolation", isolation, "--", "python3", "shop.py"]);
@@ -226,6 +227,9 @@ fn a_set_that_is_broken_or_not_there_is_said() {
         "{}",
         broken.err
     );
+    let listed = replay(&tree, &["calls", "list"]);
+    assert!(listed.out.starts_with("one\t") && listed.out.ends_with("\tbroken\n"), "{listed:?}");
+    assert_eq!((listed.status, listed.err), (0, broken.err));
     // Nor does one that cannot be read hide the others.
     tree.dir("keploy/odd").fifo("keploy/odd/mocks.yaml");
     let unknown = replay(&tree, &["calls", "test", "--mock", "two", "--", "true"]);
