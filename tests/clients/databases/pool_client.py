@@ -38,6 +38,12 @@ def steps(kind: str, tenant: str, place: str) -> list[tuple[str, list, list | No
             (QUERY, [], [*own, "new"]),
             ("ROLLBACK", [], None),
         ],
+        "local": [
+            ("BEGIN", [], None),
+            (SETS.format(place, "true"), [tenant], None),
+            (QUERY, [], own),
+            ("COMMIT", [], None),
+        ],
         "role": [
             ("SET app.tenant = ''", [], None),
             ("SET ROLE " + {"t1": "alice", "t2": "bob", "t3": "NONE"}[tenant], [], None),
@@ -72,7 +78,8 @@ def psycopg_pool(port: int, password: str) -> None:
     from psycopg_pool import ConnectionPool
 
     place = f"host=127.0.0.1 port={port} user=app password={password} dbname=postgres"
-    # After two of the same a statement is prepared, so that a connection has it prepared or not as the jobs fall.
+    # After two of the same a statement is prepared, so that a connection has it prepared or not as the jobs fall. No job is
+    # rolled back: after that psycopg says `DEALLOCATE ALL` where something was prepared, so that how often falls out otherwise.
     pool = ConnectionPool(place, min_size=2, max_size=3, kwargs={"autocommit": True, "prepare_threshold": 2}, open=True)
 
     def work(job: tuple[str, str]) -> None:
@@ -82,7 +89,7 @@ def psycopg_pool(port: int, password: str) -> None:
                 compare(job, wanted, [row[0] for row in cursor.fetchall()] if cursor.description else [])
 
     with pool:
-        in_threads(jobs(["session", "bound", "transaction", "role"]), work)
+        in_threads(jobs(["session", "bound", "local", "role"]), work)
 
 
 def asyncpg(port: int, password: str) -> None:
@@ -113,10 +120,10 @@ def asyncpg(port: int, password: str) -> None:
     asyncio.run(main())
 
 
-def sqlalchemy(url: str, sets: str, query: str) -> None:
+def sqlalchemy(url: str, sets: str, query: str, **arguments: object) -> None:
     from sqlalchemy import create_engine, text
 
-    engine = create_engine(url, pool_size=2, max_overflow=1)
+    engine = create_engine(url, pool_size=2, max_overflow=1, connect_args=arguments)
 
     def work(job: tuple[str, str]) -> None:
         kind, tenant = job
@@ -144,7 +151,8 @@ def main() -> None:
     pool, port, password = sys.argv[1:]
     place = f"app:{password}@127.0.0.1:{port}"
     if pool == "sqlalchemy+postgresql":
-        sqlalchemy(f"postgresql+psycopg://{place}/postgres", SETS.format(":tenant", "true"), QUERY)
+        # These jobs are rolled back, see psycopg_pool().
+        sqlalchemy(f"postgresql+psycopg://{place}/postgres", SETS.format(":tenant", "true"), QUERY, prepare_threshold=None)
     elif pool == "sqlalchemy+mysql":
         sqlalchemy(f"mysql+pymysql://{place}/shop", "SET @tenant = :tenant", "SELECT item FROM own_orders ORDER BY id")
     else:
