@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::closest::short;
 use crate::record::exchange::{Content, Exchange, Protocol, Side};
 use crate::record::functions;
-use crate::record::state::{self, Hints, LAST_CALL, ORDER};
+use crate::record::state::{self, Hints, LAST_CALL, ORDER, WRITES};
 
 /// Recordings in their order. Some may stand in another queue as well.
 #[derive(Default)]
@@ -75,7 +75,10 @@ impl Queue {
         let names = if reusable { names } else { telling(names, &hints, &answers) };
         let choice = |name: &String| {
             let values = hints.iter().map(|one| one.get(name).map(String::as_str));
-            let is_evident = || is_of_program(name) && comes_back(values.zip(&answers));
+            let is_of_writes = name.as_str() == WRITES;
+            // What else has written nothing says nothing of what was written.
+            let told = values.zip(&answers).filter(|(value, _)| !is_of_writes || value.is_some());
+            let is_evident = || (is_of_program(name) || is_of_writes) && comes_back(told);
             let mut last = hints.iter().map(|one| one.get(name).and_then(|value| value.split(' ').next()));
             let says_so = match name.as_str() {
                 LAST_CALL => last.all(|name| name.is_some_and(functions::switches)),
@@ -158,6 +161,12 @@ fn constant(hints: &[Hints]) -> Hints {
 /// Of the names of hints those that choose. In which order functions were called does so where nothing else explains the answers;
 /// the last call alone, where that explains them and no other single one does.
 fn telling<'a>(names: Vec<&'a String>, hints: &[Hints], answers: &[[u8; 32]]) -> Vec<&'a String> {
+    let (writes, names): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| name.as_str() == WRITES);
+    [writes, telling_of_session(names, hints, answers)].concat()
+}
+
+/// The same of those that say what the session holds, and not what its transaction has written.
+fn telling_of_session<'a>(names: Vec<&'a String>, hints: &[Hints], answers: &[[u8; 32]]) -> Vec<&'a String> {
     let explains = |names: &[&String]| {
         let mut known: HashMap<Vec<Option<&String>>, &[u8; 32]> = HashMap::new();
         let values = hints.iter().map(|one| names.iter().map(|name| one.get(*name)).collect());

@@ -14,7 +14,7 @@ use super::statements::without_comments;
 use crate::limits::MAX_MYSQL_MARKS;
 use crate::record::exchange::Protocol;
 use crate::record::functions::{self, Call, is_ping};
-use crate::record::state::{HINT, LAST_CALL, ORDER};
+use crate::record::state::{HINT, LAST_CALL, ORDER, WRITES, chained};
 use crate::text::escape::hex;
 
 /// Each by its name, with a digest of the statements that made it what it is.
@@ -30,10 +30,21 @@ pub(super) struct Marks {
     ran: BTreeMap<String, String>,
     /// Variables of a user, and those calls with `()` behind them, in the order in which they were set and called last.
     order: Vec<String>,
-    /// Whether the transaction that is open has written something.
-    written: bool,
-    /// By name, each with whether something had been written then.
-    savepoints: Vec<(String, bool)>,
+    /// Whether a transaction is open, as the server said last.
+    is_inside: bool,
+    /// What it has written.
+    written: Written,
+    /// By name, each with what had been written then.
+    savepoints: Vec<(String, Written)>,
+}
+
+/// What a transaction has written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Written {
+    /// Whether something has changed that others do not see yet.
+    any: bool,
+    /// A digest of it, and of what answered with rows; empty if nothing.
+    digest: String,
 }
 
 /// The server is in a transaction (`MySQL` Source Code Documentation, `SERVER_STATUS_flags_enum`).
@@ -47,7 +58,7 @@ impl Marks {
     pub(super) fn text(&self, statement: &[u8]) -> Vec<u8> {
         let names_one = !self.held.is_empty()
             || !self.ran.is_empty()
-            || self.written
+            || self.written.any
             || has(statement, b"insert_id")
             || has(statement, b"identity");
         if *self == Self::default() || self.folded.is_empty() && !names_one {
@@ -78,7 +89,7 @@ impl Marks {
                 add("order", &order);
             }
         }
-        if self.written && words.first().is_some_and(|first| matches!(first.as_str(), "select" | "with" | "table")) {
+        if self.written.any && words.first().is_some_and(|first| matches!(first.as_str(), "select" | "with" | "table")) {
             add("transaction", "written");
         }
         let numbers = ["last_insert_id", "@@last_insert_id", "@@identity"];
@@ -88,11 +99,17 @@ impl Marks {
         text
     }
 
-    /// The same for what a statement does not name, but what it calls or reads may: variables, and calls that may have set some.
+    /// The same for what a statement does not name, but what it calls or reads may: variables, calls that may have set some, and
+    /// what its transaction has written.
     pub(super) fn hints(&self, statement: &[u8]) -> Vec<u8> {
-        if self.held.is_empty() && self.ran.is_empty() {
-            return Vec::new();
-        }
+        let writes = Some(&self.written.digest).filter(|digest| !digest.is_empty());
+        let writes = writes.map(|digest| (WRITES.to_owned(), digest.clone()));
+        let of_session = if self.held.is_empty() && self.ran.is_empty() { vec![] } else { self.session_hints(statement) };
+        let hints = of_session.into_iter().chain(writes);
+        hints.flat_map(|(name, value)| format!("\0{HINT}{name}={value}").into_bytes()).collect()
+    }
+
+    fn session_hints(&self, statement: &[u8]) -> Vec<(String, String)> {
         let (words, called) = (words(statement), called(statement));
         let is_said = words.len() == MAX_MYSQL_MARKS;
         let variables = self.held.iter().filter(|(name, _)| is_variable(name) && !is_said && !words.contains(name));
@@ -108,8 +125,7 @@ impl Marks {
             (LAST_CALL.to_owned(), format!("{name} {}", digest.map_or("", String::as_str)))
         });
         let order = self.order_of(is_told).map(|order| (ORDER.to_owned(), order));
-        let hints = hints.chain(last).chain(order);
-        hints.flat_map(|(name, value)| format!("\0{HINT}{name}={value}").into_bytes()).collect()
+        hints.chain(last).chain(order).collect()
     }
 
     /// In which order variables were set and functions called, if there are several with a function among them.
@@ -124,8 +140,9 @@ impl Marks {
         self.order.push(name);
     }
 
-    /// Takes over what a statement has done, whose answer begins so. `values` are those of its parameters.
-    pub(super) fn carried_out(&mut self, statement: &[u8], values: &[u8], answer: &[u8]) {
+    /// Takes over what a statement has done, whose answer begins so. `values` are those of its parameters, and `said` is what
+    /// the call says wherever it is asked: without secrets.
+    pub(super) fn carried_out(&mut self, statement: &[u8], values: &[u8], answer: &[u8], said: impl Fn() -> Vec<u8>) {
         let payload = packet::payload(answer);
         match payload.split_first() {
             None | Some((0xff, _)) => return,
@@ -133,8 +150,12 @@ impl Marks {
             Some((0, mut rest)) => {
                 let made = packet::integer(&mut rest).and_then(|_| packet::integer(&mut rest));
                 self.inserted = made.ok().filter(|made| *made != 0).or(self.inserted);
-                let is_inside = rest.first().is_some_and(|status| status & IN_TRANSACTION != 0);
-                self.follow_transaction(&words(without_comments(statement)), is_inside);
+                self.is_inside = rest.first().is_some_and(|status| status & IN_TRANSACTION != 0);
+                self.follow_transaction(&words(without_comments(statement)), said);
+            }
+            // Rows come from what is written as well (MariaDB, `RETURNING`).
+            Some(_) if self.is_inside && is_writer(&words(without_comments(statement))) => {
+                self.written.digest = chained(&self.written.digest, &said());
             }
             Some(_) => {}
         }
@@ -196,19 +217,20 @@ impl Marks {
     }
 
     /// Takes over what a statement of these words has written, and what of that it takes back.
-    fn follow_transaction(&mut self, words: &[String], is_inside: bool) {
-        if !is_inside {
-            self.written = false;
+    fn follow_transaction(&mut self, words: &[String], said: impl Fn() -> Vec<u8>) {
+        if !self.is_inside {
+            self.written = Written::default();
             self.savepoints.clear();
             return;
         }
-        let known = |savepoints: &[(String, bool)], name: &str| savepoints.iter().rposition(|(known, _)| known == name);
+        let is_writer = is_writer(words);
+        let known = |savepoints: &[(String, Written)], name: &str| savepoints.iter().rposition(|(known, _)| known == name);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
             ["savepoint", name, ..] => {
                 // The one of the same name is no more (manual, `SAVEPOINT`).
                 self.savepoints.retain(|(known, _)| known != name);
-                self.savepoints.push(((*name).to_owned(), self.written));
+                self.savepoints.push(((*name).to_owned(), self.written.clone()));
                 self.savepoints.drain(..self.savepoints.len().saturating_sub(MAX_MYSQL_MARKS));
             }
             ["release", "savepoint", name, ..] => {
@@ -220,16 +242,19 @@ impl Marks {
             | ["rollback", "to", name, ..] => {
                 if let Some(at) = known(&self.savepoints, name) {
                     self.savepoints.truncate(at + 1);
-                    self.written = self.savepoints[at].1;
+                    self.written = self.savepoints[at].1.clone();
                 }
             }
             // A transaction that begins ends the one before.
             ["begin" | "start" | "commit" | "rollback", ..] => {
-                self.written = false;
+                self.written = Written::default();
                 self.savepoints.clear();
             }
-            [first, ..] => self.written |= WRITERS.contains(first),
-            [] => {}
+            _ if is_writer => {
+                let digest = chained(&self.written.digest, &said());
+                self.written = Written { any: true, digest };
+            }
+            _ => {}
         }
     }
 
@@ -265,9 +290,14 @@ impl Marks {
     pub(super) fn size(&self) -> usize {
         let all = self.held.iter().chain(&self.ran);
         let order = self.order.iter().map(String::len).sum::<usize>();
-        let savepoints = self.savepoints.iter().map(|(name, _)| name.len()).sum::<usize>();
-        self.folded.len() + order + savepoints + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
+        let savepoints = self.savepoints.iter().map(|(name, written)| name.len() + written.digest.len()).sum::<usize>();
+        self.folded.len() + self.written.digest.len() + order + savepoints + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
     }
+}
+
+/// Whether a statement of these words changes what others read.
+fn is_writer(words: &[String]) -> bool {
+    words.first().is_some_and(|first| WRITERS.contains(&first.as_str()))
 }
 
 /// What a `SET` gives a variable of a user.

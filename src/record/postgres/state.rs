@@ -160,11 +160,12 @@ impl State {
         self.now.astray
     }
 
-    /// Takes over what a question has done, as its answer tells.
+    /// Takes over what a question has done, as its answer tells. `said` is what it says wherever it is asked: without secrets.
     pub(super) fn follow<'a, 'b>(
         &mut self,
         questions: impl IntoIterator<Item = &'a [u8]>,
         answer: impl Iterator<Item = &'b [u8]>,
+        said: impl Fn() -> Vec<u8>,
     ) {
         let mut questions = questions.into_iter();
         let Some(question) = questions.next() else { return };
@@ -186,7 +187,7 @@ impl State {
         if !done.tags.is_empty() && (touches || done.is_relevant() || self.writes(text, &done) || hints(text)) {
             // Data that was copied in is as good as values.
             let data: Vec<&[u8]> = questions.filter(|message| message.first() == Some(&b'd')).collect();
-            self.take_over(text, &[&[bound], data.as_slice()].concat().concat(), &done);
+            self.take_over(text, &[&[bound], data.as_slice()].concat().concat(), &done, said);
         }
         if done.failed {
             self.failed_at(statements(text).get(done.tags.len()).copied().unwrap_or_default());
@@ -198,12 +199,11 @@ impl State {
 
     /// Whether a statement may have written something in a transaction.
     fn writes(&self, text: &str, done: &Done<'_>) -> bool {
-        let is_inside = self.transaction.as_ref().is_some_and(|transaction| !transaction.implicit);
-        is_inside && (done.has_written() || Statement::new(text, b"").mentions(&CHANGES))
+        self.is_inside() && (done.has_written() || Statement::new(text, b"").mentions(&CHANGES))
     }
 
-    fn take_over(&mut self, text: &str, bound: &[u8], done: &Done<'_>) {
-        let each = statements(text);
+    fn take_over(&mut self, text: &str, bound: &[u8], done: &Done<'_>, said: impl Fn() -> Vec<u8>) {
+        let (each, mut written) = (statements(text), None);
         if !done.failed && each.len() != done.tags.len() {
             // It was not read as the server reads it.
             self.apply(false, false, |settings| settings.add(Kind::Other, "", text.as_bytes()));
@@ -218,8 +218,8 @@ impl State {
                 tag => {
                     let one = Statement::new(one, bound);
                     self.run(&one, false);
-                    if wrote(tag) || one.mentions(&CHANGES) {
-                        self.write();
+                    if self.is_inside() && (wrote(tag) || one.mentions(&CHANGES)) {
+                        self.now.write(written.get_or_insert_with(&said));
                     }
                 }
             }
