@@ -89,7 +89,8 @@ impl Marks {
                 add("order", &order);
             }
         }
-        if self.written.any && words.first().is_some_and(|first| matches!(first.as_str(), "select" | "with" | "table")) {
+        if self.written.any && words.first().is_some_and(|first| matches!(first.as_str(), "select" | "with" | "table"))
+        {
             add("transaction", "written");
         }
         let numbers = ["last_insert_id", "@@last_insert_id", "@@identity"];
@@ -104,7 +105,8 @@ impl Marks {
     pub(super) fn hints(&self, statement: &[u8]) -> Vec<u8> {
         let writes = Some(&self.written.digest).filter(|digest| !digest.is_empty());
         let writes = writes.map(|digest| (WRITES.to_owned(), digest.clone()));
-        let of_session = if self.held.is_empty() && self.ran.is_empty() { vec![] } else { self.session_hints(statement) };
+        let of_session =
+            if self.held.is_empty() && self.ran.is_empty() { vec![] } else { self.session_hints(statement) };
         let hints = of_session.into_iter().chain(writes);
         hints.flat_map(|(name, value)| format!("\0{HINT}{name}={value}").into_bytes()).collect()
     }
@@ -224,7 +226,8 @@ impl Marks {
             return;
         }
         let is_writer = is_writer(words);
-        let known = |savepoints: &[(String, Written)], name: &str| savepoints.iter().rposition(|(known, _)| known == name);
+        let known =
+            |savepoints: &[(String, Written)], name: &str| savepoints.iter().rposition(|(known, _)| known == name);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
             ["savepoint", name, ..] => {
@@ -291,7 +294,11 @@ impl Marks {
         let all = self.held.iter().chain(&self.ran);
         let order = self.order.iter().map(String::len).sum::<usize>();
         let savepoints = self.savepoints.iter().map(|(name, written)| name.len() + written.digest.len()).sum::<usize>();
-        self.folded.len() + self.written.digest.len() + order + savepoints + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
+        self.folded.len()
+            + self.written.digest.len()
+            + order
+            + savepoints
+            + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
     }
 }
 

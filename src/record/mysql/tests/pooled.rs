@@ -27,7 +27,7 @@ fn answers(played: &mut Played, steps: &[&Step]) {
 }
 
 /// Another connection of the same book.
-fn another(book: &std::sync::Arc<crate::record::book::Book>) -> Played {
+pub(super) fn another(book: &std::sync::Arc<crate::record::book::Book>) -> Played {
     let mut played = Played::new(Protocol::MySql, book);
     played.open();
     played.ask(hello(CAPABILITIES, 1));
