@@ -148,7 +148,7 @@ impl States {
 /// The calls that were the same before all recordings.
 fn constant(hints: &[Hints]) -> Hints {
     let Some((first, others)) = hints.split_first() else { return Hints::new() };
-    let is_call = |name: &str| name.ends_with("()") && ![LAST_CALL, ORDER].contains(&name);
+    let is_call = |name: &str| functions::named(name).is_some() && ![LAST_CALL, ORDER].contains(&name);
     // Without the last call, what is asked calls something itself.
     if !hints.iter().all(|one| one.contains_key(LAST_CALL)) {
         return Hints::new();

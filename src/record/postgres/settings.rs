@@ -10,7 +10,7 @@ use super::sql::statements;
 use super::state::{Overwritten, prepares, statement, words};
 use super::statement::Statement;
 use crate::limits::MAX_POSTGRES_STATE_BYTES;
-use crate::record::functions::is_ping;
+use crate::record::functions::{INSIDE, is_ping};
 use crate::record::state::{HINT, LAST_CALL, ORDER, WRITES, chained};
 use crate::text::escape::hex;
 
@@ -295,7 +295,7 @@ impl Settings {
         };
         let held = self.held.iter().filter(move |((kind, name), _)| is_hint(*kind, name));
         let held = held.map(|((kind, name), digest)| {
-            let place = if matches!(kind, Kind::RanInside | Kind::RanHere) { " in a transaction" } else { "" };
+            let place = if matches!(kind, Kind::RanInside | Kind::RanHere) { INSIDE } else { "" };
             (format!("{HINT}{name}(){place}"), digest.as_bytes())
         });
         let told = overwritten.names.iter().map(String::as_str).filter(|name| TOLD.contains(name));

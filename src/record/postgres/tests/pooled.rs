@@ -376,6 +376,18 @@ fn what_is_recorded_once_is_for_who_asked_it() {
     };
     assert_eq!(outcome("login_as"), (false, vec![]));
     assert_eq!(outcome("hello"), (true, vec!["hello()".to_owned()]));
+    // The same where it was called in a transaction that is over.
+    let outcome = |name: &str| {
+        let inside = |who: &str| [says("BEGIN"), says(&format!("SELECT {name}('{who}')")), says("COMMIT")];
+        let [a, b] = ["a", "b"].map(inside);
+        let book = kept(&[&[&a[..], &[reads("a")]].concat(), &b]);
+        let mut played = connection(&book);
+        answers(&mut played, &b.iter().collect::<Vec<_>>());
+        let is_answered = played.ask(query(ASKED)).first() != Some(&b'E');
+        (is_answered, book.report().others.into_keys().collect::<Vec<_>>())
+    };
+    assert_eq!(outcome("login_as"), (false, vec![]));
+    assert_eq!(outcome("hello"), (true, vec!["hello() in a transaction".to_owned()]));
 }
 
 #[test]
