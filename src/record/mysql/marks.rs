@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
+use super::calls::called;
 use super::packet;
 use super::settings;
 use super::statements::without_comments;
 use crate::limits::MAX_MYSQL_MARKS;
-use crate::record::exchange::Protocol;
-use crate::record::functions::{self, Call, is_ping};
+use crate::record::functions::is_ping;
 use crate::record::state::{HINT, LAST_CALL, ORDER, WRITES, chained};
 use crate::text::escape::hex;
 
@@ -82,7 +82,7 @@ impl Marks {
                 add(name, digest);
             }
         }
-        if words.iter().any(|word| is_variable(word) && !is_overwritten(word)) {
+        if !is_immediate(&words) && words.iter().any(|word| is_variable(word) && !is_overwritten(word)) {
             self.ran.iter().for_each(|(name, digest)| add(&format!("call {name}"), digest));
             let is_read = |name: &&String| !is_variable(name) || words.contains(name);
             if let Some(order) = self.order_of(is_read) {
@@ -116,7 +116,7 @@ impl Marks {
         let is_said = words.len() == MAX_MYSQL_MARKS;
         let variables = self.held.iter().filter(|(name, _)| is_variable(name) && !is_said && !words.contains(name));
         let variables = variables.map(|(name, digest)| (name.clone(), digest));
-        let is_said = words.iter().any(|word| is_variable(word));
+        let is_said = !is_immediate(&words) && words.iter().any(|word| is_variable(word));
         let calls = self.ran.iter().filter(|(name, _)| !is_said && !called.contains(name));
         let hints = variables.chain(calls.map(|(name, digest)| (format!("{name}()"), digest)));
         let hints = hints.map(|(name, digest)| (name, digest.clone()));
@@ -302,6 +302,11 @@ impl Marks {
     }
 }
 
+/// Whether a statement of these words carries out a text, in which variables may be set as well as read.
+fn is_immediate(words: &[String]) -> bool {
+    words.iter().take(2).eq(["execute", "immediate"])
+}
+
 /// Whether a statement of these words changes what others read.
 fn is_writer(words: &[String]) -> bool {
     words.first().is_some_and(|first| WRITERS.contains(&first.as_str()))
@@ -356,32 +361,6 @@ fn is_part(byte: u8) -> bool {
 /// Whether a word names a variable of a user.
 fn is_variable(word: &str) -> bool {
     word.starts_with('@') && !word.starts_with("@@")
-}
-
-/// The procedure, or the functions that are none of the server's own, that a statement calls and does nothing else.
-fn called(statement: &[u8]) -> Vec<String> {
-    let text = without_comments(statement);
-    let begins = |word: &str| {
-        let is_word = text.get(word.len()).is_some_and(|next| !next.is_ascii_alphanumeric() && *next != b'_');
-        is_word && text[..word.len()].eq_ignore_ascii_case(word.as_bytes())
-    };
-    if begins("call") {
-        return words(text).into_iter().nth(1).into_iter().collect();
-    }
-    if !(begins("select") || begins("do")) || words(text).iter().any(|word| word == "from") {
-        return Vec::new();
-    }
-    let brackets = text.iter().enumerate().filter(|(_, byte)| **byte == b'(').map(|(at, _)| text.split_at(at));
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
-    let call = |(before, after): (&[u8], &[u8])| {
-        let before = before.trim_ascii_end();
-        let before = before.strip_suffix(b"`").unwrap_or(before);
-        let start = before.iter().rposition(|byte| !is_part(byte)).map_or(0, |at| at + 1);
-        let is_given = after[1..].trim_ascii_start().first().is_some_and(|next| *next != b')');
-        (String::from_utf8_lossy(&before[start..]).to_ascii_lowercase(), is_given)
-    };
-    let is_own = |name: &str, is_given| functions::is_own(Protocol::MySql, Call { name, is_given });
-    brackets.map(call).filter(|(name, is_given)| is_own(name, *is_given)).map(|(name, _)| name).collect()
 }
 
 fn has(statement: &[u8], word: &[u8]) -> bool {

@@ -253,7 +253,7 @@ fn line(text: &[u8]) -> usize {
 }
 
 /// How many bytes stand in quotes, with them. A backslash takes the next byte its meaning, but not in names.
-fn quoted(text: &[u8], quote: u8) -> usize {
+pub(super) fn quoted(text: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {
         match byte {

@@ -73,10 +73,13 @@ fn what_was_before_matters_to_what_reads_it() {
 #[test]
 fn variables_that_a_view_reads() {
     const VIEW: &str = "SELECT v FROM mine";
-    let ways: [[&str; 3]; 3] = [
+    let ways: [[&str; 3]; 6] = [
         ["SET @tenant = 'a'", "SET @tenant = 'b'", "SET @tenant = 'c'"],
         ["CALL use_tenant('a')", "CALL use_tenant('b')", "CALL use_tenant('c')"],
         ["DO setq('a')", "DO setq('b')", "DO setq('c')"],
+        ["VALUES (setq('a'))", "VALUES (setq('b'))", "VALUES (setq('c'))"],
+        ["WITH x AS (SELECT setq(1)) SELECT 1 FROM x", "WITH x AS (SELECT setq(2)) SELECT 1 FROM x", "SELECT setq(3)"],
+        ["EXECUTE IMMEDIATE 'SET @a=1'", "EXECUTE IMMEDIATE 'SET @a=2'", "EXECUTE IMMEDIATE 'SET @a=3'"],
     ];
     for way in ways {
         let [set_a, set_b, set_c] = way.map(says);
