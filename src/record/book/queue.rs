@@ -148,7 +148,6 @@ impl States {
 /// The calls that were the same before all recordings.
 fn constant(hints: &[Hints]) -> Hints {
     let Some((first, others)) = hints.split_first() else { return Hints::new() };
-    let is_call = |name: &str| functions::named(name).is_some() && ![LAST_CALL, ORDER].contains(&name);
     // Without the last call, what is asked calls something itself.
     if !hints.iter().all(|one| one.contains_key(LAST_CALL)) {
         return Hints::new();
@@ -172,11 +171,11 @@ fn telling_of_session<'a>(names: Vec<&'a String>, hints: &[Hints], answers: &[[u
         let values = hints.iter().map(|one| names.iter().map(|name| one.get(*name)).collect());
         values.zip(answers).all(|(values, answer)| *known.entry(values).or_insert(answer) == answer)
     };
-    let is_call = |name: &&String| is_of_program(name);
     let (order, others): (Vec<_>, Vec<_>) =
         names.into_iter().partition(|name| [LAST_CALL, ORDER].contains(&name.as_str()));
-    let (calls, settings): (Vec<_>, Vec<_>) = others.iter().copied().partition(is_call);
-    if order.is_empty() || others.iter().any(|name| explains(&[*name])) {
+    let (calls, settings): (Vec<_>, Vec<_>) = others.iter().copied().partition(|name| is_of_program(name));
+    let has_call = hints.iter().any(|one| one.keys().any(|name| is_call(name)));
+    if !has_call || order.is_empty() || others.iter().any(|name| explains(&[*name])) {
         return others;
     }
     let last: Vec<_> = order.iter().copied().filter(|name| *name == LAST_CALL).collect();
@@ -202,6 +201,11 @@ pub(super) fn differences(recorded: &Exchange, asked: &Exchange, choosing: &BTre
         Some(format!("`{}`: {said}", short(name)))
     };
     choosing.iter().filter_map(told).collect()
+}
+
+/// Whether a hint is of one function.
+fn is_call(name: &str) -> bool {
+    functions::named(name).is_some() && ![LAST_CALL, ORDER].contains(&name)
 }
 
 /// Whether a hint is of what a program sets or calls, and of no setting of the server.

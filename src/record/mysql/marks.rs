@@ -122,7 +122,7 @@ impl Marks {
         let hints = hints.map(|(name, digest)| (name, digest.clone()));
         let is_alone = called.is_empty() && !is_said && !is_ping(&String::from_utf8_lossy(statement));
         let is_told = |_: &&String| is_alone;
-        let last = self.order.iter().rfind(is_told).filter(|_| !self.ran.is_empty()).map(|name| {
+        let last = self.order.iter().rfind(is_told).map(|name| {
             let digest = name.strip_suffix("()").map_or_else(|| self.held.get(name), |called| self.ran.get(called));
             (LAST_CALL.to_owned(), format!("{name} {}", digest.map_or("", String::as_str)))
         });

@@ -135,6 +135,21 @@ fn the_order_of_what_sets_something_counts() {
 }
 
 #[test]
+fn the_last_of_what_sets_something_chooses_where_it_explains_the_answers() {
+    const VIEW: &str = "SELECT v FROM mine";
+    let set = |who: u8| says(&format!("SET @tenant = '{}'", char::from(who)));
+    let call = |who: u8| says(&format!("CALL enter('{}')", char::from(who)));
+    let each = |way: &dyn Fn(u8) -> Step, who: u8| [way(who), reads(VIEW, who)];
+    let first = [each(&set, b'a'), each(&call, b'b'), each(&set, b'c')].concat();
+    let second = [each(&set, b'b'), each(&set, b'c'), each(&call, b'a'), each(&call, b'c')].concat();
+    let asked = [each(&call, b'a'), each(&set, b'b'), each(&call, b'c'), each(&set, b'a'), each(&call, b'b')].concat();
+    let (book, mut played) = connected(&[kept(&first), kept(&second)].concat(), 0);
+    answers(&mut played, &asked.iter().collect::<Vec<_>>());
+    answers(&mut another(&book), &[each(&set, b'c'), each(&set, b'c')].concat().iter().collect::<Vec<_>>());
+    assert_eq!((book.report().missed, book.report().others.len()), (vec![], 0));
+}
+
+#[test]
 fn what_gives_a_variable_a_new_value_is_the_same_whatever_was_before() {
     for way in ["SET @x = ?", "SELECT ? INTO @x", "DO @x:=?", "SELECT ?, 1 INTO @x, @y"] {
         let set = |who: char| says(&way.replace('?', &format!("'{who}'")));
