@@ -82,10 +82,17 @@ impl Marks {
                 add(name, digest);
             }
         }
-        if !is_immediate(&words) && words.iter().any(|word| is_variable(word) && !is_overwritten(word)) {
-            self.ran.iter().for_each(|(name, digest)| add(&format!("call {name}"), digest));
-            let is_read = |name: &&String| !is_variable(name) || words.contains(name);
-            if let Some(order) = self.order_of(is_read) {
+        let is_read = |word: &String| is_variable(word) && words.contains(word) && !is_overwritten(word);
+        if !is_immediate(&words) && words.iter().any(is_read) {
+            // What was called before a variable was set has not set that.
+            let set = |word: &String| self.order.iter().position(|name| name == word).unwrap_or_default();
+            let first = words.iter().filter(|word| is_read(word)).map(set).min().unwrap_or_default();
+            let since = self.order.get(first..).unwrap_or_default();
+            for (name, digest) in self.ran.iter().filter(|(name, _)| since.contains(&format!("{name}()"))) {
+                add(&format!("call {name}"), digest);
+            }
+            let is_told = |name: &&String| since.contains(name) && (!is_variable(name) || words.contains(name));
+            if let Some(order) = self.order_of(is_told) {
                 add("order", &order);
             }
         }

@@ -276,7 +276,8 @@ impl Settings {
     }
 
     /// What else may matter to a question: names and values. The last calls of functions, but of those that it calls itself;
-    /// what something was that it sets, where the server says that it has changed; and what its transaction has written.
+    /// what something was that it sets, where the server says that it has changed, or it reads more; and what its transaction has
+    /// written.
     pub(super) fn hinted_to<'a>(
         &'a self,
         question: &[u8],
@@ -298,7 +299,8 @@ impl Settings {
             let place = if matches!(kind, Kind::RanInside | Kind::RanHere) { INSIDE } else { "" };
             (format!("{HINT}{name}(){place}"), digest.as_bytes())
         });
-        let told = overwritten.names.iter().map(String::as_str).filter(|name| TOLD.contains(name));
+        let may_tell = |name: &&str| TOLD.contains(name) || overwritten.computed.iter().any(|own| own == name);
+        let told = overwritten.names.iter().map(String::as_str).filter(may_tell);
         let understood = UNDERSTANDING.into_iter().filter(move |_| prepares);
         let told = told
             .chain(understood)
@@ -415,7 +417,7 @@ fn begins(text: &[u8], word: &str) -> bool {
     text.trim_ascii_start().get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-fn digest(before: &str, text: &[u8]) -> String {
+pub(super) fn digest(before: &str, text: &[u8]) -> String {
     let digest = Sha256::new().chain_update(before).chain_update(text).finalize();
     hex(&digest[..16])
 }

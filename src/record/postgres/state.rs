@@ -170,30 +170,37 @@ impl State {
         let mut questions = questions.into_iter();
         let Some(question) = questions.next() else { return };
         let mut done = Done::default();
+        let Some((text, bound)) = statement(question) else { return self.called(question) };
+        // What it answers may be what it sets.
+        let sets = memchr::memmem::find(text.to_ascii_lowercase().as_bytes(), b"set_config").is_some();
         for message in answer {
             match message.first() {
+                Some(b'D') if sets => done.rows.push(message),
                 Some(b'C') => done.tags.push(tag(message)),
                 Some(b'E') => done.failed = true,
                 Some(b'S') => done.reported.extend(setting(message)),
                 _ => {}
             }
         }
-        if question.first() == Some(&b'F') && self.transaction.is_some() {
-            self.apply(true, false, |settings| settings.add(Kind::Other, "calls", question));
-        }
-        let Some((text, bound)) = statement(question) else { return };
         self.report(text, &done);
         let touches = self.now.names(Kind::Temporary).next().is_some();
         if !done.tags.is_empty() && (touches || done.is_relevant() || self.writes(text, &done) || hints(text)) {
             // Data that was copied in is as good as values.
             let data: Vec<&[u8]> = questions.filter(|message| message.first() == Some(&b'd')).collect();
-            self.take_over(text, &[&[bound], data.as_slice()].concat().concat(), &done, said);
+            self.take_over(text, &[&[bound], data.as_slice(), &done.rows].concat().concat(), &done, said);
         }
         if done.failed {
             self.failed_at(statements(text).get(done.tags.len()).copied().unwrap_or_default());
         }
         if question.first() == Some(&b'Q') {
             self.synchronise();
+        }
+    }
+
+    /// Takes over what a call of a function without a statement may have done.
+    fn called(&mut self, question: &[u8]) {
+        if question.first() == Some(&b'F') && self.transaction.is_some() {
+            self.apply(true, false, |settings| settings.add(Kind::Other, "calls", question));
         }
     }
 
@@ -252,6 +259,8 @@ impl State {
 struct Done<'a> {
     /// What each statement that was carried out answered.
     tags: Vec<&'a [u8]>,
+    /// Rows, where settings are set by a query.
+    rows: Vec<&'a [u8]>,
     failed: bool,
     /// Settings that have changed.
     reported: Vec<(String, &'a [u8])>,

@@ -135,6 +135,20 @@ fn the_order_of_what_sets_something_counts() {
 }
 
 #[test]
+fn what_was_called_before_a_variable_was_set_does_not_matter_to_what_reads_it() {
+    let set = |who: u8| says(&format!("SET @tenant = '{}'", char::from(who)));
+    let read = |who: u8| reads("SELECT v FROM t WHERE tenant = @tenant", who);
+    let (call, other) = (says("CALL enter('b')"), says("CALL enter('c')"));
+    let recorded = [set(b'a'), read(b'a'), call.clone(), set(b'c'), read(b'c'), other.clone(), read(b'b')];
+    let (book, mut played) = connected(&kept(&recorded), 0);
+    answers(&mut played, &[&other, &set(b'a'), &read(b'a'), &set(b'c'), &read(b'c')]);
+    let mut played = another(&book);
+    answers(&mut played, &[&set(b'c')]);
+    answers(&mut played, &[&call]);
+    assert_eq!(played.ask(query("SELECT v FROM t WHERE tenant = @tenant")).get(4), Some(&0xff));
+}
+
+#[test]
 fn the_last_of_what_sets_something_chooses_where_it_explains_the_answers() {
     const VIEW: &str = "SELECT v FROM mine";
     let set = |who: u8| says(&format!("SET @tenant = '{}'", char::from(who)));
