@@ -24,7 +24,8 @@ pub(super) struct Queue {
     /// How many were used.
     pub(super) next: AtomicUsize,
     states: Option<States>,
-    /// Calls of functions of a program's own that were the same before each of them, with a digest of what they were given.
+    /// Calls of functions of a program's own that were the same before each of them, with a digest of what they were given; and
+    /// variables, with one of what they were set to.
     constant: Hints,
 }
 
@@ -145,7 +146,7 @@ impl States {
     }
 }
 
-/// The calls that were the same before all recordings.
+/// The calls and variables that were the same before all recordings.
 fn constant(hints: &[Hints]) -> Hints {
     let Some((first, others)) = hints.split_first() else { return Hints::new() };
     // Without the last call, what is asked calls something itself.
@@ -153,7 +154,8 @@ fn constant(hints: &[Hints]) -> Hints {
         return Hints::new();
     }
     let is_same = |name: &String, value: &String| others.iter().all(|one| one.get(name) == Some(value));
-    let same = first.iter().filter(|(name, value)| is_call(name) && is_same(name, value));
+    let is_set = |name: &str| is_call(name) || name.starts_with('@');
+    let same = first.iter().filter(|(name, value)| is_set(name) && is_same(name, value));
     same.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 

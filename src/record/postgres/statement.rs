@@ -385,7 +385,7 @@ pub(super) fn hints(text: &str) -> bool {
             let rest = lower[at + 4..].trim_start();
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '"' | '$');
             let after = rest.trim_start_matches(is_part);
-            after.len() < rest.len() && after.trim_start().starts_with('(')
+            after.trim_start().starts_with('(')
         })
     };
     let is_other = ["with", "values"].iter().any(|word| lower.trim_start().starts_with(word));

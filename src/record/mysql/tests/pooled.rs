@@ -188,4 +188,9 @@ fn what_is_recorded_once_is_for_who_asked_it() {
     answers(&mut played, &[&b]);
     assert_eq!(played.ask(query(VIEW)).get(4), Some(&0xff));
     assert_eq!(book.report().missed_count, 1);
+    // A variable may be one that it does not read, which is told.
+    let [a, b] = ["SET @tenant = 'a'", "SET @tenant = 'b'"].map(says);
+    let (book, mut played) = connected(&kept(&[a, reads(VIEW, b'a'), b.clone()]), 0);
+    answers(&mut played, &[&b, &reads(VIEW, b'a')]);
+    assert_eq!(book.report().others.into_keys().collect::<Vec<_>>(), ["@tenant"]);
 }

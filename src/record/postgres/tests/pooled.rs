@@ -355,6 +355,7 @@ fn functions_that_are_called_within_something_else() {
         "WITH a AS (SELECT hello('WHO')) SELECT * FROM a",
         "WITH a (x) AS (SELECT 1), b AS MATERIALIZED (SELECT hello('WHO')) SELECT * FROM b",
         "VALUES (hello('WHO'))",
+        "SELECT * FROM (SELECT hello('WHO')) x",
         "EXECUTE p('WHO')",
     ];
     let prepare = (query("PREPARE p AS SELECT hello($1)"), done("PREPARE"));
