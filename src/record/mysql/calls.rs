@@ -16,7 +16,8 @@ pub(super) fn called(statement: &[u8]) -> Vec<String> {
     let text = without_comments(statement);
     let first = text.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
     let is = |word: &str| first.eq_ignore_ascii_case(word.as_bytes());
-    if !is("call") && !is("execute") && !(CALLERS.iter().any(|word| is(word)) && text.contains(&b'(')) {
+    let may_call = is("call") || is("execute") || text.contains(&b'(') && CALLERS.iter().any(|word| is(word));
+    if !may_call {
         return Vec::new();
     }
     let tokens = tokens(text);

@@ -6,6 +6,7 @@ use super::*;
 use crate::record::book::{Book, Noise};
 
 type Step = (Vec<u8>, Vec<u8>);
+type Way<'a> = &'a dyn Fn(&str) -> Vec<Step>;
 
 const ASKED: &str = "SELECT v FROM t";
 
@@ -56,7 +57,7 @@ fn what_was_written_chooses_what_is_read() {
         let text = "INSERT INTO line VALUES (1) RETURNING v";
         (query(text), [columns(), row(answer), complete("INSERT 0 1"), ready(b'I')].concat())
     };
-    let ways: [&dyn Fn(&str) -> Vec<Step>; 4] = [
+    let ways: [Way<'_>; 4] = [
         &|who| vec![inserts(who), reads(who)],
         &|who| vec![inserts(who), inserts("c"), reads(who)],
         // What is written may be answered so, too.
@@ -126,6 +127,8 @@ fn secrets_and_noise_change_nothing_of_what_was_written() {
     let calls = kept(&first);
     let (noise, _) = Noise::learn(&calls, &kept(&second));
     let book = Arc::new(Book::new(calls, noise));
-    third.iter().for_each(|steps| answers(&book, steps));
+    for steps in &third {
+        answers(&book, steps);
+    }
     assert_eq!(others(&book), Vec::<String>::new());
 }
