@@ -235,6 +235,10 @@ impl Draft {
         self.messages.insert(0, Message { from: Side::Client, bytes: state });
     }
 
+    pub(super) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
     /// What one side said.
     pub(super) fn said(&self, by: Side) -> impl DoubleEndedIterator<Item = &Vec<u8>> {
         self.messages.iter().filter(move |message| message.from == by).map(|message| &message.bytes)

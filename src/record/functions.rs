@@ -61,9 +61,17 @@ pub(super) fn is_ping(statement: &str) -> bool {
     statement.trim().trim_end_matches(';').eq_ignore_ascii_case("select 1")
 }
 
-/// Whether a call, as `use_tenant()`, says by its name that others answer otherwise after it.
+/// What stands behind a call that was made in a transaction.
+pub(super) const INSIDE: &str = " in a transaction";
+
+/// The name of the function of a call: `use_tenant()`, or `use_tenant() in a transaction`.
+pub(super) fn named(call: &str) -> Option<&str> {
+    call.strip_suffix(INSIDE).unwrap_or(call).strip_suffix("()")
+}
+
+/// Whether a call says by its name that others answer otherwise after it.
 pub(super) fn switches(call: &str) -> bool {
-    call.strip_suffix("()").is_some_and(|name| name.split('_').any(|word| SWITCHES.contains(&word)))
+    named(call).is_some_and(|name| name.split('_').any(|word| SWITCHES.contains(&word)))
 }
 
 #[cfg(test)]

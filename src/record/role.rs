@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::book::{Book, Miss};
+use super::book::{Book, Miss, canonical_call};
 use super::dialogue::{Fault, Inbox};
 use super::exchange::{Content, Exchange, Message, Protocol, Side, Wire};
 use super::spoken::Origin;
@@ -158,6 +158,14 @@ pub(super) fn said(exchange: &Exchange, by: Side) -> impl DoubleEndedIterator<It
         _ => &[],
     };
     messages.iter().filter(move |message| message.from == by).map(|message| message.bytes.as_slice())
+}
+
+/// What a recorded call says wherever it is asked.
+pub(super) fn spoken(exchange: &Exchange) -> Vec<u8> {
+    match &exchange.content {
+        Content::Wire(protocol, wire) => canonical_call(*protocol, &wire.messages),
+        _ => Vec::new(),
+    }
 }
 
 /// A [`Player`] of any [`Role`].

@@ -12,9 +12,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use sha2::{Digest, Sha256};
+
 use super::exchange::{Content, Exchange, Message, Protocol, Side};
 use super::redact::command;
 use super::{mysql, postgres};
+use crate::text::escape::hex;
 
 /// Whether the messages of this call begin with the state of its connection.
 pub(super) fn leads(exchange: &Exchange) -> bool {
@@ -57,9 +60,18 @@ pub(super) const HINT: &str = "perhaps ";
 pub(super) const LAST_CALL: &str = "last call()";
 /// The name of the hint that says in which order such functions were called and variables set.
 pub(super) const ORDER: &str = "order of calls()";
+/// The name of the hint that says what the open transaction has written.
+pub(super) const WRITES: &str = "writes of its transaction";
+/// Bytes of a digest of what was written: enough to tell apart what the transactions of one recording wrote.
+const WRITES_BYTES: usize = 2;
 
 /// What a call says that may have changed its answer, by name.
 pub(super) type Hints = BTreeMap<String, String>;
+
+/// What a transaction has written, after what it had written before and a write that says this.
+pub(super) fn chained(before: &str, said: &[u8]) -> String {
+    hex(&Sha256::new().chain_update(before).chain_update(said).finalize()[..WRITES_BYTES])
+}
 
 /// The hints of a call.
 pub(super) fn hints(exchange: &Exchange) -> Hints {

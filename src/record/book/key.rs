@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::body::{Body, media_type};
 use super::noise::Fields;
 use super::parts;
-use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
+use crate::record::exchange::{Content, Exchange, HttpRequest, Message, Protocol, Side, Target, Wire};
 use crate::record::outline::is_no_call;
 use crate::record::redact::{self, without_secrets};
 use crate::record::{postgres, state};
@@ -231,7 +231,7 @@ fn digest(exchange: &Exchange, noise: &Fields) -> Digest {
                 parts.add(&reduced);
                 bare.add(&kept);
             } else {
-                let (all, state) = canonical_with_state(*protocol, wire);
+                let (all, state) = canonical_with_state(*protocol, &wire.messages, wire.session);
                 parts.add(&all);
                 bare.add(&all[state..]);
             }
@@ -274,15 +274,21 @@ fn request(request: &HttpRequest, noise: &Fields) -> Digest {
 /// What the program said, with what is different each time set to zero: numbers of messages and secrets. The name that it gives
 /// itself is left out.
 pub fn canonical(protocol: Protocol, wire: &Wire) -> Vec<u8> {
-    canonical_with_state(protocol, wire).0
+    canonical_with_state(protocol, &wire.messages, wire.session).0
+}
+
+/// The same of a call to a database by its messages, without the state of the connection.
+pub fn canonical_call(protocol: Protocol, messages: &[Message]) -> Vec<u8> {
+    let (mut all, state) = canonical_with_state(protocol, messages, false);
+    all.split_off(state)
 }
 
 /// The same, and how many bytes at its beginning are the state of the connection.
-fn canonical_with_state(protocol: Protocol, wire: &Wire) -> (Vec<u8>, usize) {
+fn canonical_with_state(protocol: Protocol, messages: &[Message], session: bool) -> (Vec<u8>, usize) {
     let mut all = Vec::new();
     let mut state = 0;
-    let messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
-    let mut wire = Wire { messages, session: wire.session };
+    let messages = messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
+    let mut wire = Wire { messages, session };
     state::compare(protocol, &mut wire.messages);
     let has_state = state::leads_messages(protocol, &wire.messages);
     redact::wire(protocol, &mut wire);

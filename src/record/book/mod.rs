@@ -35,7 +35,7 @@ use tokio::sync::watch;
 
 pub use closest::describe;
 use echoes::Echoes;
-pub use key::{Key, Place, canonical, is_key_header};
+pub use key::{Key, Place, canonical, canonical_call, is_key_header};
 use key::{Keys, Said};
 pub use noise::{Change, Lesson, Noise};
 pub use overtaken::Overtaken;

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::closest::short;
 use crate::record::exchange::{Content, Exchange, Protocol, Side};
 use crate::record::functions;
-use crate::record::state::{self, Hints, LAST_CALL, ORDER};
+use crate::record::state::{self, Hints, LAST_CALL, ORDER, WRITES};
 
 /// Recordings in their order. Some may stand in another queue as well.
 #[derive(Default)]
@@ -24,7 +24,8 @@ pub(super) struct Queue {
     /// How many were used.
     pub(super) next: AtomicUsize,
     states: Option<States>,
-    /// Calls of functions of a program's own that were the same before each of them, with a digest of what they were given.
+    /// Calls of functions of a program's own that were the same before each of them, with a digest of what they were given; and
+    /// variables, with one of what they were set to.
     constant: Hints,
 }
 
@@ -75,7 +76,10 @@ impl Queue {
         let names = if reusable { names } else { telling(names, &hints, &answers) };
         let choice = |name: &String| {
             let values = hints.iter().map(|one| one.get(name).map(String::as_str));
-            let is_evident = || is_of_program(name) && comes_back(values.zip(&answers));
+            let is_of_writes = name.as_str() == WRITES;
+            // What else has written nothing says nothing of what was written.
+            let told = values.zip(&answers).filter(|(value, _)| !is_of_writes || value.is_some());
+            let is_evident = || (is_of_program(name) || is_of_writes) && comes_back(told);
             let mut last = hints.iter().map(|one| one.get(name).and_then(|value| value.split(' ').next()));
             let says_so = match name.as_str() {
                 LAST_CALL => last.all(|name| name.is_some_and(functions::switches)),
@@ -142,32 +146,38 @@ impl States {
     }
 }
 
-/// The calls that were the same before all recordings.
+/// The calls and variables that were the same before all recordings.
 fn constant(hints: &[Hints]) -> Hints {
     let Some((first, others)) = hints.split_first() else { return Hints::new() };
-    let is_call = |name: &str| name.ends_with("()") && ![LAST_CALL, ORDER].contains(&name);
     // Without the last call, what is asked calls something itself.
     if !hints.iter().all(|one| one.contains_key(LAST_CALL)) {
         return Hints::new();
     }
     let is_same = |name: &String, value: &String| others.iter().all(|one| one.get(name) == Some(value));
-    let same = first.iter().filter(|(name, value)| is_call(name) && is_same(name, value));
+    let is_set = |name: &str| is_call(name) || name.starts_with('@');
+    let same = first.iter().filter(|(name, value)| is_set(name) && is_same(name, value));
     same.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Of the names of hints those that choose. In which order functions were called does so where nothing else explains the answers;
 /// the last call alone, where that explains them and no other single one does.
 fn telling<'a>(names: Vec<&'a String>, hints: &[Hints], answers: &[[u8; 32]]) -> Vec<&'a String> {
+    let (writes, names): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| name.as_str() == WRITES);
+    [writes, telling_of_session(names, hints, answers)].concat()
+}
+
+/// The same of those that say what the session holds, and not what its transaction has written.
+fn telling_of_session<'a>(names: Vec<&'a String>, hints: &[Hints], answers: &[[u8; 32]]) -> Vec<&'a String> {
     let explains = |names: &[&String]| {
         let mut known: HashMap<Vec<Option<&String>>, &[u8; 32]> = HashMap::new();
         let values = hints.iter().map(|one| names.iter().map(|name| one.get(*name)).collect());
         values.zip(answers).all(|(values, answer)| *known.entry(values).or_insert(answer) == answer)
     };
-    let is_call = |name: &&String| is_of_program(name);
     let (order, others): (Vec<_>, Vec<_>) =
         names.into_iter().partition(|name| [LAST_CALL, ORDER].contains(&name.as_str()));
-    let (calls, settings): (Vec<_>, Vec<_>) = others.iter().copied().partition(is_call);
-    if order.is_empty() || others.iter().any(|name| explains(&[*name])) {
+    let (calls, settings): (Vec<_>, Vec<_>) = others.iter().copied().partition(|name| is_of_program(name));
+    let has_call = hints.iter().any(|one| one.keys().any(|name| is_call(name)));
+    if !has_call || order.is_empty() || others.iter().any(|name| explains(&[*name])) {
         return others;
     }
     let last: Vec<_> = order.iter().copied().filter(|name| *name == LAST_CALL).collect();
@@ -193,6 +203,11 @@ pub(super) fn differences(recorded: &Exchange, asked: &Exchange, choosing: &BTre
         Some(format!("`{}`: {said}", short(name)))
     };
     choosing.iter().filter_map(told).collect()
+}
+
+/// Whether a hint is of one function.
+fn is_call(name: &str) -> bool {
+    functions::named(name).is_some() && ![LAST_CALL, ORDER].contains(&name)
 }
 
 /// Whether a hint is of what a program sets or calls, and of no setting of the server.

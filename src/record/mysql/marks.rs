@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
+use super::calls::called;
 use super::packet;
 use super::settings;
 use super::statements::without_comments;
 use crate::limits::MAX_MYSQL_MARKS;
-use crate::record::exchange::Protocol;
-use crate::record::functions::{self, Call, is_ping};
-use crate::record::state::{HINT, LAST_CALL, ORDER};
+use crate::record::functions::is_ping;
+use crate::record::state::{HINT, LAST_CALL, ORDER, WRITES, chained};
 use crate::text::escape::hex;
 
 /// Each by its name, with a digest of the statements that made it what it is.
@@ -30,10 +30,21 @@ pub(super) struct Marks {
     ran: BTreeMap<String, String>,
     /// Variables of a user, and those calls with `()` behind them, in the order in which they were set and called last.
     order: Vec<String>,
-    /// Whether the transaction that is open has written something.
-    written: bool,
-    /// By name, each with whether something had been written then.
-    savepoints: Vec<(String, bool)>,
+    /// Whether a transaction is open, as the server said last.
+    is_inside: bool,
+    /// What it has written.
+    written: Written,
+    /// By name, each with what had been written then.
+    savepoints: Vec<(String, Written)>,
+}
+
+/// What a transaction has written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Written {
+    /// Whether something has changed that others do not see yet.
+    any: bool,
+    /// A digest of it, and of what answered with rows; empty if nothing.
+    digest: String,
 }
 
 /// The server is in a transaction (`MySQL` Source Code Documentation, `SERVER_STATUS_flags_enum`).
@@ -47,7 +58,7 @@ impl Marks {
     pub(super) fn text(&self, statement: &[u8]) -> Vec<u8> {
         let names_one = !self.held.is_empty()
             || !self.ran.is_empty()
-            || self.written
+            || self.written.any
             || has(statement, b"insert_id")
             || has(statement, b"identity");
         if *self == Self::default() || self.folded.is_empty() && !names_one {
@@ -71,14 +82,22 @@ impl Marks {
                 add(name, digest);
             }
         }
-        if words.iter().any(|word| is_variable(word) && !is_overwritten(word)) {
-            self.ran.iter().for_each(|(name, digest)| add(&format!("call {name}"), digest));
-            let is_read = |name: &&String| !is_variable(name) || words.contains(name);
-            if let Some(order) = self.order_of(is_read) {
+        let is_read = |word: &String| is_variable(word) && words.contains(word) && !is_overwritten(word);
+        if !is_immediate(&words) && words.iter().any(is_read) {
+            // What was called before a variable was set has not set that.
+            let set = |word: &String| self.order.iter().position(|name| name == word).unwrap_or_default();
+            let first = words.iter().filter(|word| is_read(word)).map(set).min().unwrap_or_default();
+            let since = self.order.get(first..).unwrap_or_default();
+            for (name, digest) in self.ran.iter().filter(|(name, _)| since.contains(&format!("{name}()"))) {
+                add(&format!("call {name}"), digest);
+            }
+            let is_told = |name: &&String| since.contains(name) && (!is_variable(name) || words.contains(name));
+            if let Some(order) = self.order_of(is_told) {
                 add("order", &order);
             }
         }
-        if self.written && words.first().is_some_and(|first| matches!(first.as_str(), "select" | "with" | "table")) {
+        if self.written.any && words.first().is_some_and(|first| matches!(first.as_str(), "select" | "with" | "table"))
+        {
             add("transaction", "written");
         }
         let numbers = ["last_insert_id", "@@last_insert_id", "@@identity"];
@@ -88,28 +107,34 @@ impl Marks {
         text
     }
 
-    /// The same for what a statement does not name, but what it calls or reads may: variables, and calls that may have set some.
+    /// The same for what a statement does not name, but what it calls or reads may: variables, calls that may have set some, and
+    /// what its transaction has written.
     pub(super) fn hints(&self, statement: &[u8]) -> Vec<u8> {
-        if self.held.is_empty() && self.ran.is_empty() {
-            return Vec::new();
-        }
+        let writes = Some(&self.written.digest).filter(|digest| !digest.is_empty());
+        let writes = writes.map(|digest| (WRITES.to_owned(), digest.clone()));
+        let of_session =
+            if self.held.is_empty() && self.ran.is_empty() { vec![] } else { self.session_hints(statement) };
+        let hints = of_session.into_iter().chain(writes);
+        hints.flat_map(|(name, value)| format!("\0{HINT}{name}={value}").into_bytes()).collect()
+    }
+
+    fn session_hints(&self, statement: &[u8]) -> Vec<(String, String)> {
         let (words, called) = (words(statement), called(statement));
         let is_said = words.len() == MAX_MYSQL_MARKS;
         let variables = self.held.iter().filter(|(name, _)| is_variable(name) && !is_said && !words.contains(name));
         let variables = variables.map(|(name, digest)| (name.clone(), digest));
-        let is_said = words.iter().any(|word| is_variable(word));
+        let is_said = !is_immediate(&words) && words.iter().any(|word| is_variable(word));
         let calls = self.ran.iter().filter(|(name, _)| !is_said && !called.contains(name));
         let hints = variables.chain(calls.map(|(name, digest)| (format!("{name}()"), digest)));
         let hints = hints.map(|(name, digest)| (name, digest.clone()));
         let is_alone = called.is_empty() && !is_said && !is_ping(&String::from_utf8_lossy(statement));
         let is_told = |_: &&String| is_alone;
-        let last = self.order.iter().rfind(is_told).filter(|_| !self.ran.is_empty()).map(|name| {
+        let last = self.order.iter().rfind(is_told).map(|name| {
             let digest = name.strip_suffix("()").map_or_else(|| self.held.get(name), |called| self.ran.get(called));
             (LAST_CALL.to_owned(), format!("{name} {}", digest.map_or("", String::as_str)))
         });
         let order = self.order_of(is_told).map(|order| (ORDER.to_owned(), order));
-        let hints = hints.chain(last).chain(order);
-        hints.flat_map(|(name, value)| format!("\0{HINT}{name}={value}").into_bytes()).collect()
+        hints.chain(last).chain(order).collect()
     }
 
     /// In which order variables were set and functions called, if there are several with a function among them.
@@ -124,8 +149,9 @@ impl Marks {
         self.order.push(name);
     }
 
-    /// Takes over what a statement has done, whose answer begins so. `values` are those of its parameters.
-    pub(super) fn carried_out(&mut self, statement: &[u8], values: &[u8], answer: &[u8]) {
+    /// Takes over what a statement has done, whose answer begins so. `values` are those of its parameters, and `said` is what
+    /// the call says wherever it is asked: without secrets.
+    pub(super) fn carried_out(&mut self, statement: &[u8], values: &[u8], answer: &[u8], said: impl Fn() -> Vec<u8>) {
         let payload = packet::payload(answer);
         match payload.split_first() {
             None | Some((0xff, _)) => return,
@@ -133,8 +159,12 @@ impl Marks {
             Some((0, mut rest)) => {
                 let made = packet::integer(&mut rest).and_then(|_| packet::integer(&mut rest));
                 self.inserted = made.ok().filter(|made| *made != 0).or(self.inserted);
-                let is_inside = rest.first().is_some_and(|status| status & IN_TRANSACTION != 0);
-                self.follow_transaction(&words(without_comments(statement)), is_inside);
+                self.is_inside = rest.first().is_some_and(|status| status & IN_TRANSACTION != 0);
+                self.follow_transaction(&words(without_comments(statement)), said);
+            }
+            // Rows come from what is written as well (MariaDB, `RETURNING`).
+            Some(_) if self.is_inside && is_writer(&words(without_comments(statement))) => {
+                self.written.digest = chained(&self.written.digest, &said());
             }
             Some(_) => {}
         }
@@ -196,19 +226,21 @@ impl Marks {
     }
 
     /// Takes over what a statement of these words has written, and what of that it takes back.
-    fn follow_transaction(&mut self, words: &[String], is_inside: bool) {
-        if !is_inside {
-            self.written = false;
+    fn follow_transaction(&mut self, words: &[String], said: impl Fn() -> Vec<u8>) {
+        if !self.is_inside {
+            self.written = Written::default();
             self.savepoints.clear();
             return;
         }
-        let known = |savepoints: &[(String, bool)], name: &str| savepoints.iter().rposition(|(known, _)| known == name);
+        let is_writer = is_writer(words);
+        let known =
+            |savepoints: &[(String, Written)], name: &str| savepoints.iter().rposition(|(known, _)| known == name);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
             ["savepoint", name, ..] => {
                 // The one of the same name is no more (manual, `SAVEPOINT`).
                 self.savepoints.retain(|(known, _)| known != name);
-                self.savepoints.push(((*name).to_owned(), self.written));
+                self.savepoints.push(((*name).to_owned(), self.written.clone()));
                 self.savepoints.drain(..self.savepoints.len().saturating_sub(MAX_MYSQL_MARKS));
             }
             ["release", "savepoint", name, ..] => {
@@ -220,16 +252,19 @@ impl Marks {
             | ["rollback", "to", name, ..] => {
                 if let Some(at) = known(&self.savepoints, name) {
                     self.savepoints.truncate(at + 1);
-                    self.written = self.savepoints[at].1;
+                    self.written = self.savepoints[at].1.clone();
                 }
             }
             // A transaction that begins ends the one before.
             ["begin" | "start" | "commit" | "rollback", ..] => {
-                self.written = false;
+                self.written = Written::default();
                 self.savepoints.clear();
             }
-            [first, ..] => self.written |= WRITERS.contains(first),
-            [] => {}
+            _ if is_writer => {
+                let digest = chained(&self.written.digest, &said());
+                self.written = Written { any: true, digest };
+            }
+            _ => {}
         }
     }
 
@@ -265,9 +300,23 @@ impl Marks {
     pub(super) fn size(&self) -> usize {
         let all = self.held.iter().chain(&self.ran);
         let order = self.order.iter().map(String::len).sum::<usize>();
-        let savepoints = self.savepoints.iter().map(|(name, _)| name.len()).sum::<usize>();
-        self.folded.len() + order + savepoints + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
+        let savepoints = self.savepoints.iter().map(|(name, written)| name.len() + written.digest.len()).sum::<usize>();
+        self.folded.len()
+            + self.written.digest.len()
+            + order
+            + savepoints
+            + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
     }
+}
+
+/// Whether a statement of these words carries out a text, in which variables may be set as well as read.
+fn is_immediate(words: &[String]) -> bool {
+    words.iter().take(2).eq(["execute", "immediate"])
+}
+
+/// Whether a statement of these words changes what others read.
+fn is_writer(words: &[String]) -> bool {
+    words.first().is_some_and(|first| WRITERS.contains(&first.as_str()))
 }
 
 /// What a `SET` gives a variable of a user.
@@ -319,32 +368,6 @@ fn is_part(byte: u8) -> bool {
 /// Whether a word names a variable of a user.
 fn is_variable(word: &str) -> bool {
     word.starts_with('@') && !word.starts_with("@@")
-}
-
-/// The procedure, or the functions that are none of the server's own, that a statement calls and does nothing else.
-fn called(statement: &[u8]) -> Vec<String> {
-    let text = without_comments(statement);
-    let begins = |word: &str| {
-        let is_word = text.get(word.len()).is_some_and(|next| !next.is_ascii_alphanumeric() && *next != b'_');
-        is_word && text[..word.len()].eq_ignore_ascii_case(word.as_bytes())
-    };
-    if begins("call") {
-        return words(text).into_iter().nth(1).into_iter().collect();
-    }
-    if !(begins("select") || begins("do")) || words(text).iter().any(|word| word == "from") {
-        return Vec::new();
-    }
-    let brackets = text.iter().enumerate().filter(|(_, byte)| **byte == b'(').map(|(at, _)| text.split_at(at));
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
-    let call = |(before, after): (&[u8], &[u8])| {
-        let before = before.trim_ascii_end();
-        let before = before.strip_suffix(b"`").unwrap_or(before);
-        let start = before.iter().rposition(|byte| !is_part(byte)).map_or(0, |at| at + 1);
-        let is_given = after[1..].trim_ascii_start().first().is_some_and(|next| *next != b')');
-        (String::from_utf8_lossy(&before[start..]).to_ascii_lowercase(), is_given)
-    };
-    let is_own = |name: &str, is_given| functions::is_own(Protocol::MySql, Call { name, is_given });
-    brackets.map(call).filter(|(name, is_given)| is_own(name, *is_given)).map(|(name, _)| name).collect()
 }
 
 fn has(statement: &[u8], word: &[u8]) -> bool {

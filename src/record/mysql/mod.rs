@@ -7,6 +7,7 @@
 //! lets in. Where several users were, each call is of one of them (`users`).
 
 mod answer;
+mod calls;
 mod handshake;
 mod hints;
 mod marks;

@@ -6,7 +6,7 @@ use super::packet::{self, command};
 use super::statements::{self, Statements};
 use crate::record::dialogue::Fault;
 use crate::record::exchange::Side;
-use crate::record::role::{Prompter, Role, said};
+use crate::record::role::{Prompter, Role, said, spoken};
 use crate::record::wire::PlayStep;
 
 /// Answers commands from the book.
@@ -109,7 +109,8 @@ impl Playing {
         if let Some(first) = said(&found, Side::Server).next() {
             let asked = questions.iter().map(Vec::as_slice).collect();
             let recorded = self.prompter.as_recorded(&found, asked);
-            self.statements.answered(&recorded, first);
+            // What it has written is what the recorded ones had.
+            self.statements.answered(&recorded, first, || spoken(&found));
             if let Some(question) = recorded.last() {
                 self.statements.concluded(question, said(&found, Side::Server));
             }

@@ -7,6 +7,7 @@ use super::answer::{self, Answer, Next};
 use super::handshake::{self, Hello};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
+use crate::record::book::canonical_call;
 use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
 use crate::record::spoken::Origin;
@@ -153,7 +154,8 @@ impl Recording {
         }
         if running.answer == Answer::Result && running.draft.said(Side::Server).next().is_none() {
             let questions: Vec<&[u8]> = running.draft.said(Side::Client).map(Vec::as_slice).collect();
-            self.statements.answered(&questions, &bytes);
+            let said = || canonical_call(Protocol::MySql, running.draft.messages());
+            self.statements.answered(&questions, &bytes, said);
         }
         if packet::payload(&bytes).first() == Some(&0) {
             // Who is logged in anew is so from here on.

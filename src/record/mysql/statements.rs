@@ -76,11 +76,11 @@ impl Statements {
         }
     }
 
-    /// An answer to these messages begins so.
-    pub(super) fn answered(&mut self, questions: &[&[u8]], answer: &[u8]) {
+    /// An answer to these messages begins so. `said` is what they say wherever they are asked: without secrets.
+    pub(super) fn answered(&mut self, questions: &[&[u8]], answer: &[u8], said: impl Fn() -> Vec<u8>) {
         let Some(payload) = questions.last().map(|last| packet::payload(last)) else { return };
         match payload.split_first() {
-            Some((&command::QUERY, text)) => self.marks.carried_out(text, &[], answer),
+            Some((&command::QUERY, text)) => self.marks.carried_out(text, &[], answer, said),
             Some((&command::EXECUTE, values)) => {
                 let mut prepares = questions.iter().map(|question| packet::payload(question));
                 let text = prepares.rfind(|payload| payload.first() == Some(&command::PREPARE));
@@ -88,7 +88,7 @@ impl Statements {
                 if packet::payload(answer).first() == Some(&0) {
                     self.settings.change(settings::changes_by(text, values));
                 }
-                self.marks.carried_out(text, values, answer);
+                self.marks.carried_out(text, values, answer, said);
             }
             Some((&(command::RESET_CONNECTION | command::CHANGE_USER), _)) => self.marks = Marks::default(),
             _ => {}
@@ -253,7 +253,7 @@ fn line(text: &[u8]) -> usize {
 }
 
 /// How many bytes stand in quotes, with them. A backslash takes the next byte its meaning, but not in names.
-fn quoted(text: &[u8], quote: u8) -> usize {
+pub(super) fn quoted(text: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {
         match byte {

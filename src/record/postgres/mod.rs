@@ -7,6 +7,7 @@
 //! user, where names are looked for. Authentication is left out: a replayed server trusts everybody.
 
 mod application;
+mod computed;
 mod forms;
 mod hints;
 mod message;

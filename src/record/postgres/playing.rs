@@ -13,7 +13,7 @@ use crate::record::book::describe;
 use crate::record::cancels::Listening;
 use crate::record::dialogue::Fault;
 use crate::record::exchange::{Exchange, Side};
-use crate::record::role::{Prompter, Role, said};
+use crate::record::role::{Prompter, Role, said, spoken};
 use crate::record::wire::{Cancellable, PlayStep};
 
 /// A `Bind` and what came after it, before it is known whether more belongs to it.
@@ -214,7 +214,8 @@ impl Playing {
                     if let (Some(asked), Some(recorded)) = (questions.first(), recorded.first()) {
                         self.names.answered_as(asked, recorded);
                     }
-                    self.setting.follow(recorded, said(found, Side::Server));
+                    // What it has written is what the recorded ones had.
+                    self.setting.follow(recorded, said(found, Side::Server), || spoken(found));
                 }
                 Err(_) => self.setting.stray(question),
             }

@@ -9,6 +9,7 @@ use super::message::{self, Opening};
 use super::names::{Names, Part};
 use super::state::State;
 use super::unasked::{Last, NOTIFICATION};
+use crate::record::book::canonical_call;
 use crate::record::cancels::Listening;
 use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
@@ -378,11 +379,13 @@ impl Recording {
             draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
             self.listens |= draft.said(Side::Server).any(|message| message::tag_of(message) == Some(b"LISTEN"));
             let before = draft.said(Side::Client).next().and_then(|question| self.state.message(question));
-            let (questions, answers) = (draft.said(Side::Client), draft.said(Side::Server));
-            self.state.follow(questions.map(Vec::as_slice), answers.map(Vec::as_slice));
+            let is_led = before.is_some();
             if let Some(before) = before {
                 draft.lead(before);
             }
+            let questions = draft.said(Side::Client).skip(usize::from(is_led)).map(Vec::as_slice);
+            let said = || canonical_call(Protocol::Postgres, draft.messages());
+            self.state.follow(questions, draft.said(Side::Server).map(Vec::as_slice), said);
             draft.cancelled =
                 may_be_cancelled && draft.said(Side::Server).any(|message| message::is_cancelled(message));
             made.push(draft.finish(&self.origin, Protocol::Postgres, at));

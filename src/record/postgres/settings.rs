@@ -10,8 +10,8 @@ use super::sql::statements;
 use super::state::{Overwritten, prepares, statement, words};
 use super::statement::Statement;
 use crate::limits::MAX_POSTGRES_STATE_BYTES;
-use crate::record::functions::is_ping;
-use crate::record::state::{HINT, LAST_CALL, ORDER};
+use crate::record::functions::{INSIDE, is_ping};
+use crate::record::state::{HINT, LAST_CALL, ORDER, WRITES, chained};
 use crate::text::escape::hex;
 
 /// Settings that change no answer but of what reads them (manual, "Server Configuration").
@@ -92,6 +92,8 @@ pub(super) struct Settings {
     held: BTreeMap<(Kind, String), String>,
     /// Settings that functions may set too, and functions with `()` behind them, in the order in which they were set and called last.
     order: Vec<String>,
+    /// What the open transaction has written, as a digest of it; empty if nothing.
+    writes: String,
     /// Whether no recording led to them.
     pub(super) astray: bool,
 }
@@ -192,6 +194,12 @@ impl Settings {
         self.fold();
     }
 
+    /// Something was written that says this. Others do not see it before the end of the transaction, and what follows does.
+    pub(super) fn write(&mut self, said: &[u8]) {
+        self.put(Kind::Written, "", b"");
+        self.writes = chained(&self.writes, said);
+    }
+
     pub(super) fn has(&self, kind: Kind, name: &str) -> bool {
         self.held.contains_key(&(kind, name.to_owned()))
     }
@@ -267,8 +275,9 @@ impl Settings {
         Some(format!("{last} {}", String::from_utf8_lossy(value)))
     }
 
-    /// What else may matter to a question: names and values. The last calls of functions, but of those that it calls itself; and
-    /// what something was that it sets, where the server says that it has changed.
+    /// What else may matter to a question: names and values. The last calls of functions, but of those that it calls itself;
+    /// what something was that it sets, where the server says that it has changed, or it reads more; and what its transaction has
+    /// written.
     pub(super) fn hinted_to<'a>(
         &'a self,
         question: &[u8],
@@ -287,17 +296,19 @@ impl Settings {
         };
         let held = self.held.iter().filter(move |((kind, name), _)| is_hint(*kind, name));
         let held = held.map(|((kind, name), digest)| {
-            let place = if matches!(kind, Kind::RanInside | Kind::RanHere) { " in a transaction" } else { "" };
+            let place = if matches!(kind, Kind::RanInside | Kind::RanHere) { INSIDE } else { "" };
             (format!("{HINT}{name}(){place}"), digest.as_bytes())
         });
-        let told = overwritten.names.iter().map(String::as_str).filter(|name| TOLD.contains(name));
+        let may_tell = |name: &&str| TOLD.contains(name) || overwritten.computed.iter().any(|own| own == name);
+        let told = overwritten.names.iter().map(String::as_str).filter(may_tell);
         let understood = UNDERSTANDING.into_iter().filter(move |_| prepares);
         let told = told
             .chain(understood)
             .filter_map(|name| Some((format!("{HINT}{name}"), self.values.get(name)?.as_slice())));
         let last = is_told.then(|| self.last(question, overwritten)).flatten();
         let order = is_told.then(|| self.order_told(&CALLS, question, overwritten)).flatten();
-        let order = [(LAST_CALL, last), (ORDER, order)].into_iter();
+        let writes = Some(&self.writes).filter(|writes| !writes.is_empty() && !prepares && !overwritten.alone).cloned();
+        let order = [(LAST_CALL, last), (ORDER, order), (WRITES, writes)].into_iter();
         let order = order.filter_map(|(name, value)| Some((format!("{HINT}{name}"), Cow::Owned(value?.into_bytes()))));
         held.chain(told).map(|(name, value)| (name, Cow::Borrowed(value))).chain(order)
     }
@@ -406,7 +417,7 @@ fn begins(text: &[u8], word: &str) -> bool {
     text.trim_ascii_start().get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-fn digest(before: &str, text: &[u8]) -> String {
+pub(super) fn digest(before: &str, text: &[u8]) -> String {
     let digest = Sha256::new().chain_update(before).chain_update(text).finalize();
     hex(&digest[..16])
 }

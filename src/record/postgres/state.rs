@@ -160,33 +160,34 @@ impl State {
         self.now.astray
     }
 
-    /// Takes over what a question has done, as its answer tells.
+    /// Takes over what a question has done, as its answer tells. `said` is what it says wherever it is asked: without secrets.
     pub(super) fn follow<'a, 'b>(
         &mut self,
         questions: impl IntoIterator<Item = &'a [u8]>,
         answer: impl Iterator<Item = &'b [u8]>,
+        said: impl Fn() -> Vec<u8>,
     ) {
         let mut questions = questions.into_iter();
         let Some(question) = questions.next() else { return };
         let mut done = Done::default();
+        let Some((text, bound)) = statement(question) else { return self.called(question) };
+        // What it answers may be what it sets.
+        let sets = memchr::memmem::find(text.to_ascii_lowercase().as_bytes(), b"set_config").is_some();
         for message in answer {
             match message.first() {
+                Some(b'D') if sets => done.rows.push(message),
                 Some(b'C') => done.tags.push(tag(message)),
                 Some(b'E') => done.failed = true,
                 Some(b'S') => done.reported.extend(setting(message)),
                 _ => {}
             }
         }
-        if question.first() == Some(&b'F') && self.transaction.is_some() {
-            self.apply(true, false, |settings| settings.add(Kind::Other, "calls", question));
-        }
-        let Some((text, bound)) = statement(question) else { return };
         self.report(text, &done);
         let touches = self.now.names(Kind::Temporary).next().is_some();
         if !done.tags.is_empty() && (touches || done.is_relevant() || self.writes(text, &done) || hints(text)) {
             // Data that was copied in is as good as values.
             let data: Vec<&[u8]> = questions.filter(|message| message.first() == Some(&b'd')).collect();
-            self.take_over(text, &[&[bound], data.as_slice()].concat().concat(), &done);
+            self.take_over(text, &[&[bound], data.as_slice(), &done.rows].concat().concat(), &done, said);
         }
         if done.failed {
             self.failed_at(statements(text).get(done.tags.len()).copied().unwrap_or_default());
@@ -196,14 +197,20 @@ impl State {
         }
     }
 
-    /// Whether a statement may have written something in a transaction.
-    fn writes(&self, text: &str, done: &Done<'_>) -> bool {
-        let is_inside = self.transaction.as_ref().is_some_and(|transaction| !transaction.implicit);
-        is_inside && (done.has_written() || Statement::new(text, b"").mentions(&CHANGES))
+    /// Takes over what a call of a function without a statement may have done.
+    fn called(&mut self, question: &[u8]) {
+        if question.first() == Some(&b'F') && self.transaction.is_some() {
+            self.apply(true, false, |settings| settings.add(Kind::Other, "calls", question));
+        }
     }
 
-    fn take_over(&mut self, text: &str, bound: &[u8], done: &Done<'_>) {
-        let each = statements(text);
+    /// Whether a statement may have written something in a transaction.
+    fn writes(&self, text: &str, done: &Done<'_>) -> bool {
+        self.is_inside() && (done.has_written() || Statement::new(text, b"").mentions(&CHANGES))
+    }
+
+    fn take_over(&mut self, text: &str, bound: &[u8], done: &Done<'_>, said: impl Fn() -> Vec<u8>) {
+        let (each, mut written) = (statements(text), None);
         if !done.failed && each.len() != done.tags.len() {
             // It was not read as the server reads it.
             self.apply(false, false, |settings| settings.add(Kind::Other, "", text.as_bytes()));
@@ -218,8 +225,8 @@ impl State {
                 tag => {
                     let one = Statement::new(one, bound);
                     self.run(&one, false);
-                    if wrote(tag) || one.mentions(&CHANGES) {
-                        self.write();
+                    if self.is_inside() && (wrote(tag) || one.mentions(&CHANGES)) {
+                        self.now.write(written.get_or_insert_with(&said));
                     }
                 }
             }
@@ -252,6 +259,8 @@ impl State {
 struct Done<'a> {
     /// What each statement that was carried out answered.
     tags: Vec<&'a [u8]>,
+    /// Rows, where settings are set by a query.
+    rows: Vec<&'a [u8]>,
     failed: bool,
     /// Settings that have changed.
     reported: Vec<(String, &'a [u8])>,

@@ -58,6 +58,11 @@ impl<'a> Statement<'a> {
         self.tokens.get(at).map_or_else(String::new, |token| name(&self.text[token.clone()]))
     }
 
+    /// Its words, texts and signs as they are written.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &'a str> {
+        self.tokens.iter().map(|token| &self.text[token.clone()])
+    }
+
     pub(super) fn mentions(&self, words: &[&str]) -> bool {
         self.lower.iter().any(|word| words.contains(&word.as_str()))
     }
@@ -70,7 +75,7 @@ impl<'a> Statement<'a> {
 
     /// Its words with one space between, and the values of its parameters.
     pub(super) fn normal(&self) -> Vec<u8> {
-        let words: Vec<&str> = self.tokens.iter().map(|token| &self.text[token.clone()]).collect();
+        let words: Vec<&str> = self.texts().collect();
         [words.join(" ").as_bytes(), b"\0", self.bound].concat()
     }
 
@@ -125,15 +130,10 @@ impl<'a> Statement<'a> {
             is(after, ",").then_some(())?;
             let (_, end) = self.argument(after + 1)?;
             is(end, ",").then_some(())?;
-            let (local, close) = self.argument(end + 1)?;
+            let (is_local, close) = self.argument(end + 1)?;
             is(close, ")").then_some(())?;
             let name = String::from_utf8(name?).ok()?.to_ascii_lowercase();
-            let is_local = match local?.to_ascii_lowercase().as_slice() {
-                b"true" | b"t" | b"on" | b"yes" | b"1" | b"\x01" => true,
-                b"false" | b"f" | b"off" | b"no" | b"0" | b"\0" => false,
-                _ => return None,
-            };
-            found.push((name, self.given(after + 1), is_local));
+            found.push((name, self.given(after + 1), self::local(&is_local?)?));
             at = close + 1;
             if is(at, "as") {
                 at += 2;
@@ -148,7 +148,7 @@ impl<'a> Statement<'a> {
 
     /// A value that stands here, as a text, a word or a parameter, and where what follows it and its types does. Of a parameter
     /// whose value is not known there is none.
-    fn argument(&self, at: usize) -> Option<(Option<Vec<u8>>, usize)> {
+    pub(super) fn argument(&self, at: usize) -> Option<(Option<Vec<u8>>, usize)> {
         let token = &self.text[self.tokens.get(at)?.clone()];
         let value = if let Some(number) = token.strip_prefix('$') {
             self.parameter(number.parse().ok()?)
@@ -367,6 +367,15 @@ impl<'a> Statement<'a> {
     }
 }
 
+/// Whether a value is one by which `set_config` sets something for the transaction alone.
+pub(super) fn local(value: &[u8]) -> Option<bool> {
+    match value.to_ascii_lowercase().as_slice() {
+        b"true" | b"t" | b"on" | b"yes" | b"1" | b"\x01" => Some(true),
+        b"false" | b"f" | b"off" | b"no" | b"0" | b"\0" => Some(false),
+        _ => None,
+    }
+}
+
 /// Whether a query that tells nothing by its answer may change what the session holds.
 pub(super) fn hints(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
@@ -376,7 +385,7 @@ pub(super) fn hints(text: &str) -> bool {
             let rest = lower[at + 4..].trim_start();
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '"' | '$');
             let after = rest.trim_start_matches(is_part);
-            after.len() < rest.len() && after.trim_start().starts_with('(')
+            after.trim_start().starts_with('(')
         })
     };
     let is_other = ["with", "values"].iter().any(|word| lower.trim_start().starts_with(word));

@@ -6,6 +6,7 @@ mod left;
 mod notified;
 mod pooled;
 mod session;
+mod written;
 
 use std::sync::Arc;
 

@@ -27,7 +27,7 @@ fn answers(played: &mut Played, steps: &[&Step]) {
 }
 
 /// Another connection of the same book.
-fn another(book: &std::sync::Arc<crate::record::book::Book>) -> Played {
+pub(super) fn another(book: &std::sync::Arc<crate::record::book::Book>) -> Played {
     let mut played = Played::new(Protocol::MySql, book);
     played.open();
     played.ask(hello(CAPABILITIES, 1));
@@ -73,10 +73,13 @@ fn what_was_before_matters_to_what_reads_it() {
 #[test]
 fn variables_that_a_view_reads() {
     const VIEW: &str = "SELECT v FROM mine";
-    let ways: [[&str; 3]; 3] = [
+    let ways: [[&str; 3]; 6] = [
         ["SET @tenant = 'a'", "SET @tenant = 'b'", "SET @tenant = 'c'"],
         ["CALL use_tenant('a')", "CALL use_tenant('b')", "CALL use_tenant('c')"],
         ["DO setq('a')", "DO setq('b')", "DO setq('c')"],
+        ["VALUES (setq('a'))", "VALUES (setq('b'))", "VALUES (setq('c'))"],
+        ["WITH x AS (SELECT setq(1)) SELECT 1 FROM x", "WITH x AS (SELECT setq(2)) SELECT 1 FROM x", "SELECT setq(3)"],
+        ["EXECUTE IMMEDIATE 'SET @a=1'", "EXECUTE IMMEDIATE 'SET @a=2'", "EXECUTE IMMEDIATE 'SET @a=3'"],
     ];
     for way in ways {
         let [set_a, set_b, set_c] = way.map(says);
@@ -132,6 +135,35 @@ fn the_order_of_what_sets_something_counts() {
 }
 
 #[test]
+fn what_was_called_before_a_variable_was_set_does_not_matter_to_what_reads_it() {
+    let set = |who: u8| says(&format!("SET @tenant = '{}'", char::from(who)));
+    let read = |who: u8| reads("SELECT v FROM t WHERE tenant = @tenant", who);
+    let (call, other) = (says("CALL enter('b')"), says("CALL enter('c')"));
+    let recorded = [set(b'a'), read(b'a'), call.clone(), set(b'c'), read(b'c'), other.clone(), read(b'b')];
+    let (book, mut played) = connected(&kept(&recorded), 0);
+    answers(&mut played, &[&other, &set(b'a'), &read(b'a'), &set(b'c'), &read(b'c')]);
+    let mut played = another(&book);
+    answers(&mut played, &[&set(b'c')]);
+    answers(&mut played, &[&call]);
+    assert_eq!(played.ask(query("SELECT v FROM t WHERE tenant = @tenant")).get(4), Some(&0xff));
+}
+
+#[test]
+fn the_last_of_what_sets_something_chooses_where_it_explains_the_answers() {
+    const VIEW: &str = "SELECT v FROM mine";
+    let set = |who: u8| says(&format!("SET @tenant = '{}'", char::from(who)));
+    let call = |who: u8| says(&format!("CALL enter('{}')", char::from(who)));
+    let each = |way: &dyn Fn(u8) -> Step, who: u8| [way(who), reads(VIEW, who)];
+    let first = [each(&set, b'a'), each(&call, b'b'), each(&set, b'c')].concat();
+    let second = [each(&set, b'b'), each(&set, b'c'), each(&call, b'a'), each(&call, b'c')].concat();
+    let asked = [each(&call, b'a'), each(&set, b'b'), each(&call, b'c'), each(&set, b'a'), each(&call, b'b')].concat();
+    let (book, mut played) = connected(&[kept(&first), kept(&second)].concat(), 0);
+    answers(&mut played, &asked.iter().collect::<Vec<_>>());
+    answers(&mut another(&book), &[each(&set, b'c'), each(&set, b'c')].concat().iter().collect::<Vec<_>>());
+    assert_eq!((book.report().missed, book.report().others.len()), (vec![], 0));
+}
+
+#[test]
 fn what_gives_a_variable_a_new_value_is_the_same_whatever_was_before() {
     for way in ["SET @x = ?", "SELECT ? INTO @x", "DO @x:=?", "SELECT ?, 1 INTO @x, @y"] {
         let set = |who: char| says(&way.replace('?', &format!("'{who}'")));
@@ -156,4 +188,9 @@ fn what_is_recorded_once_is_for_who_asked_it() {
     answers(&mut played, &[&b]);
     assert_eq!(played.ask(query(VIEW)).get(4), Some(&0xff));
     assert_eq!(book.report().missed_count, 1);
+    // A variable may be one that it does not read, which is told.
+    let [a, b] = ["SET @tenant = 'a'", "SET @tenant = 'b'"].map(says);
+    let (book, mut played) = connected(&kept(&[a, reads(VIEW, b'a'), b.clone()]), 0);
+    answers(&mut played, &[&b, &reads(VIEW, b'a')]);
+    assert_eq!(book.report().others.into_keys().collect::<Vec<_>>(), ["@tenant"]);
 }

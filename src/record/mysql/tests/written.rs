@@ -2,6 +2,7 @@
 
 use pretty_assertions::assert_eq;
 
+use super::pooled::another;
 use super::*;
 
 #[test]
@@ -60,5 +61,39 @@ fn a_rollback_to_a_savepoint_takes_back_what_was_written() {
             played.ask(bytes.clone());
         }
         assert_eq!(played.ask(count()), value(3));
+    }
+}
+
+#[test]
+fn what_was_written_chooses_what_is_read() {
+    const INSIDE: u16 = 3;
+    let told = |text: &str| [client(query(text)), server(ok(1, INSIDE))];
+    let asked = |number| [client(query("SELECT v FROM t")), server(value(number))];
+    let prepare = [client(message(0, b"\x16INSERT INTO t VALUES (?)")), server(prepared(1, 0))];
+    let insert = |who: u8| told(&format!("INSERT INTO t VALUES ({who})"));
+    let ways: [&dyn Fn(u8) -> Vec<Said>; 4] = [
+        &|who| [insert(who), asked(who)].concat(),
+        &|who| [prepare.clone(), [client(execute(1, true, who)), server(ok(1, INSIDE))], asked(who)].concat(),
+        &|who| {
+            let returning = format!("INSERT INTO t VALUES ({who}) RETURNING v");
+            [[client(query(&returning)), server(value(who))], asked(who)].concat()
+        },
+        &|who| {
+            let save = [told("SAVEPOINT a"), insert(9), told("ROLLBACK TO SAVEPOINT a")].concat();
+            [&insert(who)[..], &save, &asked(who)].concat()
+        },
+    ];
+    for way in ways {
+        let [a, b] =
+            [7, 8].map(|who| [&told("BEGIN")[..], &way(who), &[client(query("ROLLBACK")), server(ok(1, 2))]].concat());
+        let (book, _) = connected(&[recorded(0, &a).calls, recorded(0, &b).calls].concat(), 0);
+        for steps in [b, a] {
+            let mut played = another(&book);
+            for pair in steps.chunks(2) {
+                let got = played.ask(&pair[0].1).escape_ascii().to_string();
+                assert_eq!(got, pair[1].1.escape_ascii().to_string(), "{}", pair[0].1.escape_ascii());
+            }
+        }
+        assert_eq!((book.report().missed, book.report().others.len()), (vec![], 0));
     }
 }

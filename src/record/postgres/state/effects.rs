@@ -1,7 +1,7 @@
 //! What statements do to a session.
 
 use super::State;
-use crate::record::postgres::settings::{Kind, Settings, counts, is_of_session};
+use crate::record::postgres::settings::{Kind, Settings, counts, digest, is_of_session};
 use crate::record::postgres::statement::Statement;
 use crate::record::redact::secret_parameters;
 
@@ -88,7 +88,7 @@ impl State {
                 }
             }
             // What it does stands in a text.
-            ["do", ..] => self.add(Kind::Other, "", one, false, astray),
+            ["do", ..] => self.compute(one, astray),
             _ => self.query(one, astray),
         }
     }
@@ -191,10 +191,21 @@ impl State {
     /// `SELECT set_config('name', 'value', is_local)`, once or several times, or within something bigger.
     fn set_config(&mut self, one: &Statement<'_>, astray: bool) {
         let Some(calls) = one.configured() else {
-            return self.add(Kind::Other, "", one, false, astray);
+            return self.compute(one, astray);
         };
         for (name, value, local) in calls {
             self.change(&name, Some(&value), local, astray);
+        }
+    }
+
+    /// Settings that a statement sets to what it does not say are known by all that it says, and answers.
+    fn compute(&mut self, one: &Statement<'_>, astray: bool) {
+        let Some(set) = one.computed() else {
+            return self.add(Kind::Other, "", one, false, astray);
+        };
+        let value = digest("", &one.normal());
+        for (name, local) in set {
+            self.change(&name, Some(value.as_bytes()), local, astray);
         }
     }
 }

@@ -65,6 +65,8 @@ pub(in crate::record::postgres) fn prepares(question: &[u8]) -> bool {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::record::postgres) struct Overwritten {
     pub(in crate::record::postgres) names: Vec<String>,
+    /// Those of them that it sets to what it reads: what they were may tell what that is.
+    pub(in crate::record::postgres) computed: Vec<String>,
     /// Whether it does nothing else, or begins and ends transactions: then next to nothing matters.
     pub(in crate::record::postgres) alone: bool,
     /// Whether it takes something back to what the connection began with.
@@ -116,7 +118,12 @@ impl Overwritten {
             ["set", "transaction" | "constraints", ..] | ["set", "session", "characteristics", ..] => return false,
             ["set", ..] => one.assigned().into_iter().map(|(name, ..)| name).collect(),
             ["reset", ..] => one.setting(1).into_iter().map(|(name, _)| name).collect(),
-            ["select", ..] => one.configured().into_iter().flatten().map(|(name, ..)| name).collect(),
+            ["select", ..] if let Some(set) = one.configured() => set.into_iter().map(|(name, ..)| name).collect(),
+            ["select" | "with" | "do", ..] => {
+                self.computed = one.computed().into_iter().flatten().map(|(name, _)| name).collect();
+                self.names.extend(self.computed.iter().cloned());
+                return false;
+            }
             _ => return false,
         };
         self.resets |= matches!(lower.as_slice(), ["reset", ..] | [.., "default"] | ["set", .., "local" | "none"]);

@@ -105,16 +105,14 @@ impl State {
         savepoints.drain(at..).next()
     }
 
-    /// Something was written. What others do not see yet is seen by what follows, up to the end of the transaction.
-    pub(super) fn write(&mut self) {
-        if self.transaction.as_ref().is_some_and(|transaction| !transaction.implicit) {
-            self.now.put(Kind::Written, "", b"");
-        }
+    /// Whether a transaction was begun: what is written in it others do not see yet.
+    pub(super) fn is_inside(&self) -> bool {
+        self.transaction.as_ref().is_some_and(|transaction| !transaction.implicit)
     }
 
     /// A function was called that may have set something.
     pub(super) fn ran(&mut self, name: &str, text: &[u8]) {
-        let is_inside = self.transaction.as_ref().is_some_and(|transaction| !transaction.implicit);
+        let is_inside = self.is_inside();
         let astray = self.now.astray;
         let [kind, other] = if is_inside { [Kind::RanInside, Kind::Ran] } else { [Kind::Ran, Kind::RanInside] };
         self.apply(false, astray, |settings| {
@@ -123,7 +121,7 @@ impl State {
         });
         if is_inside {
             self.now.put(Kind::RanHere, name, text);
-            self.now.put(Kind::Written, "", b"");
+            self.now.write(text);
         }
     }
 

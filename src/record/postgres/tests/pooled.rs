@@ -16,6 +16,7 @@ fn tag_of(text: &str) -> &'static str {
         "BEGIN" => "BEGIN",
         "COMMIT" => "COMMIT",
         "CALL" => "CALL",
+        "DO" => "DO",
         _ if text == "DISCARD ALL" => "DISCARD ALL",
         _ => "SELECT 1",
     }
@@ -354,6 +355,7 @@ fn functions_that_are_called_within_something_else() {
         "WITH a AS (SELECT hello('WHO')) SELECT * FROM a",
         "WITH a (x) AS (SELECT 1), b AS MATERIALIZED (SELECT hello('WHO')) SELECT * FROM b",
         "VALUES (hello('WHO'))",
+        "SELECT * FROM (SELECT hello('WHO')) x",
         "EXECUTE p('WHO')",
     ];
     let prepare = (query("PREPARE p AS SELECT hello($1)"), done("PREPARE"));
@@ -376,6 +378,18 @@ fn what_is_recorded_once_is_for_who_asked_it() {
     };
     assert_eq!(outcome("login_as"), (false, vec![]));
     assert_eq!(outcome("hello"), (true, vec!["hello()".to_owned()]));
+    // The same where it was called in a transaction that is over.
+    let outcome = |name: &str| {
+        let inside = |who: &str| [says("BEGIN"), says(&format!("SELECT {name}('{who}')")), says("COMMIT")];
+        let [a, b] = ["a", "b"].map(inside);
+        let book = kept(&[&[&a[..], &[reads("a")]].concat(), &b]);
+        let mut played = connection(&book);
+        answers(&mut played, &b.iter().collect::<Vec<_>>());
+        let is_answered = played.ask(query(ASKED)).first() != Some(&b'E');
+        (is_answered, book.report().others.into_keys().collect::<Vec<_>>())
+    };
+    assert_eq!(outcome("login_as"), (false, vec![]));
+    assert_eq!(outcome("hello"), (true, vec!["hello() in a transaction".to_owned()]));
 }
 
 #[test]
@@ -390,4 +404,40 @@ fn what_ends_all_of_a_kind_is_the_same_whatever_was_set() {
     let book = kept(&[&[says("SELECT set_tenant('a')"), reset.clone(), reads("none")]]);
     answers(&mut connection(&book), &[&reads("none")]);
     assert_eq!(book.report().missed, []);
+}
+
+#[test]
+fn settings_that_are_computed_are_the_same_whatever_was_before() {
+    let from_table = |who: &str| {
+        let text = format!("SELECT set_config('app.tenant', tenant, false) FROM login WHERE name = '{who}'");
+        (query(&text), value(who))
+    };
+    let ways: [&dyn Fn(&str) -> Step; 4] = [
+        &from_table,
+        &|who| says(&format!("DO $$BEGIN PERFORM set_config('app.tenant', '{who}', false); END$$")),
+        &|who| {
+            says(&format!(
+                "DO LANGUAGE plpgsql $x$DECLARE v text := '{who}'; BEGIN PERFORM set_config('app.tenant', v, false); END$x$"
+            ))
+        },
+        &|who| says(&format!("WITH x AS (SELECT set_config('app.tenant', '{who}', false)) SELECT * FROM x")),
+    ];
+    for sets in ways {
+        let [a, b] = ["a", "b"].map(|who| [sets(who), reads(who)]);
+        let book = kept(&[&[a.clone(), b.clone(), a.clone(), b.clone()].concat()]);
+        let mut played = [(); 2].map(|()| connection(&book));
+        answers(&mut played[0], &[&b[0], &b[1], &b[0], &b[1]]);
+        answers(&mut played[1], &[&a[0], &a[1], &a[0], &a[1]]);
+        assert_eq!(book.report().missed, []);
+    }
+    // What does more, or reads another setting, is one of all that was before.
+    for text in [
+        "DO $$BEGIN PERFORM hello('WHO'); PERFORM set_config('app.tenant', 'x', false); END$$",
+        "DO $$BEGIN EXECUTE 'SET app.other = WHO'; END$$",
+        "DO $$BEGIN PERFORM set_config('app.tenant', current_setting('app.WHO'), false); END$$",
+    ] {
+        let same = says("DO $$BEGIN PERFORM set_config('app.tenant', 'x', false); END$$");
+        let [a, b] = ["a", "b"].map(|who| [says(&text.replace("WHO", who)), same.clone(), reads(who)]);
+        are_swapped(&a, &b);
+    }
 }
