@@ -19,6 +19,7 @@ mod parts;
 mod places;
 mod queue;
 mod report;
+mod secrets;
 mod shelf;
 mod values;
 
@@ -43,6 +44,7 @@ use places::{places, targets, usual_protocol};
 use queue::Queue;
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
+use secrets::Statements;
 use shelf::{Fields, Found, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
@@ -93,6 +95,7 @@ struct Entry {
 pub struct Book {
     entries: Vec<Entry>,
     queues: HashMap<Key, Shelf>,
+    statements: Statements,
     noise: Noise,
     protocols: HashMap<Target, Protocol>,
     /// Those that belong to connections.
@@ -137,6 +140,7 @@ impl Book {
         let mut book = Self {
             entries: Vec::with_capacity(recordings.len()),
             queues: HashMap::with_capacity(recordings.len()),
+            statements: Statements::default(),
             noise,
             protocols: HashMap::new(),
             sessions: HashMap::new(),
@@ -204,6 +208,7 @@ impl Book {
             self.queues.entry(own.whole).or_default().add(&exchange, &noise, index);
             keys.push(own);
         }
+        self.statements.add(&exchange);
         let is_call = !is_no_call(&exchange);
         if protocol != Protocol::Dns && is_call {
             self.protocols.entry(target.clone()).or_insert(protocol);
@@ -257,7 +262,7 @@ impl Book {
         let mut said = Said::of(asked);
         let keys = targets(asked).into_iter().flat_map(|(target, named)| self.keys(&mut said, asked, &target, named));
         keys.into_iter().find_map(|(keys, noise)| {
-            let queue = self.queues.get(&keys.whole)?.of(asked, &noise)?.queue;
+            let queue = self.found(self.queues.get(&keys.whole)?, asked, &noise)?.queue;
             let index = *queue.fitting(&state::hints(asked)).first()?.queue.entries.first()?;
             Some(Arc::clone(&self.entries[index].exchange))
         })
@@ -269,7 +274,7 @@ impl Book {
         let keys = targets(asked).into_iter().flat_map(|(target, named)| self.keys(&mut said, asked, &target, named));
         for (keys, noise) in keys {
             let Some(shelf) = self.queues.get(&keys.whole) else { continue };
-            let Some(Found { queue, other }) = shelf.of(asked, &noise) else {
+            let Some(Found { queue, other, .. }) = self.found(shelf, asked, &noise) else {
                 choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
                 continue;
             };
@@ -295,6 +300,11 @@ impl Book {
             used = used.filter(|_| is_whole).or(Some(queue));
         }
         Err(Unfound { used, choosing })
+    }
+
+    /// The recordings on a shelf for a call. With a secret that was recorded in another call of its statement it is that one's.
+    fn found<'a>(&self, shelf: &'a Shelf, asked: &Exchange, noise: &noise::Fields) -> Option<Found<'a>> {
+        shelf.of(asked, noise).filter(|found| !self.statements.knows(asked, &found.others))
     }
 
     /// The next of a queue, and whether it was given before.

@@ -9,15 +9,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::body::{Body, Leaf};
-use super::closest::short;
 use super::fields;
 use super::key::{Place, header_fields, place};
 use super::learning;
 use super::parts::Parts;
+use super::secrets;
 use crate::pattern::{Options, Pattern};
-use crate::record::exchange::{Content, Exchange, Http, Protocol, Target};
+use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Protocol, Target};
 use crate::record::files::DeclaredNoise;
-use crate::record::redact::without_secrets;
 
 /// The noise of one place.
 #[derive(Clone, Debug, Default)]
@@ -293,9 +292,8 @@ fn by_place(exchanges: &[Exchange]) -> BTreeMap<Place, Vec<&Http>> {
     places
 }
 
-/// Names and values of everything that could be noise in a request.
-pub(super) fn leaves(http: &Http) -> Vec<Leaf> {
-    let request = &*without_secrets(&http.request);
+/// Names and values of everything that could be noise in a request, which is given without its secrets.
+pub(super) fn leaves(request: &HttpRequest) -> Vec<Leaf> {
     let mut leaves = Body::query(&request.path).leaves("query");
     for (name, value) in header_fields(request) {
         leaves.push(Leaf { name: format!("header.{name}"), value });
@@ -306,8 +304,7 @@ pub(super) fn leaves(http: &Http) -> Vec<Leaf> {
 
 fn changed(ours: &[&Http], theirs: &[&Http]) -> Vec<Change> {
     let heads = changed_fields(ours, theirs);
-    let (ours, theirs): (Vec<_>, Vec<_>) =
-        (ours.iter().map(|http| leaves(http)).collect(), theirs.iter().map(|http| leaves(http)).collect());
+    let [ours, theirs] = secrets::told_leaves([ours, theirs]);
     let mut changes: BTreeMap<String, (String, String)> = BTreeMap::new();
     for (one, two) in ours.iter().zip(&theirs) {
         let same_shape = one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.name == two.name);
@@ -323,7 +320,7 @@ fn changed(ours: &[&Http], theirs: &[&Http]) -> Vec<Change> {
     };
     // A body that is no fields is the call itself, not a part of it that changes.
     changes.retain(|name, _| name != "body" && values(&ours, name).is_disjoint(&values(&theirs, name)));
-    let shown = |value: &str| short(value.strip_prefix('=').unwrap_or(value));
+    let shown = |value: &str| secrets::shown(value.strip_prefix('=').unwrap_or(value));
     let changes = changes.into_iter().chain(heads);
     changes.map(|(field, (one, two))| Change { field, values: (shown(&one), shown(&two)) }).collect()
 }

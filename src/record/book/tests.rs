@@ -5,6 +5,7 @@ mod echoes;
 mod making;
 mod noise;
 mod overtaken;
+mod random;
 
 use std::sync::Barrier;
 use std::thread;

@@ -39,13 +39,24 @@ pub(super) fn of_line(line: &[u8]) -> Option<(&str, Range<usize>)> {
 /// The passwords of a text that is a `.netrc`.
 pub(super) fn of_netrc(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    if memchr::memmem::find(text, b"machine").is_none() {
+    // One for all hosts names none.
+    let is_default = text.trim_ascii_start().starts_with(b"default");
+    if !is_default && memchr::memmem::find(text, b"machine").is_none() {
         return found;
     }
     let words = words(text);
     let word = |at: usize| words.get(at).map_or(&b""[..], |place| &text[place.clone()]);
     let is_key = |at: usize| NETRC.iter().any(|key| word(at) == key.as_bytes());
-    let (mut at, mut is_netrc) = (0, false);
+    // What stands for a password has a blank in it.
+    let after = |key: usize| if word(key + 1) == b"[redacted" { key + 3 } else { key + 2 };
+    let is_all_pairs = || {
+        let mut key = 1;
+        while is_key(key) {
+            key = after(key);
+        }
+        key > 1 && key == words.len()
+    };
+    let (mut at, mut is_netrc) = (0, is_default && is_all_pairs());
     while at < words.len() {
         // The name of a host has a point in it.
         let is_host = word(at + 1).contains(&b'.') || word(at + 1) == b"localhost";
@@ -59,13 +70,10 @@ pub(super) fn of_netrc(text: &[u8]) -> Vec<Range<usize>> {
         is_netrc = true;
         while is_key(key) {
             if word(key) == b"password" && key + 1 < words.len() {
-                // What stands for one has a blank in it.
-                let ends = if word(key + 1) == b"[redacted" { key + 2 } else { key + 1 };
-                let end = words.get(ends).unwrap_or(&words[key + 1]).end;
+                let end = words.get(after(key) - 1).unwrap_or(&words[key + 1]).end;
                 found.push(words[key + 1].start..end);
-                key = ends - 1;
             }
-            key += 2;
+            key = after(key);
         }
         at = key;
     }

@@ -240,7 +240,7 @@ pub(super) fn word_of(name: &str, value: &[u8]) -> bool {
 fn doubt(key: &Name) -> Option<Doubt> {
     match key.joined.as_str() {
         "code" | "assertion" | "samlresponse" => Some(Doubt::Code),
-        "session" => Some(Doubt::Session),
+        "session" | "pat" => Some(Doubt::Session),
         "auth" => Some(Doubt::Auth),
         "pin" => Some(Doubt::Pin),
         _ => None,

@@ -1,0 +1,82 @@
+//! Programs that make secrets of their own in each run, several in one.
+
+use pretty_assertions::assert_eq;
+
+use super::databases::{call, mysql, query, redis};
+use super::*;
+
+/// Tokens of three runs.
+const RUNS: [[&str; 2]; 3] = [
+    ["9f86d081884c7d659a2feaa0c55ad015", "60303ae22b998861bce3b28f33eec1be"],
+    ["a3bf4f1b2b0b822cd15d6c15b0f00a08", "4e07408562bedb8b60ce05c1decfe3ad"],
+    ["ef2d127de37b942baad06145e54b0c61", "2c624232cdd221771294dfbb310aca00"],
+];
+
+/// The calls of a run with these tokens, each with its answer.
+type Run = fn(&[&str; 2]) -> Vec<Exchange>;
+
+const PROGRAMS: [(&str, Run); 6] = [
+    ("sessions of Redis", |tokens| {
+        let of = |who: usize| {
+            let (key, user) = (format!("session:{}", tokens[who]), format!(r#"{{"user":"u{who}"}}"#));
+            [
+                call(Protocol::Redis, vec![redis(&["SET", &key, &user, "EX", "60"])], "OK"),
+                call(Protocol::Redis, vec![redis(&["GET", &key])], &user),
+                call(Protocol::Redis, vec![redis(&["DEL", &key])], &who.to_string()),
+            ]
+        };
+        [of(0), of(1)].concat()
+    }),
+    ("tokens in values of Redis", |tokens| {
+        let set = |who: usize| redis(&["SADD", "refresh_tokens", tokens[who]]);
+        [0, 1].map(|who| call(Protocol::Redis, vec![set(who)], &who.to_string())).to_vec()
+    }),
+    ("logins of PostgreSQL", |tokens| {
+        let of = |who: usize| {
+            let token = tokens[who];
+            [
+                call(Protocol::Postgres, vec![query(&format!("INSERT INTO l(token, n) VALUES ('{token}', {who})"))], "1"),
+                call(Protocol::Postgres, vec![query(&format!("SELECT n FROM l WHERE token = '{token}'"))], &who.to_string()),
+            ]
+        };
+        [of(0), of(1)].concat()
+    }),
+    ("logins of MySQL, with times", |tokens| {
+        let of = |who: usize| {
+            let text = format!("INSERT INTO l(token, at) VALUES ('{}', '{}')", tokens[who], &tokens[who][..7]);
+            call(Protocol::MySql, vec![mysql(3, &text)], &who.to_string())
+        };
+        [of(0), of(1)].to_vec()
+    }),
+    ("JSON of HTTP", |tokens| {
+        let body = |who: usize| format!(r#"{{"auth":{{"token":"{}"}},"n":1}}"#, tokens[who]);
+        [0, 1].map(|who| answered(post(&body(who)), &who.to_string())).to_vec()
+    }),
+    ("queries and forms of HTTP", |tokens| {
+        let of = |who: usize| {
+            let mut form = answered(post(&format!("token={}&n=1", tokens[who])), &who.to_string());
+            http(&mut form).request.headers[0].1 = b"application/x-www-form-urlencoded".to_vec();
+            [answered(get(&format!("/a?access_token={}", tokens[who])), &who.to_string()), form]
+        };
+        [of(0), of(1)].concat()
+    }),
+];
+
+#[test]
+fn secrets_of_which_each_run_has_its_own_are_learned() {
+    for (program, run) in PROGRAMS {
+        let answers = run(&RUNS[0]).iter().map(|call| ask(&Book::new(run(&RUNS[0]), Noise::default()), call)).collect::<Vec<_>>();
+        // Without noise those of another run are misses.
+        let book = Book::new(run(&RUNS[0]), Noise::default());
+        assert!(run(&RUNS[2]).iter().any(|call| book.find(call).is_err()), "{program}");
+        let (noise, lessons) = Noise::learn(&run(&RUNS[0]), &run(&RUNS[1]));
+        for replayed in [&RUNS[2], &RUNS[0]] {
+            let book = Book::new(run(&RUNS[0]), noise.clone());
+            let given: Vec<_> = run(replayed).iter().map(|call| ask(&book, call)).collect();
+            assert_eq!(given, answers, "{program}: {lessons:?}");
+        }
+        // What both have is none.
+        let (noise, lessons) = Noise::learn(&run(&RUNS[0]), &run(&RUNS[0]));
+        assert!(noise.is_empty() && lessons.is_empty(), "{program}: {lessons:?}");
+    }
+}
