@@ -33,7 +33,8 @@ pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Le
     for (shape, mut ours) in by_shape(a) {
         let mut theirs = theirs.remove(&shape).unwrap_or_default();
         secrets::tell([&mut ours, &mut theirs]);
-        let [ours, theirs] = [ours, theirs].map(|calls| calls.into_iter().map(|(call, parts, _)| (call, parts)).collect());
+        let [ours, theirs] =
+            [ours, theirs].map(|calls| calls.into_iter().map(|(call, parts, _)| (call, parts)).collect());
         if shape.protocol == Protocol::Redis {
             lessons.extend(commands::learn(&shape, &ours, &theirs, noise));
         } else {

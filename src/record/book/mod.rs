@@ -302,11 +302,6 @@ impl Book {
         Err(Unfound { used, choosing })
     }
 
-    /// The recordings on a shelf for a call. With a secret that was recorded in another call of its statement it is that one's.
-    fn found<'a>(&self, shelf: &'a Shelf, asked: &Exchange, noise: &noise::Fields) -> Option<Found<'a>> {
-        shelf.of(asked, noise).filter(|found| !self.statements.knows(asked, &found.others))
-    }
-
     /// The next of a queue, and whether it was given before.
     fn take(&self, queue: &Queue) -> Option<(usize, bool)> {
         let last = queue.entries.len() - 1;

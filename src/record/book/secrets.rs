@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::Book;
 use super::body::Leaf;
 use super::closest::short;
 use super::noise::{self, Fields};
 use super::parts::{self, Parts};
-use super::shelf::{Numbered, alike, numbered};
+use super::shelf::{Found, Numbered, Shelf, alike, numbered};
+use crate::limits::MAX_DIFFERENCES;
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Protocol, Target, Wire};
 use crate::record::redact::{self, REDACTED, Shown, without_secrets};
 
@@ -44,8 +46,10 @@ pub(super) fn choosing(exchange: &Exchange, noise: &Fields) -> Vec<Shown> {
 }
 
 fn kept(secrets: Placed, is_left_out: impl Fn(usize) -> bool) -> Vec<Shown> {
-    let kept = secrets.into_iter().filter(|(_, at)| !at.is_some_and(&is_left_out));
-    kept.map(|(secret, _)| secret).collect()
+    // Of many secrets in one part it is looked at once.
+    let mut known: HashMap<usize, bool> = HashMap::new();
+    let mut is_left_out = |at| *known.entry(at).or_insert_with(|| is_left_out(at));
+    secrets.into_iter().filter_map(|(secret, at)| (!at.is_some_and(&mut is_left_out)).then_some(secret)).collect()
 }
 
 /// Whether a field is left out, by its name, that of what it stands in, or its value.
@@ -189,6 +193,43 @@ fn statement(exchange: &Exchange) -> Option<Statement> {
     Some((exchange.target.clone(), parts.bare()))
 }
 
+impl Book {
+    /// The recordings on a shelf for a call, unless it has a secret that is one of another call of its statement.
+    pub(super) fn found<'a>(&self, shelf: &'a Shelf, asked: &Exchange, noise: &Fields) -> Option<Found<'a>> {
+        shelf.of(asked, noise).filter(|found| !self.statements.knows(asked, &found.others))
+    }
+}
+
+/// What chooses between the recordings of a call where nothing else does, a line for each name.
+pub(super) fn differences(known: &[Shown], asked: &[Shown], lines: &mut Vec<String>) {
+    let mut by_place: HashMap<(&str, u64), BTreeSet<&str>> = HashMap::new();
+    for secret in known {
+        by_place.entry((&secret.name, secret.place)).or_default().insert(&secret.digits);
+    }
+    // A statement is said again where it is carried out.
+    let mut told = BTreeSet::new();
+    for secret in asked {
+        let said = match by_place.get(&(secret.name.as_str(), secret.place)) {
+            None => "asked one, not recorded",
+            Some(known) if has_like(known, &secret.digits) => continue,
+            Some(_) => "recorded another one of several, asked one that is not recorded",
+        };
+        if told.insert((&secret.name, said)) {
+            lines.push(format!("secret `{}`: {said}", short(&secret.name)));
+        }
+    }
+    let names: BTreeSet<&str> = asked.iter().map(|secret| secret.name.as_str()).collect();
+    for secret in known.iter().filter(|known| !names.contains(known.name.as_str())) {
+        lines.push(format!("secret `{}`: recorded one, not asked", short(&secret.name)));
+    }
+}
+
+/// Whether one of these may be the same secret: its digits begin with the others, or the other way round.
+fn has_like(known: &BTreeSet<&str>, digits: &str) -> bool {
+    let longer = known.range(digits..).next().is_some_and(|known| known.starts_with(digits));
+    longer || (0..=digits.len()).any(|count| known.contains(&digits[..count]))
+}
+
 /// The names of the parts in which two calls that are the same in all else have other secrets.
 pub(super) fn differing(protocol: Protocol, recorded: &Wire, asked: &Wire, noise: &Fields) -> Vec<String> {
     let of = |wire| Parts::with_secrets(protocol, wire, noise);
@@ -197,7 +238,8 @@ pub(super) fn differing(protocol: Protocol, recorded: &Wire, asked: &Wire, noise
     let pairs = recorded.iter().zip(&asked).filter(|((one, _), (other, _))| !one.is_like(other));
     let mut found: Vec<String> = Vec::new();
     for name in pairs.filter_map(|((_, at), _)| names.get((*at)?)) {
-        if !found.contains(name) {
+        // More are not told.
+        if found.len() <= MAX_DIFFERENCES && !found.contains(name) {
             found.push((*name).clone());
         }
     }

@@ -240,9 +240,7 @@ impl Asked {
                 given: redact::given_cookies(&http.request),
                 is_wire: false,
             },
-            Content::Wire(..) => {
-                Self { places: secrets::choosing(exchange, noise), is_wire: true, ..Self::default() }
-            }
+            Content::Wire(..) => Self { places: secrets::choosing(exchange, noise), is_wire: true, ..Self::default() },
             Content::Dns(_) => Self::default(),
         }
     }

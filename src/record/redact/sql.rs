@@ -334,8 +334,7 @@ impl Sql<'_> {
         let named = if is_opened { self.before_as(tokens, keyword - 1).filter(closes) } else { None };
         // `INSERT INTO t (a, password) (VALUES (1, '...'))`
         let in_brackets = || if is_opened { keyword.checked_sub(2).filter(closes) } else { None };
-        let Some(close) = named.or_else(|| keyword.checked_sub(1).filter(closes)).or_else(in_brackets)
-        else {
+        let Some(close) = named.or_else(|| keyword.checked_sub(1).filter(closes)).or_else(in_brackets) else {
             return;
         };
         let (columns, start) = self.columns(tokens, close);

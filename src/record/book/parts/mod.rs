@@ -93,12 +93,7 @@ impl Parts {
     }
 
     /// The parts of a call from which the secrets were taken so.
-    fn taken(
-        protocol: Protocol,
-        wire: &Wire,
-        noise: &Fields,
-        take_secrets: impl FnOnce(&mut Wire),
-    ) -> Option<Self> {
+    fn taken(protocol: Protocol, wire: &Wire, noise: &Fields, take_secrets: impl FnOnce(&mut Wire)) -> Option<Self> {
         let is_narrow = match protocol {
             Protocol::Redis => true,
             Protocol::Postgres | Protocol::MySql | Protocol::Mongo => false,

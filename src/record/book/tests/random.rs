@@ -35,8 +35,16 @@ const PROGRAMS: [(&str, Run); 6] = [
         let of = |who: usize| {
             let token = tokens[who];
             [
-                call(Protocol::Postgres, vec![query(&format!("INSERT INTO l(token, n) VALUES ('{token}', {who})"))], "1"),
-                call(Protocol::Postgres, vec![query(&format!("SELECT n FROM l WHERE token = '{token}'"))], &who.to_string()),
+                call(
+                    Protocol::Postgres,
+                    vec![query(&format!("INSERT INTO l(token, n) VALUES ('{token}', {who})"))],
+                    "1",
+                ),
+                call(
+                    Protocol::Postgres,
+                    vec![query(&format!("SELECT n FROM l WHERE token = '{token}'"))],
+                    &who.to_string(),
+                ),
             ]
         };
         [of(0), of(1)].concat()
@@ -65,7 +73,8 @@ const PROGRAMS: [(&str, Run); 6] = [
 #[test]
 fn secrets_of_which_each_run_has_its_own_are_learned() {
     for (program, run) in PROGRAMS {
-        let answers = run(&RUNS[0]).iter().map(|call| ask(&Book::new(run(&RUNS[0]), Noise::default()), call)).collect::<Vec<_>>();
+        let answers =
+            run(&RUNS[0]).iter().map(|call| ask(&Book::new(run(&RUNS[0]), Noise::default()), call)).collect::<Vec<_>>();
         // Without noise those of another run are misses.
         let book = Book::new(run(&RUNS[0]), Noise::default());
         assert!(run(&RUNS[2]).iter().any(|call| book.find(call).is_err()), "{program}");
@@ -78,5 +87,42 @@ fn secrets_of_which_each_run_has_its_own_are_learned() {
         // What both have is none.
         let (noise, lessons) = Noise::learn(&run(&RUNS[0]), &run(&RUNS[0]));
         assert!(noise.is_empty() && lessons.is_empty(), "{program}: {lessons:?}");
+    }
+}
+
+#[test]
+fn a_secret_of_another_call_of_a_statement_is_no_other_one() {
+    type Make = fn(String) -> Vec<u8>;
+    let ways: [(Protocol, Make); 2] =
+        [(Protocol::Postgres, |text| query(&text)), (Protocol::MySql, |text| mysql(3, &text))];
+    for (protocol, way) in ways {
+        let of = |token: &str, id: u32| {
+            let text = format!("SELECT n FROM t WHERE token = '{token}' AND id = {id}");
+            call(protocol, vec![way(text)], &format!("{token} {id}"))
+        };
+        let recorded = [of("alice", 1), of("bob", 2), of("bob", 3)];
+        let asked = |noise: &Noise, token: &str, id: u32| {
+            let book = || Book::new(recorded.to_vec(), noise.clone());
+            let missed = book().find(&of(token, id)).err();
+            missed.map_or_else(
+                || Ok(ask(&book(), &of(token, id)).unwrap()),
+                |miss| Err(miss.closest.unwrap().differences),
+            )
+        };
+        let none = Noise::default();
+        let expected = [
+            "secret `password`: recorded another one of several, asked one that is not recorded",
+            "only values differ: if they change from run to run, add `noise: {req: [literal.1]}` below `name: mock-1`, learn it with \
+             `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them",
+        ];
+        assert_eq!(asked(&none, "bob", 1), Err(expected.map(str::to_owned).to_vec()));
+        assert!(asked(&none, "alice", 2).is_err());
+        // Any other one is that of another run.
+        assert_eq!(asked(&none, "carol", 1), Ok("alice 1".to_owned()));
+        assert_eq!(asked(&none, "bob", 3), Ok("bob 3".to_owned()));
+        let mut noise = Noise::default();
+        let fields = DeclaredNoise { fields: vec!["literal.1".to_owned()], values: Vec::new(), is_list: false };
+        noise.declare(Some(&recorded[0]), &fields).unwrap();
+        assert_eq!(asked(&noise, "bob", 1), Ok("alice 1".to_owned()));
     }
 }

@@ -133,7 +133,8 @@ impl Sql<'_> {
         if self.opens_hexadecimal(at) {
             let start = at + 2;
             let marked = self.text[start..].starts_with(b"[");
-            let end = if marked { start + memchr::memchr(b']', &self.text[start..])? + 1 } else { self.word_end(start) };
+            let end =
+                if marked { start + memchr::memchr(b']', &self.text[start..])? + 1 } else { self.word_end(start) };
             return Some((start..end, end));
         }
         if let Some(mark) = self.dollars(at) {

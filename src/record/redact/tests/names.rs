@@ -228,7 +228,10 @@ fn names_that_say_it_of_some_values() {
         );
     }
     // Services call by it what is no secret.
-    assert_eq!(those(&["SM0123456789abcdef0123456789abcdef"], |value| is_secret_value("sid", value.as_bytes())), [""; 0]);
+    assert_eq!(
+        those(&["SM0123456789abcdef0123456789abcdef"], |value| is_secret_value("sid", value.as_bytes())),
+        [""; 0]
+    );
     let values = ["basic", "OAuth2", "client-certificate", "none", "dXNlcjpwYXNz", "s3cr3t!", "u:p"];
     for is_one in [is_secret_argument, is_secret_value] {
         assert_eq!(those(&values, |value| is_one("auth", value.as_bytes())), ["dXNlcjpwYXNz", "s3cr3t!", "u:p"]);
