@@ -54,17 +54,20 @@ impl Index {
         self.targets.keys()
     }
 
-    /// The nearest recording: of the same place if there are any, else of the same target, else of the protocol.
+    /// The nearest recording: of the same place if there are any, else of the same target, else of the protocol; one that is
+    /// known to be `alike` is it.
     pub(super) fn closest<'a>(
         &self,
         asked: &Exchange,
+        alike: Option<usize>,
         entry: impl Fn(usize) -> Candidate<'a>,
         noise: &Noise,
         choosing: &BTreeSet<String>,
     ) -> Option<Closest> {
         let protocol = asked.content.protocol();
         let here = place(asked, &asked.target);
-        let candidates = self.places.get(&here);
+        let alike = alike.map(|index| vec![index]);
+        let candidates = alike.as_ref().or_else(|| self.places.get(&here));
         let candidates = candidates.or_else(|| self.targets.get(&(asked.target.clone(), protocol)));
         let candidates = candidates.or_else(|| self.protocols.get(&protocol))?;
         let fields = noise.at(asked, &asked.target);

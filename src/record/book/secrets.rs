@@ -194,9 +194,19 @@ fn statement(exchange: &Exchange) -> Option<Statement> {
 }
 
 impl Book {
-    /// The recordings on a shelf for a call, unless it has a secret that is one of another call of its statement.
-    pub(super) fn found<'a>(&self, shelf: &'a Shelf, asked: &Exchange, noise: &Fields) -> Option<Found<'a>> {
-        shelf.of(asked, noise).filter(|found| !self.statements.knows(asked, &found.others))
+    /// The recordings on a shelf for a call. Fails if there are none, or if it has a secret that is one of another call of its
+    /// statement: with a recording that is the same but for the secret.
+    pub(super) fn found<'a>(
+        &self,
+        shelf: &'a Shelf,
+        asked: &Exchange,
+        noise: &Fields,
+    ) -> Result<Found<'a>, Option<usize>> {
+        let found = shelf.of(asked, noise).ok_or(None)?;
+        if self.statements.knows(asked, &found.others) {
+            return Err(found.queue.entries.first().copied());
+        }
+        Ok(found)
     }
 }
 

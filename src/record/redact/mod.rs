@@ -25,6 +25,7 @@ mod paths;
 mod placeholder;
 mod plain;
 mod queries;
+mod random;
 mod redis;
 mod settings;
 mod shapes;

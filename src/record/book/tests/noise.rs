@@ -262,11 +262,11 @@ fn times_are_learned_and_no_pages() {
         assert!(Noise::learn(&[way(one)], &[way(other)]).0.is_empty(), "{one}");
     }
     for (words, fields, another) in [
-        ("ZRANGEBYSCORE jobs T.5 (T LIMIT 0 10", &["arg.2", "arg.3"][..], "ZRANGEBYSCORE jobs T.5 (T LIMIT 10 10"),
-        ("ZADD jobs T.25 a", &["arg.2"], "ZADD jobs T.25 b"),
-        ("XRANGE jobs T-0 + COUNT 10", &["arg.2"], "XRANGE jobs T-0 + COUNT 20"),
+        ("ZRANGEBYSCORE jobs @.5 (@ LIMIT 0 10", &["arg.2", "arg.3"][..], "ZRANGEBYSCORE jobs @.5 (@ LIMIT 10 10"),
+        ("ZADD jobs @.25 a", &["arg.2"], "ZADD jobs @.25 b"),
+        ("XRANGE jobs @-0 + COUNT 10", &["arg.2"], "XRANGE jobs @-0 + COUNT 20"),
     ] {
-        let of = |words: &str, time: &str| way(&words.replace('T', time));
+        let of = |words: &str, time: &str| way(&words.replace('@', time));
         let ours = vec![of(words, "1763866800")];
         let (noise, _) = Noise::learn(&ours, &[of(words, "1763870411")]);
         assert_eq!(noise.learned(&ours[0]), Some(learned(fields)), "{words}");

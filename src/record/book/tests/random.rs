@@ -111,7 +111,7 @@ fn a_secret_of_another_call_of_a_statement_is_no_other_one() {
         };
         let none = Noise::default();
         let expected = [
-            "secret `password`: recorded another one of several, asked one that is not recorded",
+            "secret `secret`: recorded another one of several, asked one that is not recorded",
             "only values differ: if they change from run to run, add `noise: {req: [literal.1]}` below `name: mock-1`, learn it with \
              `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them",
         ];
