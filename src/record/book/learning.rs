@@ -10,7 +10,7 @@ use super::closest::short;
 use super::commands;
 use super::noise::{Change, Fields, Lesson, Noise, Shape};
 use super::parts::{Parts, Value};
-use super::secrets::{self, Placed};
+use super::secrets::{self, Given, Placed};
 use crate::record::exchange::{Content, Exchange, Protocol};
 use crate::record::outline::is_no_call;
 use crate::record::summary::word;
@@ -28,13 +28,12 @@ fn is_of_connection(exchange: &Exchange) -> bool {
 }
 
 /// Adds what is learned to the noise; what it is.
-pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Lesson> {
+pub(super) fn learn(a: &[Exchange], b: &[Exchange], given: &Given, noise: &mut Noise) -> Vec<Lesson> {
     let (mut lessons, mut theirs) = (Vec::new(), by_shape(b));
-    for (shape, mut ours) in by_shape(a) {
-        let mut theirs = theirs.remove(&shape).unwrap_or_default();
-        secrets::tell([&mut ours, &mut theirs]);
-        let [ours, theirs] =
-            [ours, theirs].map(|calls| calls.into_iter().map(|(call, parts, _)| (call, parts)).collect());
+    for (shape, ours) in by_shape(a) {
+        let mut calls = [ours, theirs.remove(&shape).unwrap_or_default()];
+        secrets::tell(&mut calls, given);
+        let [ours, theirs] = calls.map(|calls| calls.into_iter().map(|(call, _)| call).collect());
         if shape.protocol == Protocol::Redis {
             lessons.extend(commands::learn(&shape, &ours, &theirs, noise));
         } else {
@@ -44,7 +43,7 @@ pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Le
     lessons
 }
 
-fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Vec<(&Exchange, Parts, Placed)>> {
+fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Vec<((&Exchange, Parts), Placed)>> {
     let mut found: BTreeMap<Shape, Vec<_>> = BTreeMap::new();
     for exchange in exchanges.iter().filter(|exchange| !is_no_call(exchange)) {
         if let Content::Wire(protocol, wire) = &exchange.content
@@ -55,7 +54,7 @@ fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Vec<(&Exchange, Parts, Pl
                 parts = parts.by_hash();
                 shape.text = parts.shape();
             }
-            found.entry(shape).or_default().push((exchange, parts, secrets));
+            found.entry(shape).or_default().push(((exchange, parts), secrets));
         }
     }
     found

@@ -77,9 +77,33 @@ fn of_request(request: &HttpRequest) -> (Vec<Leaf>, Placed) {
     (leaves, secrets.into_iter().zip(places).collect())
 }
 
+/// The digits of the secrets that answers of two recordings gave over HTTP: a program shows these again in a replay, too.
+pub(super) struct Given([BTreeSet<String>; 2]);
+
+impl Given {
+    pub(super) fn of(recordings: [&[Exchange]; 2]) -> Self {
+        let response = |exchange: &Exchange| match &exchange.content {
+            Content::Http(http) | Content::Grpc(http) => http.response.as_ref().map(redact::of_answer),
+            Content::Dns(_) | Content::Wire(..) => None,
+        };
+        Self(recordings.map(|exchanges| exchanges.iter().filter_map(response).flatten().collect()))
+    }
+
+    /// Leaves out what answers gave.
+    fn retain<T>(&self, recordings: [&mut Vec<(T, Placed)>; 2]) {
+        for (given, calls) in self.0.iter().zip(recordings) {
+            let given: BTreeSet<&str> = given.iter().map(String::as_str).filter(|digits| !digits.is_empty()).collect();
+            for (_, secrets) in calls {
+                secrets.retain(|(secret, _)| !has_like(&given, &secret.digits));
+            }
+        }
+    }
+}
+
 /// The fields of the requests of two recordings, in which secrets are told from others where a recording has several.
-pub(super) fn told_leaves(recordings: [&[&Http]; 2]) -> [Vec<Vec<Leaf>>; 2] {
+pub(super) fn told_leaves(recordings: [&[&Http]; 2], given: &Given) -> [Vec<Vec<Leaf>>; 2] {
     let mut all = recordings.map(|calls| calls.iter().map(|http| of_request(&http.request)).collect::<Vec<_>>());
+    given.retain(all.each_mut());
     let placed = all.each_ref().map(|calls| {
         let secrets = calls.iter().flat_map(|(leaves, secrets)| {
             secrets.iter().filter_map(|(secret, at)| Some((leaves[(*at)?].name.as_str(), secret)))
@@ -100,9 +124,10 @@ pub(super) fn told_leaves(recordings: [&[&Http]; 2]) -> [Vec<Vec<Leaf>>; 2] {
 }
 
 /// Tells secrets from others in the calls of one shape of two recordings, in values of which a recording has several.
-pub(super) fn tell<T>(recordings: [&mut Vec<(T, Parts, Placed)>; 2]) {
+pub(super) fn tell<T>(recordings: &mut [Vec<((T, Parts), Placed)>; 2], given: &Given) {
+    given.retain(recordings.each_mut());
     let placed = recordings.each_ref().map(|calls| {
-        let secrets = calls.iter().filter(|(.., secrets)| !secrets.is_empty()).flat_map(|(_, parts, secrets)| {
+        let secrets = calls.iter().filter(|(_, secrets)| !secrets.is_empty()).flat_map(|((_, parts), secrets)| {
             let values: Vec<_> = parts.values().collect();
             secrets.iter().filter_map(move |(secret, at)| Some((values[(*at)?].name.as_str(), secret)))
         });
@@ -112,7 +137,7 @@ pub(super) fn tell<T>(recordings: [&mut Vec<(T, Parts, Placed)>; 2]) {
     if digits.is_empty() {
         return;
     }
-    for (_, parts, secrets) in recordings.into_iter().flatten() {
+    for ((_, parts), secrets) in recordings.iter_mut().flatten() {
         let mut values: Vec<_> = parts.values_mut().collect();
         for (secret, at) in secrets {
             let Some(value) = at.and_then(|at| values.get_mut(at)) else { continue };

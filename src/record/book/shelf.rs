@@ -235,8 +235,8 @@ impl Asked {
                 places: secrets::choosing(exchange, noise),
                 fields: fields::of(&http.request, noise),
                 chosen: redact::settings(&http.request),
-                credentials: redact::credentials(&http.request),
-                passing: redact::passing(&http.request),
+                credentials: without(redact::credentials(&http.request), noise),
+                passing: without(redact::passing(&http.request), noise),
                 given: redact::given_cookies(&http.request),
                 is_wire: false,
             },
@@ -258,6 +258,13 @@ impl Asked {
         }
         self
     }
+}
+
+/// Secrets of fields without those of fields that are left out. Cookies have their own name behind that of the field.
+fn without(mut secrets: Vec<Shown>, noise: &noise::Fields) -> Vec<Shown> {
+    let field = |secret: &Shown| secret.name.split(' ').next().map(|field| format!("header.{field}"));
+    secrets.retain(|secret| !field(secret).is_some_and(|field| noise.has(&field)));
+    secrets
 }
 
 /// Things by the secrets that they were asked with.

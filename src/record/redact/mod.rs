@@ -248,6 +248,18 @@ fn kept(all: &mut Vec<(Vec<u8>, bool)>) -> impl FnMut(&Secret<'_>) -> Option<Vec
     }
 }
 
+/// The digits of the secrets that an answer has.
+pub fn of_answer(response: &HttpResponse) -> Vec<String> {
+    let mut found = Vec::new();
+    in_response(response, &mut |secret| {
+        if secret.form != Form::Setting {
+            found.push(digits(secret.value));
+        }
+        None
+    });
+    found
+}
+
 /// Looks at the secrets of a request.
 fn in_request(request: &HttpRequest, look: Replace<'_>) {
     walk::path(&request.path, look);

@@ -13,6 +13,8 @@ pub(in crate::record::book) enum Chooses {
     Key,
     /// It is a field, a member, a number in a list: a part of what is under a key.
     Part,
+    /// It is an end of a range, and a time.
+    Time,
     /// It is what is written, a time, an option.
     Nothing,
 }
@@ -94,14 +96,8 @@ fn chooses(command: &str, number: usize, arguments: &[&[u8]]) -> Chooses {
         _ if is(&KEYS) || number == 2 && is(&TWO_KEYS) || pairs == Some(1) && number % 2 == 1 => Chooses::Key,
         2 if is(&SCRIPTS) => Chooses::Part,
         _ if is(&SCRIPTS) && keys().is_some_and(|keys| number - 3 < keys) => Chooses::Key,
-        // Nobody chose a time, as anybody does a page.
-        _ if is(&RANGES) => {
-            if arguments.get(number - 1).is_some_and(|it| is_time(it)) {
-                Chooses::Nothing
-            } else {
-                Chooses::Part
-            }
-        }
+        _ if is(&RANGES) && arguments.get(number - 1).is_some_and(|argument| is_time(argument)) => Chooses::Time,
+        _ if is(&RANGES) => Chooses::Part,
         3 if command == "ZINCRBY" => Chooses::Part,
         _ if command == "ZADD" && is_member(number, arguments) => Chooses::Part,
         _ if is(&PARTS) || number == 2 && is(&PART) || pairs == Some(2) && number.is_multiple_of(2) => Chooses::Part,

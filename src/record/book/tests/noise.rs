@@ -261,15 +261,18 @@ fn times_are_learned_and_no_pages() {
     ] {
         assert!(Noise::learn(&[way(one)], &[way(other)]).0.is_empty(), "{one}");
     }
-    for (words, fields, another) in [
-        ("ZRANGEBYSCORE jobs @.5 (@ LIMIT 0 10", &["arg.2", "arg.3"][..], "ZRANGEBYSCORE jobs @.5 (@ LIMIT 10 10"),
-        ("ZADD jobs @.25 a", &["arg.2"], "ZADD jobs @.25 b"),
-        ("XRANGE jobs @-0 + COUNT 10", &["arg.2"], "XRANGE jobs @-0 + COUNT 20"),
+    const TIME: &[&str] = &[r"^\(?[0-9]{10,}[0-9.\-]*$"];
+    for (words, fields, values, another) in [
+        ("ZRANGEBYSCORE jobs @.5 (@ LIMIT 0 10", &[][..], TIME, "ZRANGEBYSCORE jobs @.5 (@ LIMIT 10 10"),
+        ("ZRANGEBYSCORE jobs -inf @ LIMIT 0 10", &[], TIME, "ZRANGEBYSCORE jobs 7 @ LIMIT 0 10"),
+        ("XRANGE jobs @-0 + COUNT 10", &[], TIME, "XRANGE jobs @-0 + COUNT 20"),
+        ("ZADD jobs @.25 a", &["arg.2"], &[], "ZADD jobs @.25 b"),
     ] {
         let of = |words: &str, time: &str| way(&words.replace('@', time));
-        let ours = vec![of(words, "1763866800")];
-        let (noise, _) = Noise::learn(&ours, &[of(words, "1763870411")]);
-        assert_eq!(noise.learned(&ours[0]), Some(learned(fields)), "{words}");
+        let more = |time: &str| of("ZRANGEBYSCORE jobs @ +inf LIMIT 0 10", time);
+        let ours = vec![of(words, "1763866800"), more("1763866801")];
+        let (noise, _) = Noise::learn(&ours, &[of(words, "1763870411"), more("1763870412")]);
+        assert_eq!(noise.learned(&ours[0]), Some(declared(fields, values)), "{words}");
         let book = Book::new(ours, noise);
         assert!(book.find(&of(another, "1763866800")).is_err(), "{words}");
         assert_eq!(ask(&book, &of(words, "1763879999")), Ok("one".to_owned()), "{words}");

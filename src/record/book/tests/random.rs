@@ -126,3 +126,37 @@ fn a_secret_of_another_call_of_a_statement_is_no_other_one() {
         assert_eq!(asked(&noise, "bob", 1), Ok("alice 1".to_owned()));
     }
 }
+
+#[test]
+fn tokens_that_answers_gave_are_not_learned() {
+    let run = |tokens: &[&str; 2]| {
+        let of = |who: usize| {
+            let token = format!(r#"{{"token":"{}"}}"#, tokens[who]);
+            [
+                answered(post(&format!(r#"{{"user":{who}}}"#)), &token),
+                answered(post(&token), &who.to_string()),
+                call(Protocol::Postgres, vec![query(&format!("SELECT n FROM l WHERE token = '{}'", tokens[who]))], "1"),
+            ]
+        };
+        let mut calls = [of(0), of(1)].concat();
+        redact::exchanges(&mut calls);
+        calls
+    };
+    let (noise, lessons) = Noise::learn(&run(&RUNS[0]), &run(&RUNS[1]));
+    assert!(noise.is_empty() && lessons.is_empty(), "{lessons:?}");
+}
+
+#[test]
+fn credentials_in_fields_that_are_left_out_choose_nothing() {
+    let of = |token: &str, answer: &str| {
+        me(&[("authorization", &format!("Bearer {token}")), ("cookie", &format!("sid={token}"))], answer)
+    };
+    let recorded = [of(RUNS[0][0], "one"), of(RUNS[0][1], "two")];
+    assert!(Book::new(recorded.to_vec(), Noise::default()).find(&of(RUNS[1][0], "")).is_err());
+    let mut noise = Noise::default();
+    let fields = ["header.Authorization", "header.Cookie"].map(str::to_owned).to_vec();
+    noise.declare(Some(&recorded[0]), &DeclaredNoise { fields, values: Vec::new(), is_list: false }).unwrap();
+    let book = Book::new(recorded.to_vec(), noise);
+    let answers = [0, 1].map(|who| ask(&book, &of(RUNS[1][who], "")));
+    assert_eq!(answers, ["one", "two"].map(|answer| Ok(answer.to_owned())));
+}
