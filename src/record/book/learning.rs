@@ -9,14 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::closest::short;
 use super::commands;
 use super::noise::{Change, Fields, Lesson, Noise, Shape};
-use super::parts::{Parts, Value};
-use super::secrets::{self, Given, Placed};
+use super::parts::{Parts, Placed, Value};
+use super::secrets::{self, Given};
 use crate::record::exchange::{Content, Exchange, Protocol};
 use crate::record::outline::is_no_call;
 use crate::record::summary::word;
 
 /// The calls of one shape in a recording.
 pub(super) type Calls<'a> = Vec<(&'a Exchange, Parts)>;
+
+/// A call and its secrets.
+type Found<'a> = ((&'a Exchange, Parts), Placed);
 
 /// Whether it is a call to a database that one run makes as often as another, and none of its connections.
 pub(super) fn counts(exchange: &Exchange) -> bool {
@@ -43,7 +46,7 @@ pub(super) fn learn(a: &[Exchange], b: &[Exchange], given: &Given, noise: &mut N
     lessons
 }
 
-fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Vec<((&Exchange, Parts), Placed)>> {
+fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Vec<Found<'_>>> {
     let mut found: BTreeMap<Shape, Vec<_>> = BTreeMap::new();
     for exchange in exchanges.iter().filter(|exchange| !is_no_call(exchange)) {
         if let Content::Wire(protocol, wire) = &exchange.content

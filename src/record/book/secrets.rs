@@ -7,7 +7,7 @@ use super::Book;
 use super::body::Leaf;
 use super::closest::short;
 use super::noise::{self, Fields};
-use super::parts::{self, Parts};
+use super::parts::{self, Parts, Placed};
 use super::shelf::{Found, Numbered, Shelf, alike, numbered};
 use crate::limits::MAX_DIFFERENCES;
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Protocol, Target, Wire};
@@ -15,9 +15,6 @@ use crate::record::redact::{self, REDACTED, Shown, without_secrets};
 
 /// What is behind a value where digits of its secrets follow.
 const TOLD: char = '\0';
-
-/// Secrets, each with the place of the part that it stands in.
-pub(super) type Placed = Vec<(Shown, Option<usize>)>;
 
 /// The secrets of what is asked, but for those in what is left out, by name and place; those of one place in their order.
 pub(super) fn choosing(exchange: &Exchange, noise: &Fields) -> Vec<Shown> {
@@ -110,7 +107,7 @@ pub(super) fn told_leaves(recordings: [&[&Http]; 2], given: &Given) -> [Vec<Vec<
         });
         secrets.collect()
     });
-    let digits = digits(placed);
+    let digits = digits(&placed);
     for (leaves, secrets) in all.iter_mut().flatten() {
         for (secret, at) in secrets {
             let Some(leaf) = at.and_then(|at| leaves.get_mut(at)) else { continue };
@@ -133,7 +130,7 @@ pub(super) fn tell<T>(recordings: &mut [Vec<((T, Parts), Placed)>; 2], given: &G
         });
         secrets.collect()
     });
-    let digits = digits(placed);
+    let digits = digits(&placed);
     if digits.is_empty() {
         return;
     }
@@ -151,14 +148,14 @@ pub(super) fn tell<T>(recordings: &mut [Vec<((T, Parts), Placed)>; 2], given: &G
 
 /// By how many digits the secrets are told apart that stand in parts of the same name: as many as all of them have. `None` where no
 /// recording has several.
-fn digits(recordings: [Vec<(&str, &Shown)>; 2]) -> HashMap<String, usize> {
+fn digits(recordings: &[Vec<(&str, &Shown)>; 2]) -> HashMap<String, usize> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for (name, secret) in recordings.iter().flatten() {
         let count = counts.entry(name).or_insert(secret.digits.len());
         *count = secret.digits.len().min(*count);
     }
     let mut several = BTreeSet::new();
-    for recording in &recordings {
+    for recording in recordings {
         let mut first: HashMap<&str, &str> = HashMap::new();
         for (name, secret) in recording {
             let digits = &secret.digits[..counts[name]];
@@ -279,6 +276,15 @@ pub(super) fn differing(protocol: Protocol, recorded: &Wire, asked: &Wire, noise
         }
     }
     found
+}
+
+/// The names of the fields in which two requests that are the same in all else have other secrets.
+pub(super) fn differing_fields(recorded: &HttpRequest, asked: &HttpRequest) -> Vec<String> {
+    let ((leaves, recorded), (_, asked)) = (of_request(recorded), of_request(asked));
+    let pairs = recorded.iter().zip(&asked).filter(|((one, _), (other, _))| !one.is_like(other));
+    let names: BTreeSet<&str> = pairs.filter_map(|((_, at), _)| Some(leaves[(*at)?].name.as_str())).collect();
+    // A body that is no fields is the call itself.
+    names.into_iter().filter(|name| *name != "body").map(str::to_owned).collect()
 }
 
 /// A field for a line, with digits of its secret if it was told from others.

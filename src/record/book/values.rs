@@ -19,7 +19,15 @@ pub(super) fn next_step(
         (Content::Wire(_, one), Content::Wire(protocol, other)) if recorded.target == asked.target => {
             of_values(*protocol, one, other, noise, name)
         }
-        (Content::Http(_), Content::Http(_)) => of_fields(differences, name),
+        (Content::Http(recorded), Content::Http(asked)) => {
+            // Secrets are told only where nothing else differs.
+            let is_of_secrets = differences.first().is_some_and(|line| line.starts_with("secret `"));
+            if !is_of_secrets {
+                return of_fields(differences, name);
+            }
+            let names = secrets::differing_fields(&recorded.request, &asked.request);
+            declare(&names.iter().map(String::as_str).collect::<Vec<_>>(), name)
+        }
         _ => None,
     }
 }

@@ -56,6 +56,9 @@ pub(super) struct Value {
     in_text: bool,
 }
 
+/// Secrets, each with the place of the part that it stands in.
+pub(super) type Placed = Vec<(Shown, Option<usize>)>;
+
 /// Whether two calls are of one SQL statement, in messages of the same kinds: only values and the state of the connection differ.
 pub(super) fn are_of_one_statement(protocol: Protocol, one: &Wire, other: &Wire) -> bool {
     let bare = |wire| Parts::of(protocol, wire, &Fields::default()).map(|parts| parts.bare());
@@ -70,11 +73,7 @@ impl Parts {
     }
 
     /// The same, and the secrets of the call in their order, each with the place of the value that it stands in among all values.
-    pub(super) fn with_secrets(
-        protocol: Protocol,
-        wire: &Wire,
-        noise: &Fields,
-    ) -> Option<(Self, Vec<(Shown, Option<usize>)>)> {
+    pub(super) fn with_secrets(protocol: Protocol, wire: &Wire, noise: &Fields) -> Option<(Self, Placed)> {
         let parts = Self::of(protocol, wire, noise)?;
         let mut secrets = Vec::new();
         let numbered = Self::taken(protocol, wire, noise, |wire| secrets = redact::numbered(protocol, wire))?;

@@ -252,6 +252,7 @@ fn members_that_somebody_chose_are_not_learned() {
 
 #[test]
 fn times_are_learned_and_no_pages() {
+    const TIME: &[&str] = &[r"^\(?[0-9]{10,}[0-9.\-]*$"];
     let way = |words: &str| call(Protocol::Redis, vec![redis(&words.split(' ').collect::<Vec<_>>())], "one");
     for (one, other) in [
         ("ZRANGE board 0 9", "ZRANGE board 10 19"),
@@ -261,7 +262,6 @@ fn times_are_learned_and_no_pages() {
     ] {
         assert!(Noise::learn(&[way(one)], &[way(other)]).0.is_empty(), "{one}");
     }
-    const TIME: &[&str] = &[r"^\(?[0-9]{10,}[0-9.\-]*$"];
     for (words, fields, values, another) in [
         ("ZRANGEBYSCORE jobs @.5 (@ LIMIT 0 10", &[][..], TIME, "ZRANGEBYSCORE jobs @.5 (@ LIMIT 10 10"),
         ("ZRANGEBYSCORE jobs -inf @ LIMIT 0 10", &[], TIME, "ZRANGEBYSCORE jobs 7 @ LIMIT 0 10"),

@@ -15,8 +15,9 @@ const RUNS: [[&str; 2]; 3] = [
 /// The calls of a run with these tokens, each with its answer.
 type Run = fn(&[&str; 2]) -> Vec<Exchange>;
 
-const PROGRAMS: [(&str, Run); 6] = [
-    ("sessions of Redis", |tokens| {
+/// Programs with what the first miss of another run says is noise.
+const PROGRAMS: [(&str, &str, Run); 6] = [
+    ("sessions of Redis", "arg.1", |tokens| {
         let of = |who: usize| {
             let (key, user) = (format!("session:{}", tokens[who]), format!(r#"{{"user":"u{who}"}}"#));
             [
@@ -27,11 +28,11 @@ const PROGRAMS: [(&str, Run); 6] = [
         };
         [of(0), of(1)].concat()
     }),
-    ("tokens in values of Redis", |tokens| {
+    ("tokens in values of Redis", "arg.2", |tokens| {
         let set = |who: usize| redis(&["SADD", "refresh_tokens", tokens[who]]);
         [0, 1].map(|who| call(Protocol::Redis, vec![set(who)], &who.to_string())).to_vec()
     }),
-    ("logins of PostgreSQL", |tokens| {
+    ("logins of PostgreSQL", "literal.1", |tokens| {
         let of = |who: usize| {
             let token = tokens[who];
             [
@@ -49,18 +50,18 @@ const PROGRAMS: [(&str, Run); 6] = [
         };
         [of(0), of(1)].concat()
     }),
-    ("logins of MySQL, with times", |tokens| {
+    ("logins of MySQL, with times", "literal.2", |tokens| {
         let of = |who: usize| {
             let text = format!("INSERT INTO l(token, at) VALUES ('{}', '{}')", tokens[who], &tokens[who][..7]);
             call(Protocol::MySql, vec![mysql(3, &text)], &who.to_string())
         };
         [of(0), of(1)].to_vec()
     }),
-    ("JSON of HTTP", |tokens| {
+    ("JSON of HTTP", "body.auth.token", |tokens| {
         let body = |who: usize| format!(r#"{{"auth":{{"token":"{}"}},"n":1}}"#, tokens[who]);
         [0, 1].map(|who| answered(post(&body(who)), &who.to_string())).to_vec()
     }),
-    ("queries and forms of HTTP", |tokens| {
+    ("queries and forms of HTTP", "query.access_token", |tokens| {
         let of = |who: usize| {
             let mut form = answered(post(&format!("token={}&n=1", tokens[who])), &who.to_string());
             http(&mut form).request.headers[0].1 = b"application/x-www-form-urlencoded".to_vec();
@@ -72,12 +73,15 @@ const PROGRAMS: [(&str, Run); 6] = [
 
 #[test]
 fn secrets_of_which_each_run_has_its_own_are_learned() {
-    for (program, run) in PROGRAMS {
+    for (program, field, run) in PROGRAMS {
         let answers =
             run(&RUNS[0]).iter().map(|call| ask(&Book::new(run(&RUNS[0]), Noise::default()), call)).collect::<Vec<_>>();
-        // Without noise those of another run are misses.
+        // Without noise those of another run are misses, which say how to declare it.
         let book = Book::new(run(&RUNS[0]), Noise::default());
-        assert!(run(&RUNS[2]).iter().any(|call| book.find(call).is_err()), "{program}");
+        let miss = run(&RUNS[2]).iter().find_map(|call| book.find(call).err()).unwrap();
+        let hint = miss.closest.unwrap().differences.pop().unwrap();
+        let named = hint.split("`noise: {req: [").nth(1).and_then(|rest| rest.split(']').next());
+        assert_eq!(named, Some(field), "{program}: {hint}");
         let (noise, lessons) = Noise::learn(&run(&RUNS[0]), &run(&RUNS[1]));
         for replayed in [&RUNS[2], &RUNS[0]] {
             let book = Book::new(run(&RUNS[0]), noise.clone());
