@@ -8,7 +8,7 @@ use super::fields::plain;
 use super::json::Json;
 use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
-use super::{parts, queue, values};
+use super::{parts, queue, secrets, values};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
     MIN_BODY_APART_BYTES,
@@ -54,17 +54,20 @@ impl Index {
         self.targets.keys()
     }
 
-    /// The nearest recording: of the same place if there are any, else of the same target, else of the protocol.
+    /// The nearest recording: of the same place if there are any, else of the same target, else of the protocol; one that is
+    /// known to be `alike` is it.
     pub(super) fn closest<'a>(
         &self,
         asked: &Exchange,
+        alike: Option<usize>,
         entry: impl Fn(usize) -> Candidate<'a>,
         noise: &Noise,
         choosing: &BTreeSet<String>,
     ) -> Option<Closest> {
         let protocol = asked.content.protocol();
         let here = place(asked, &asked.target);
-        let candidates = self.places.get(&here);
+        let alike = alike.map(|index| vec![index]);
+        let candidates = alike.as_ref().or_else(|| self.places.get(&here));
         let candidates = candidates.or_else(|| self.targets.get(&(asked.target.clone(), protocol)));
         let candidates = candidates.or_else(|| self.protocols.get(&protocol))?;
         let fields = noise.at(asked, &asked.target);
@@ -216,7 +219,7 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields, choosing: 
                 let all = |request: &HttpRequest| {
                     [redact::places(request), redact::credentials(request), redact::passing(request)].concat()
                 };
-                secrets(&all(&a.request), &all(&b.request), &mut lines);
+                secrets::differences(&all(&a.request), &all(&b.request), &mut lines);
             }
         }
         (Content::Dns(a), Content::Dns(b)) => {
@@ -226,7 +229,7 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields, choosing: 
         (Content::Wire(protocol, a), Content::Wire(_, b)) => {
             wires(*protocol, a, b, &mut lines);
             if lines.is_empty() {
-                secrets(&redact::said(*protocol, a), &redact::said(*protocol, b), &mut lines);
+                secrets::differences(&redact::said(*protocol, a), &redact::said(*protocol, b), &mut lines);
                 lines.extend(queue::differences(recorded, asked, choosing));
             }
         }
@@ -297,29 +300,6 @@ fn settings(known: &[Shown], asked: &[Shown], choosing: &BTreeSet<String>, lines
             _ => "recorded another value of several",
         };
         lines.push(format!("`{}`: {said}", short(name)));
-    }
-}
-
-/// What chooses between the recordings of a call where nothing else does.
-fn secrets(known: &[Shown], asked: &[Shown], lines: &mut Vec<String>) {
-    for secret in asked {
-        let mut of_name =
-            known.iter().filter(|other| (&other.name, other.place) == (&secret.name, secret.place)).peekable();
-        let said = if of_name.peek().is_none() {
-            "asked one, not recorded"
-        } else if of_name.any(|other| other.is_like(secret)) {
-            continue;
-        } else {
-            "recorded another one of several, asked one that is not recorded"
-        };
-        let line = format!("secret `{}`: {said}", short(&secret.name));
-        // A statement is said again where it is carried out.
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    for secret in known.iter().filter(|known| !asked.iter().any(|other| other.name == known.name)) {
-        lines.push(format!("secret `{}`: recorded one, not asked", short(&secret.name)));
     }
 }
 

@@ -14,6 +14,9 @@ use super::noise::{Change, Fields, Lesson, Noise, Shape};
 use super::parts::{Chooses, Parts, Value};
 use crate::limits::{MAX_NOISE_ARGUMENTS, MAX_NOISE_COMPARED, MAX_NOISE_RULES};
 
+/// The pattern of a time that is an end of a range.
+const TIME: &str = r"^\(?[0-9]{10,}[0-9.\-]*$";
+
 /// Adds what commands of one shape have otherwise in each recording.
 pub(super) fn learn(shape: &Shape, ours: &Calls<'_>, theirs: &Calls<'_>, noise: &mut Noise) -> Vec<Lesson> {
     let mut learning =
@@ -171,6 +174,11 @@ fn fields(one: &Parts, other: &Parts) -> Option<Fields> {
         match one.chooses {
             Chooses::Key => drop(patterns.insert(made::pattern(&one.text, &other.text, true)?)),
             Chooses::Part => drop(patterns.insert(made::pattern(&one.text, &other.text, false)?)),
+            // Nobody chooses a time, as anybody does a page.
+            Chooses::Time => {
+                (other.chooses == Chooses::Time).then_some(())?;
+                patterns.insert(TIME.to_owned());
+            }
             Chooses::Nothing => names.push(one.name.clone()),
         }
     }

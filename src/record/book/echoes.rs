@@ -9,7 +9,7 @@ use super::noise::{Fields, leaves};
 use super::parts::Parts;
 use crate::limits::{MAX_NOISE_ECHOES_FOLLOWED, MIN_NOISE_ECHO_BYTES};
 use crate::record::exchange::{Content, Exchange, Http, Side};
-use crate::record::redact::{self, Needles};
+use crate::record::redact::{self, Needles, without_secrets};
 
 /// Most bytes of zero of a value: a small number of 8 bytes stands anywhere.
 const MOST_ZEROS: usize = 2;
@@ -136,7 +136,7 @@ fn of_request(asked: &Http, recorded: &Http, noise: &Fields) -> Vec<(String, Vec
         let mut ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
         ends.any(|end| noise.has(&name[..end])) || noise.has_value(value)
     };
-    let (asked, recorded) = (leaves(asked), leaves(recorded));
+    let (asked, recorded) = (leaves(&without_secrets(&asked.request)), leaves(&without_secrets(&recorded.request)));
     let pairs = recorded.iter().zip(&asked).filter(|(one, other)| one.name == other.name && one.value != other.value);
     let values = pairs.map(|(one, _)| {
         let value = one.value.strip_prefix('=').unwrap_or(&one.value);

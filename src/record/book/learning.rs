@@ -8,14 +8,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::closest::short;
 use super::commands;
-use super::noise::{Change, Fields, Lesson, Noise, Shape, shape};
-use super::parts::{Parts, Value};
+use super::noise::{Change, Fields, Lesson, Noise, Shape};
+use super::parts::{Parts, Placed, Value};
+use super::secrets::{self, Given};
 use crate::record::exchange::{Content, Exchange, Protocol};
 use crate::record::outline::is_no_call;
 use crate::record::summary::word;
 
 /// The calls of one shape in a recording.
 pub(super) type Calls<'a> = Vec<(&'a Exchange, Parts)>;
+
+/// A call and its secrets.
+type Found<'a> = ((&'a Exchange, Parts), Placed);
 
 /// Whether it is a call to a database that one run makes as often as another, and none of its connections.
 pub(super) fn counts(exchange: &Exchange) -> bool {
@@ -27,10 +31,12 @@ fn is_of_connection(exchange: &Exchange) -> bool {
 }
 
 /// Adds what is learned to the noise; what it is.
-pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Lesson> {
+pub(super) fn learn(a: &[Exchange], b: &[Exchange], given: &Given, noise: &mut Noise) -> Vec<Lesson> {
     let (mut lessons, mut theirs) = (Vec::new(), by_shape(b));
     for (shape, ours) in by_shape(a) {
-        let theirs = theirs.remove(&shape).unwrap_or_default();
+        let mut calls = [ours, theirs.remove(&shape).unwrap_or_default()];
+        secrets::tell(&mut calls, given);
+        let [ours, theirs] = calls.map(|calls| calls.into_iter().map(|(call, _)| call).collect());
         if shape.protocol == Protocol::Redis {
             lessons.extend(commands::learn(&shape, &ours, &theirs, noise));
         } else {
@@ -40,15 +46,18 @@ pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Le
     lessons
 }
 
-fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Calls<'_>> {
-    let mut found: BTreeMap<Shape, Calls<'_>> = BTreeMap::new();
+fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Vec<Found<'_>>> {
+    let mut found: BTreeMap<Shape, Vec<_>> = BTreeMap::new();
     for exchange in exchanges.iter().filter(|exchange| !is_no_call(exchange)) {
-        if let Some((mut shape, mut parts)) = shape(exchange, &exchange.target) {
+        if let Content::Wire(protocol, wire) = &exchange.content
+            && let Some((mut parts, secrets)) = Parts::with_secrets(*protocol, wire, &Fields::default())
+        {
+            let mut shape = Shape { protocol: *protocol, target: exchange.target.clone(), text: parts.shape() };
             if shape.protocol == Protocol::Redis {
                 parts = parts.by_hash();
                 shape.text = parts.shape();
             }
-            found.entry(shape).or_default().push((exchange, parts));
+            found.entry(shape).or_default().push(((exchange, parts), secrets));
         }
     }
     found
@@ -60,7 +69,7 @@ pub(super) fn lesson(shape: &Shape, text: &str, calls: usize, changes: Vec<Chang
 }
 
 pub(super) fn change(one: &Value, other: &Value) -> Change {
-    Change { field: one.name.clone(), values: (short(&one.text), short(&other.text)) }
+    Change { field: one.name.clone(), values: (secrets::shown_value(one), secrets::shown_value(other)) }
 }
 
 /// What all calls of a statement, or of a command of `MongoDB`, have otherwise in each recording.

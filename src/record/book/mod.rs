@@ -19,6 +19,7 @@ mod parts;
 mod places;
 mod queue;
 mod report;
+mod secrets;
 mod shelf;
 mod values;
 
@@ -43,6 +44,7 @@ use places::{places, targets, usual_protocol};
 use queue::Queue;
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
+use secrets::Statements;
 use shelf::{Fields, Found, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
@@ -93,6 +95,7 @@ struct Entry {
 pub struct Book {
     entries: Vec<Entry>,
     queues: HashMap<Key, Shelf>,
+    statements: Statements,
     noise: Noise,
     protocols: HashMap<Target, Protocol>,
     /// Those that belong to connections.
@@ -122,6 +125,8 @@ pub struct Book {
 struct Unfound<'a> {
     /// Recordings of it, which were all used.
     used: Option<&'a Queue>,
+    /// A recording of it with another secret, where its own is one of another call.
+    alike: Option<usize>,
     /// Fields that choose between recordings that are the same in all else.
     choosing: BTreeSet<String>,
 }
@@ -137,6 +142,7 @@ impl Book {
         let mut book = Self {
             entries: Vec::with_capacity(recordings.len()),
             queues: HashMap::with_capacity(recordings.len()),
+            statements: Statements::default(),
             noise,
             protocols: HashMap::new(),
             sessions: HashMap::new(),
@@ -204,6 +210,7 @@ impl Book {
             self.queues.entry(own.whole).or_default().add(&exchange, &noise, index);
             keys.push(own);
         }
+        self.statements.add(&exchange);
         let is_call = !is_no_call(&exchange);
         if protocol != Protocol::Dns && is_call {
             self.protocols.entry(target.clone()).or_insert(protocol);
@@ -257,7 +264,7 @@ impl Book {
         let mut said = Said::of(asked);
         let keys = targets(asked).into_iter().flat_map(|(target, named)| self.keys(&mut said, asked, &target, named));
         keys.into_iter().find_map(|(keys, noise)| {
-            let queue = self.queues.get(&keys.whole)?.of(asked, &noise)?.queue;
+            let queue = self.found(self.queues.get(&keys.whole)?, asked, &noise).ok()?.queue;
             let index = *queue.fitting(&state::hints(asked)).first()?.queue.entries.first()?;
             Some(Arc::clone(&self.entries[index].exchange))
         })
@@ -265,13 +272,17 @@ impl Book {
 
     /// The recording that answers a call, or the recordings of it that were all used.
     fn look_up(&self, asked: &Exchange) -> Result<Arc<Exchange>, Unfound<'_>> {
-        let (mut used, mut said, mut choosing) = (None, Said::of(asked), BTreeSet::new());
+        let (mut used, mut alike, mut said, mut choosing) = (None, None, Said::of(asked), BTreeSet::new());
         let keys = targets(asked).into_iter().flat_map(|(target, named)| self.keys(&mut said, asked, &target, named));
         for (keys, noise) in keys {
             let Some(shelf) = self.queues.get(&keys.whole) else { continue };
-            let Some(Found { queue, other }) = shelf.of(asked, &noise) else {
-                choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
-                continue;
+            let Found { queue, other, .. } = match self.found(shelf, asked, &noise) {
+                Ok(found) => found,
+                Err(refused) => {
+                    alike = alike.or(refused);
+                    choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
+                    continue;
+                }
             };
             let fitting = queue.fitting(&state::hints(asked));
             if fitting.is_empty() {
@@ -294,7 +305,7 @@ impl Book {
             let is_whole = noise.is_empty() || !matches!(asked.content, Content::Wire(..));
             used = used.filter(|_| is_whole).or(Some(queue));
         }
-        Err(Unfound { used, choosing })
+        Err(Unfound { used, alike, choosing })
     }
 
     /// The next of a queue, and whether it was given before.
@@ -327,7 +338,7 @@ impl Book {
             let used = entry.used.load(Ordering::Relaxed);
             closest::Candidate { name: &entry.name, exchange: &entry.exchange, named: entry.named, used }
         };
-        let closest = self.index.closest(asked, candidate, &self.noise, &unfound.choosing);
+        let closest = self.index.closest(asked, unfound.alike, candidate, &self.noise, &unfound.choosing);
         miss(if closest.is_some() { Why::Differs } else { Why::NothingRecorded }, closest)
     }
 
@@ -346,25 +357,6 @@ impl Book {
             let usual = usual_protocol(target.port).filter(|protocol| here.contains(protocol));
             usual.or_else(|| if here.len() == 1 { here.into_iter().next() } else { None })
         })
-    }
-
-    /// Whether recordings of a target say what state their connections were in.
-    pub fn is_stateful(&self, target: &Target, protocol: Protocol) -> bool {
-        let nowhere = Target { host: String::new(), port: 0 };
-        places(target).into_iter().chain([nowhere]).any(|target| self.stateful.contains(&(target, protocol)))
-    }
-
-    /// Whether recordings of a target tell between several users of `MySQL`.
-    pub(super) fn tells_users(&self, target: &Target) -> bool {
-        places(target).into_iter().chain([Target { host: String::new(), port: 0 }]).any(|it| self.users.contains(&it))
-    }
-
-    /// Whether what recordings of a target say of the states of their connections leaves settings out, as files of earlier
-    /// versions do.
-    pub fn is_of_old_states(&self, target: &Target, protocol: Protocol) -> bool {
-        let nowhere = Target { host: String::new(), port: 0 };
-        self.is_stateful(target, protocol)
-            && !places(target).into_iter().chain([nowhere]).any(|target| self.full.contains(&(target, protocol)))
     }
 
     /// The recordings of a target that belong to its connections (greetings, authentication), in their order. They are not

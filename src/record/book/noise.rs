@@ -9,15 +9,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::body::{Body, Leaf};
-use super::closest::short;
 use super::fields;
 use super::key::{Place, header_fields, place};
 use super::learning;
 use super::parts::Parts;
+use super::secrets::{self, Given};
 use crate::pattern::{Options, Pattern};
-use crate::record::exchange::{Content, Exchange, Http, Protocol, Target};
+use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Protocol, Target};
 use crate::record::files::DeclaredNoise;
-use crate::record::redact::without_secrets;
 
 /// The noise of one place.
 #[derive(Clone, Debug, Default)]
@@ -162,13 +161,13 @@ impl Noise {
     /// another order does not. Calls of different shape or number teach nothing. Of the fields of the head that are in no key
     /// those count that would choose between the calls of a place. Of databases see `learning`.
     pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Self, Vec<Lesson>) {
-        let mut noise = Self::default();
+        let (mut noise, given) = (Self::default(), Given::of([a, b]));
         let mut lessons = Vec::new();
         let mut theirs = by_place(b);
         for (place, ours) in by_place(a) {
             let theirs = theirs.remove(&place).unwrap_or_default();
             let calls = (ours.len(), theirs.len());
-            let changes = if calls.0 == calls.1 { changed(&ours, &theirs) } else { Vec::new() };
+            let changes = if calls.0 == calls.1 { changed(&ours, &theirs, &given) } else { Vec::new() };
             if !changes.is_empty() {
                 let names = changes.iter().map(|change| change.field.clone());
                 noise.places.entry(place.clone()).or_default().names.extend(names);
@@ -179,7 +178,7 @@ impl Noise {
         }
         let theirs = theirs.into_iter().map(|(place, theirs)| (place.to_string(), (0, theirs.len())));
         lessons.extend(theirs.map(|(place, calls)| Lesson { place, calls, changes: Vec::new() }));
-        lessons.extend(learning::learn(a, b, &mut noise));
+        lessons.extend(learning::learn(a, b, &given, &mut noise));
         (noise, lessons)
     }
 
@@ -293,9 +292,8 @@ fn by_place(exchanges: &[Exchange]) -> BTreeMap<Place, Vec<&Http>> {
     places
 }
 
-/// Names and values of everything that could be noise in a request.
-pub(super) fn leaves(http: &Http) -> Vec<Leaf> {
-    let request = &*without_secrets(&http.request);
+/// Names and values of everything that could be noise in a request, which is given without its secrets.
+pub(super) fn leaves(request: &HttpRequest) -> Vec<Leaf> {
     let mut leaves = Body::query(&request.path).leaves("query");
     for (name, value) in header_fields(request) {
         leaves.push(Leaf { name: format!("header.{name}"), value });
@@ -304,10 +302,9 @@ pub(super) fn leaves(http: &Http) -> Vec<Leaf> {
     leaves
 }
 
-fn changed(ours: &[&Http], theirs: &[&Http]) -> Vec<Change> {
+fn changed(ours: &[&Http], theirs: &[&Http], given: &Given) -> Vec<Change> {
     let heads = changed_fields(ours, theirs);
-    let (ours, theirs): (Vec<_>, Vec<_>) =
-        (ours.iter().map(|http| leaves(http)).collect(), theirs.iter().map(|http| leaves(http)).collect());
+    let [ours, theirs] = secrets::told_leaves([ours, theirs], given);
     let mut changes: BTreeMap<String, (String, String)> = BTreeMap::new();
     for (one, two) in ours.iter().zip(&theirs) {
         let same_shape = one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.name == two.name);
@@ -323,7 +320,7 @@ fn changed(ours: &[&Http], theirs: &[&Http]) -> Vec<Change> {
     };
     // A body that is no fields is the call itself, not a part of it that changes.
     changes.retain(|name, _| name != "body" && values(&ours, name).is_disjoint(&values(&theirs, name)));
-    let shown = |value: &str| short(value.strip_prefix('=').unwrap_or(value));
+    let shown = |value: &str| secrets::shown(value.strip_prefix('=').unwrap_or(value));
     let changes = changes.into_iter().chain(heads);
     changes.map(|(field, (one, two))| Change { field, values: (shown(&one), shown(&two)) }).collect()
 }

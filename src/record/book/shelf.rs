@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::fields::{self, Field};
 use super::noise;
 use super::queue::Queue;
+use super::secrets;
 use crate::record::exchange::{Content, Exchange};
 use crate::record::redact::{self, Shown};
 
@@ -59,6 +60,8 @@ pub(super) struct Found<'a> {
     pub(super) queue: &'a Queue,
     /// The name of what says who asks, and says another one than was recorded.
     pub(super) other: Option<String>,
+    /// The secrets of what is asked that are others than the only ones which were recorded.
+    pub(super) others: Vec<(Numbered, String)>,
 }
 
 /// Recordings in their order, by which of the secrets that pass they were asked for with.
@@ -113,8 +116,10 @@ impl Shelf {
         let by_field = self.by_place.get(&asked.places)?;
         let callers = by_field.get(&asked.chosen)?;
         let queue = callers.get(&asked.credentials)?.with(&asked.passing, &asked.given)?;
-        let who = || by_field.other(&asked.chosen).find(|name| fields::says_who(name));
-        Some(Found { queue, other: callers.other(&asked.credentials).next().or_else(who) })
+        let who = || by_field.other(&asked.chosen).map(|((name, ..), _)| name).find(|name| fields::says_who(name));
+        let other = callers.other(&asked.credentials).map(|((name, ..), _)| name).next();
+        let others = self.by_place.other(&asked.places).collect();
+        Some(Found { queue, other: other.or_else(who), others })
     }
 
     /// All queues of recordings.
@@ -227,17 +232,15 @@ impl Asked {
     fn with(exchange: &Exchange, noise: &noise::Fields) -> Self {
         match &exchange.content {
             Content::Http(http) | Content::Grpc(http) => Self {
-                places: redact::places(&http.request),
+                places: secrets::choosing(exchange, noise),
                 fields: fields::of(&http.request, noise),
                 chosen: redact::settings(&http.request),
-                credentials: redact::credentials(&http.request),
-                passing: redact::passing(&http.request),
+                credentials: without(redact::credentials(&http.request), noise),
+                passing: without(redact::passing(&http.request), noise),
                 given: redact::given_cookies(&http.request),
                 is_wire: false,
             },
-            Content::Wire(protocol, wire) => {
-                Self { places: redact::said(*protocol, wire), is_wire: true, ..Self::default() }
-            }
+            Content::Wire(..) => Self { places: secrets::choosing(exchange, noise), is_wire: true, ..Self::default() },
             Content::Dns(_) => Self::default(),
         }
     }
@@ -255,6 +258,13 @@ impl Asked {
         }
         self
     }
+}
+
+/// Secrets of fields without those of fields that are left out. Cookies have their own name behind that of the field.
+fn without(mut secrets: Vec<Shown>, noise: &noise::Fields) -> Vec<Shown> {
+    let field = |secret: &Shown| secret.name.split(' ').next().map(|field| format!("header.{field}"));
+    secrets.retain(|secret| !field(secret).is_some_and(|field| noise.has(&field)));
+    secrets
 }
 
 /// Things by the secrets that they were asked with.
@@ -282,7 +292,7 @@ enum Lone {
 }
 
 /// The name and the place of a secret, and its number among those of the same place.
-type Numbered = (String, u64, usize);
+pub(super) type Numbered = (String, u64, usize);
 
 impl<T> Default for Apart<T> {
     fn default() -> Self {
@@ -333,12 +343,12 @@ impl<T> Apart<T> {
         std::iter::once(any).chain(self.counting.iter().map(digits)).collect()
     }
 
-    /// The names of those of these secrets that are others than the only one of their name.
-    fn other(&self, secrets: &[Shown]) -> impl Iterator<Item = String> {
+    /// Those of these secrets that are others than the only one of their name.
+    fn other(&self, secrets: &[Shown]) -> impl Iterator<Item = (Numbered, String)> {
         let is_other = |(name, digits): &(Numbered, String)| {
             self.one.get(name).is_some_and(|known| !digits.is_empty() && !alike(known, digits))
         };
-        numbered(secrets).into_iter().filter(is_other).map(|((name, ..), _)| name)
+        numbered(secrets).into_iter().filter(is_other)
     }
 
     fn get(&self, secrets: &[Shown]) -> Option<&T> {
@@ -376,7 +386,7 @@ fn differing<'a>(
 }
 
 /// Each by its name, its place and which of those of this place it is.
-fn numbered(secrets: &[Shown]) -> BTreeMap<Numbered, String> {
+pub(super) fn numbered(secrets: &[Shown]) -> BTreeMap<Numbered, String> {
     let mut counts: BTreeMap<(&str, u64), usize> = BTreeMap::new();
     let mut all = BTreeMap::new();
     for secret in secrets {
@@ -387,6 +397,6 @@ fn numbered(secrets: &[Shown]) -> BTreeMap<Numbered, String> {
     all
 }
 
-fn alike(one: &str, other: &str) -> bool {
+pub(super) fn alike(one: &str, other: &str) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }

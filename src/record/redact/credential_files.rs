@@ -39,16 +39,27 @@ pub(super) fn of_line(line: &[u8]) -> Option<(&str, Range<usize>)> {
 /// The passwords of a text that is a `.netrc`.
 pub(super) fn of_netrc(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    if memchr::memmem::find(text, b"machine").is_none() {
+    let begins = [&b"machine"[..], b"default"].iter().any(|word| text.trim_ascii_start().starts_with(word));
+    if !begins && memchr::memmem::find(text, b"machine").is_none() {
         return found;
     }
     let words = words(text);
     let word = |at: usize| words.get(at).map_or(&b""[..], |place| &text[place.clone()]);
     let is_key = |at: usize| NETRC.iter().any(|key| word(at) == key.as_bytes());
-    let (mut at, mut is_netrc) = (0, false);
+    // What stands for a password has a blank in it.
+    let after = |key: usize| if word(key + 1) == b"[redacted" { key + 3 } else { key + 2 };
+    // Where there is nothing else it is one whatever the hosts are called.
+    let is_whole = begins && {
+        let mut at = 0;
+        while at < words.len() && (is_key(at) || matches!(word(at), b"machine" | b"default")) {
+            at = if word(at) == b"default" { at + 1 } else { after(at) };
+        }
+        at == words.len() && (0..at).any(|at| word(at) == b"login")
+    };
+    let (mut at, mut is_netrc) = (0, is_whole);
     while at < words.len() {
         // The name of a host has a point in it.
-        let is_host = word(at + 1).contains(&b'.') || word(at + 1) == b"localhost";
+        let is_host = is_whole || word(at + 1).contains(&b'.') || word(at + 1) == b"localhost";
         let begins = match word(at) {
             b"machine" if is_host && is_key(at + 2) => Some(at + 2),
             b"default" if is_netrc && is_key(at + 1) => Some(at + 1),
@@ -59,13 +70,10 @@ pub(super) fn of_netrc(text: &[u8]) -> Vec<Range<usize>> {
         is_netrc = true;
         while is_key(key) {
             if word(key) == b"password" && key + 1 < words.len() {
-                // What stands for one has a blank in it.
-                let ends = if word(key + 1) == b"[redacted" { key + 2 } else { key + 1 };
-                let end = words.get(ends).unwrap_or(&words[key + 1]).end;
+                let end = words.get(after(key) - 1).unwrap_or(&words[key + 1]).end;
                 found.push(words[key + 1].start..end);
-                key = ends - 1;
             }
-            key += 2;
+            key = after(key);
         }
         at = key;
     }

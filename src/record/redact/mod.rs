@@ -20,10 +20,12 @@ mod multipart;
 mod mysql;
 mod names;
 mod needles;
+mod numbers;
 mod paths;
 mod placeholder;
 mod plain;
 mod queries;
+mod random;
 mod redis;
 mod settings;
 mod shapes;
@@ -40,6 +42,7 @@ pub(in crate::record) use mysql::value as mysql_value;
 pub use names::is_secret_parameter;
 pub(in crate::record) use names::{decoded, is_uuid};
 pub(in crate::record) use needles::Needles;
+pub(in crate::record) use numbers::{in_request as numbered_request, in_wire as numbered, numbers};
 use placeholder::STAND_IN;
 pub use placeholder::{MARKED, REDACTED};
 pub(in crate::record) use redis::command;
@@ -243,6 +246,18 @@ fn kept(all: &mut Vec<(Vec<u8>, bool)>) -> impl FnMut(&Secret<'_>) -> Option<Vec
         }
         None
     }
+}
+
+/// The digits of the secrets that an answer has.
+pub fn of_answer(response: &HttpResponse) -> Vec<String> {
+    let mut found = Vec::new();
+    in_response(response, &mut |secret| {
+        if secret.form != Form::Setting {
+            found.push(digits(secret.value));
+        }
+        None
+    });
+    found
 }
 
 /// Looks at the secrets of a request.

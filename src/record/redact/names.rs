@@ -10,6 +10,8 @@ use std::borrow::Cow;
 use super::cards;
 use super::meaning::is_only_word;
 use super::placeholder::known;
+pub(super) use super::random::is_random;
+pub(in crate::record) use super::random::is_uuid;
 
 /// What names of secrets end in, in lower case and without marks between words.
 const ENDS: [&str; 34] = [
@@ -177,8 +179,6 @@ const PARAMETERS: [&str; 11] = [
 
 /// Longest name that is looked at, in bytes.
 const LONGEST_BYTES: usize = 64;
-/// Fewest bytes of a value that nobody chose, and of a part of it that is made of letters and digits.
-const RANDOM_BYTES: [usize; 2] = [16, 12];
 
 /// What a name is said of as well; so its value tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,7 +240,7 @@ pub(super) fn word_of(name: &str, value: &[u8]) -> bool {
 fn doubt(key: &Name) -> Option<Doubt> {
     match key.joined.as_str() {
         "code" | "assertion" | "samlresponse" => Some(Doubt::Code),
-        "session" => Some(Doubt::Session),
+        "session" | "pat" => Some(Doubt::Session),
         "auth" => Some(Doubt::Auth),
         "pin" => Some(Doubt::Pin),
         _ => None,
@@ -400,26 +400,6 @@ impl Doubt {
                 Self::Pin => (4..=12).contains(&value.len()) && value.iter().all(u8::is_ascii_digit),
             }
     }
-}
-
-/// Whether nobody chose a value: a long one without spaces, with a run of letters and digits in it.
-pub(super) fn is_random(value: &[u8]) -> bool {
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~+=/|:%!".contains(byte);
-    let is_mixed = |run: &[u8]| {
-        run.len() >= RANDOM_BYTES[1] && run.iter().any(u8::is_ascii_digit) && run.iter().any(u8::is_ascii_alphabetic)
-    };
-    value.len() >= RANDOM_BYTES[0]
-        && value.iter().all(is_part)
-        && value.split(|byte| !byte.is_ascii_alphanumeric()).any(is_mixed)
-}
-
-/// Whether this is written as a UUID (RFC 9562, 4).
-pub(in crate::record) fn is_uuid(value: &[u8]) -> bool {
-    value.len() == 36
-        && value.iter().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => *byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
 }
 
 /// Whether this is a word, or some: all small letters, the first or all of each part a capital; short ones in any letters.

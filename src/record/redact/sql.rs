@@ -38,7 +38,7 @@ const MOST_OF_TABLE: usize = 16;
 /// Words and marks between the name of a column and its value.
 const MOST_BETWEEN: usize = 64;
 /// Words that may stand between the name of a column and its value: operators, and functions that are given the value.
-const BETWEEN: [&str; 35] = [
+const BETWEEN: [&str; 36] = [
     "to",
     "like",
     "ilike",
@@ -49,6 +49,7 @@ const BETWEEN: [&str; 35] = [
     "all",
     "array",
     "similar",
+    "between",
     "regexp",
     "rlike",
     "binary",
@@ -272,7 +273,8 @@ impl Sql<'_> {
         // `lower(password) = lower('...')`, and no list of columns.
         let is_listed = from.checked_sub(2).is_some_and(|before| tokens[before] == Token::Mark(b','));
         let ends_function = !is_listed && tokens.get(from..from + 2) == Some(&[Token::Mark(b')'), Token::Mark(b'=')]);
-        let (mut found, mut at, mut is_list) = (Vec::new(), from + usize::from(ends_function), false);
+        let (mut found, mut at) = (Vec::new(), from + usize::from(ends_function));
+        let (mut is_list, mut is_between) = (false, false);
         while let Some(token) = tokens.get(at).filter(|_| at < from + MOST_BETWEEN || !found.is_empty()) {
             match token {
                 Token::Mark(b'=' | b':' | b'(' | b'[' | b'<' | b'>' | b'!' | b'~' | b'&' | b'*') => {}
@@ -288,6 +290,7 @@ impl Sql<'_> {
                         })
                     };
                     is_list |= matches!(word.as_str(), "in" | "any" | "some" | "all" | "array");
+                    is_between |= word == "between";
                     // `SET PASSWORD FOR 'user'@'host' = '...'`
                     if word == "for" {
                         let Some(equals) =
@@ -305,7 +308,9 @@ impl Sql<'_> {
                 }
                 _ if token.is_value() => {
                     found.push(at);
-                    let goes_on = is_list && tokens.get(at + 1) == Some(&Token::Mark(b','));
+                    let is_first = is_between && found.len() == 1;
+                    let goes_on = is_list && tokens.get(at + 1) == Some(&Token::Mark(b','))
+                        || is_first && self.word(tokens.get(at + 1)) == "and";
                     if !goes_on {
                         if let Some(next) = expressions::joined(tokens, at + 1) {
                             at = self.parts(tokens, next, &mut found);
@@ -327,7 +332,11 @@ impl Sql<'_> {
         let closes = |at: &usize| tokens[*at] == Token::Mark(b')');
         let is_opened = keyword > 0 && tokens[keyword - 1] == Token::Mark(b'(');
         let named = if is_opened { self.before_as(tokens, keyword - 1).filter(closes) } else { None };
-        let Some(close) = named.or_else(|| keyword.checked_sub(1).filter(closes)) else { return };
+        // `INSERT INTO t (a, password) (VALUES (1, '...'))`
+        let in_brackets = || if is_opened { keyword.checked_sub(2).filter(closes) } else { None };
+        let Some(close) = named.or_else(|| keyword.checked_sub(1).filter(closes)).or_else(in_brackets) else {
+            return;
+        };
         let (columns, start) = self.columns(tokens, close);
         let is_select = self.word(tokens.get(keyword)) == "select";
         // What a query has in brackets before another one is no list of columns.
@@ -338,7 +347,9 @@ impl Sql<'_> {
         if !is_list || columns.iter().all(Option::is_none) {
             return;
         }
-        self.rows(tokens, keyword, is_select, found, |column, _| columns.get(column).copied().flatten());
+        if !(is_select && self.unnested(tokens, keyword, &columns, found)) {
+            self.rows(tokens, keyword, is_select, found, |column, _| columns.get(column).copied().flatten());
+        }
     }
 
     /// What stands before `AS`, `AS MATERIALIZED` or `AS NOT MATERIALIZED`, which end before this place.

@@ -17,7 +17,8 @@ pub(super) use redis::Chooses;
 
 use super::noise::Fields;
 use crate::record::exchange::{Content, Exchange, Protocol, Side, Wire};
-use crate::record::{redact, state};
+use crate::record::redact::{self, Shown};
+use crate::record::state;
 use crate::text::escape::hex;
 
 /// What a program said in one call, without its secrets.
@@ -55,6 +56,9 @@ pub(super) struct Value {
     in_text: bool,
 }
 
+/// Secrets, each with the place of the part that it stands in.
+pub(super) type Placed = Vec<(Shown, Option<usize>)>;
+
 /// Whether two calls are of one SQL statement, in messages of the same kinds: only values and the state of the connection differ.
 pub(super) fn are_of_one_statement(protocol: Protocol, one: &Wire, other: &Wire) -> bool {
     let bare = |wire| Parts::of(protocol, wire, &Fields::default()).map(|parts| parts.bare());
@@ -65,6 +69,30 @@ impl Parts {
     /// The parts of a call. `None` where the protocol is not of a database. Of documents those that are left out as a whole
     /// are one value.
     pub(super) fn of(protocol: Protocol, wire: &Wire, noise: &Fields) -> Option<Self> {
+        Self::taken(protocol, wire, noise, |wire| redact::wire(protocol, wire))
+    }
+
+    /// The same, and the secrets of the call in their order, each with the place of the value that it stands in among all values.
+    pub(super) fn with_secrets(protocol: Protocol, wire: &Wire, noise: &Fields) -> Option<(Self, Placed)> {
+        let parts = Self::of(protocol, wire, noise)?;
+        let mut secrets = Vec::new();
+        let numbered = Self::taken(protocol, wire, noise, |wire| secrets = redact::numbered(protocol, wire))?;
+        let mut places = vec![None; secrets.len()];
+        // Where it is cut otherwise it is not known which value is which.
+        if numbered.values().count() == parts.values().count() {
+            for (at, value) in numbered.values().enumerate() {
+                for number in redact::numbers(&value.bytes) {
+                    if let Some(place) = places.get_mut(number) {
+                        *place = Some(at);
+                    }
+                }
+            }
+        }
+        Some((parts, secrets.into_iter().zip(places).collect()))
+    }
+
+    /// The parts of a call from which the secrets were taken so.
+    fn taken(protocol: Protocol, wire: &Wire, noise: &Fields, take_secrets: impl FnOnce(&mut Wire)) -> Option<Self> {
         let is_narrow = match protocol {
             Protocol::Redis => true,
             Protocol::Postgres | Protocol::MySql | Protocol::Mongo => false,
@@ -74,7 +102,7 @@ impl Parts {
         let mut wire = Wire { messages, session: wire.session };
         state::compare(protocol, &mut wire.messages);
         let has_state = state::leads_messages(protocol, &wire.messages);
-        redact::wire(protocol, &mut wire);
+        take_secrets(&mut wire);
         let mut messages = wire.messages.into_iter().map(|message| message.bytes);
         let state = if has_state { messages.next().unwrap_or_default() } else { Vec::new() };
         let mut taken = Taken::default();
@@ -139,6 +167,11 @@ impl Parts {
         self.pieces.iter().filter_map(|piece| if let Piece::Value(value) = piece { Some(value) } else { None })
     }
 
+    /// The same, to be changed.
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        self.pieces.iter_mut().filter_map(|piece| if let Piece::Value(value) = piece { Some(value) } else { None })
+    }
+
     /// The call in words without its values: what all calls of its shape have in common.
     pub(super) fn shape(&self) -> String {
         self.words(|_| true)
@@ -182,7 +215,7 @@ impl Parts {
 }
 
 /// The pattern by which a value is left out; empty if its name is why, `None` if it is not.
-fn left_out<'a>(noise: &'a Fields, value: &Value) -> Option<&'a str> {
+pub(super) fn left_out<'a>(noise: &'a Fields, value: &Value) -> Option<&'a str> {
     if noise.has(&value.name) { Some("") } else { noise.pattern_of(&value.text) }
 }
 

@@ -13,6 +13,8 @@ pub(in crate::record::book) enum Chooses {
     Key,
     /// It is a field, a member, a number in a list: a part of what is under a key.
     Part,
+    /// It is an end of a range, and a time.
+    Time,
     /// It is what is written, a time, an option.
     Nothing,
 }
@@ -61,6 +63,24 @@ const PART: [&str; 16] = [
 ];
 /// Commands whose arguments behind the key are all parts.
 const PARTS: [&str; 9] = ["HMGET", "HDEL", "SADD", "SREM", "SMISMEMBER", "ZMSCORE", "ZREM", "LRANGE", "GETRANGE"];
+/// Commands that are given a part of what is in order: by numbers of places or scores, by names, by times.
+const RANGES: [&str; 13] = [
+    "ZRANGE",
+    "ZREVRANGE",
+    "ZRANGEBYSCORE",
+    "ZREVRANGEBYSCORE",
+    "ZRANGEBYLEX",
+    "ZREVRANGEBYLEX",
+    "ZCOUNT",
+    "ZLEXCOUNT",
+    "ZREMRANGEBYSCORE",
+    "ZREMRANGEBYRANK",
+    "ZREMRANGEBYLEX",
+    "XRANGE",
+    "XREVRANGE",
+];
+/// Fewest digits of a time: seconds since 1970 have as many from 2001 to 2286.
+const TIME_DIGITS: usize = 10;
 /// Commands with keys, or fields, and values in turns.
 const PAIRS: [(&str, usize); 4] = [("MSET", 1), ("MSETNX", 1), ("HSET", 2), ("HMSET", 2)];
 /// Commands that are given a script, or its hash, and how many keys follow.
@@ -76,9 +96,28 @@ fn chooses(command: &str, number: usize, arguments: &[&[u8]]) -> Chooses {
         _ if is(&KEYS) || number == 2 && is(&TWO_KEYS) || pairs == Some(1) && number % 2 == 1 => Chooses::Key,
         2 if is(&SCRIPTS) => Chooses::Part,
         _ if is(&SCRIPTS) && keys().is_some_and(|keys| number - 3 < keys) => Chooses::Key,
+        _ if is(&RANGES) && arguments.get(number - 1).is_some_and(|argument| is_time(argument)) => Chooses::Time,
+        _ if is(&RANGES) => Chooses::Part,
+        3 if command == "ZINCRBY" => Chooses::Part,
+        _ if command == "ZADD" && is_member(number, arguments) => Chooses::Part,
         _ if is(&PARTS) || number == 2 && is(&PART) || pairs == Some(2) && number.is_multiple_of(2) => Chooses::Part,
         _ => Chooses::Nothing,
     }
+}
+
+/// Whether an end of a range is a time: a number of many digits, of a stream with another one behind it.
+fn is_time(argument: &[u8]) -> bool {
+    let number = argument.strip_prefix(b"(").unwrap_or(argument);
+    let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits >= TIME_DIGITS && number[digits..].iter().all(|byte| byte.is_ascii_digit() || b".-".contains(byte))
+}
+
+/// Whether this argument of `ZADD key [option ...] score member ...` is a member, and no score.
+fn is_member(number: usize, arguments: &[&[u8]]) -> bool {
+    const OPTIONS: [&str; 6] = ["NX", "XX", "GT", "LT", "CH", "INCR"];
+    let is_option = |argument: &&&[u8]| OPTIONS.iter().any(|option| argument.eq_ignore_ascii_case(option.as_bytes()));
+    let options = arguments.iter().skip(1).take_while(is_option).count();
+    (number - 1).checked_sub(1 + options).is_some_and(|place| place % 2 == 1)
 }
 
 impl Taken {

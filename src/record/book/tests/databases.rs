@@ -91,7 +91,9 @@ fn several_secrets_in_one_statement_choose_the_answer() {
         let book = kept(&["alice", "bob"]);
         let missed = book.find(&asked("somebody")).unwrap_err();
         let expected = "secret `password`: recorded another one of several, asked one that is not recorded";
-        assert_eq!(missed.closest.unwrap().differences, [expected], "{index}");
+        let mut differences = missed.closest.unwrap().differences;
+        differences.retain(|line| !line.starts_with("only values differ"));
+        assert_eq!(differences, [expected], "{index}");
         assert_eq!(ask(&book, &asked("bob")), Ok("bob".to_owned()), "{index}");
         assert_eq!(ask(&book, &asked("alice")), Ok("alice".to_owned()), "{index}");
         // One is a secret, of which a replay has another one.

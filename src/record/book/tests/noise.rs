@@ -240,12 +240,41 @@ fn a_miss_for_values_of_a_request_says_how_to_declare_them() {
 
 #[test]
 fn members_that_somebody_chose_are_not_learned() {
-    for command in ["SADD", "SREM", "ZREM"] {
-        let way = |member: &str| call(Protocol::Redis, vec![redis(&[command, "tags", member])], "one");
-        assert!(Noise::learn(&[way("tag-1")], &[way("tag-2")]).0.is_empty(), "{command}");
+    for command in [&["SADD", "tags"][..], &["SREM", "tags"], &["ZREM", "tags"], &["ZADD", "tags", "NX", "7"]] {
+        let way = |member: &str| call(Protocol::Redis, vec![redis(&[command, &[member]].concat())], "one");
+        assert!(Noise::learn(&[way("tag-1")], &[way("tag-2")]).0.is_empty(), "{command:?}");
         let (noise, _) = Noise::learn(&[way(IDS[0])], &[way(IDS[1])]);
         let book = Book::new(vec![way(IDS[0])], noise);
-        assert_eq!(ask(&book, &way(IDS[2])), Ok("one".to_owned()), "{command}");
-        assert!(book.find(&way("tag-2")).is_err(), "{command}");
+        assert_eq!(ask(&book, &way(IDS[2])), Ok("one".to_owned()), "{command:?}");
+        assert!(book.find(&way("tag-2")).is_err(), "{command:?}");
+    }
+}
+
+#[test]
+fn times_are_learned_and_no_pages() {
+    const TIME: &[&str] = &[r"^\(?[0-9]{10,}[0-9.\-]*$"];
+    let way = |words: &str| call(Protocol::Redis, vec![redis(&words.split(' ').collect::<Vec<_>>())], "one");
+    for (one, other) in [
+        ("ZRANGE board 0 9", "ZRANGE board 10 19"),
+        ("ZRANGEBYSCORE board 0 100 LIMIT 0 10", "ZRANGEBYSCORE board 0 100 LIMIT 10 10"),
+        ("ZCOUNT board (5 +inf", "ZCOUNT board (6 +inf"),
+        ("ZINCRBY board 1 alice", "ZINCRBY board 1 bob"),
+    ] {
+        assert!(Noise::learn(&[way(one)], &[way(other)]).0.is_empty(), "{one}");
+    }
+    for (words, fields, values, another) in [
+        ("ZRANGEBYSCORE jobs @.5 (@ LIMIT 0 10", &[][..], TIME, "ZRANGEBYSCORE jobs @.5 (@ LIMIT 10 10"),
+        ("ZRANGEBYSCORE jobs -inf @ LIMIT 0 10", &[], TIME, "ZRANGEBYSCORE jobs 7 @ LIMIT 0 10"),
+        ("XRANGE jobs @-0 + COUNT 10", &[], TIME, "XRANGE jobs @-0 + COUNT 20"),
+        ("ZADD jobs @.25 a", &["arg.2"], &[], "ZADD jobs @.25 b"),
+    ] {
+        let of = |words: &str, time: &str| way(&words.replace('@', time));
+        let more = |time: &str| of("ZRANGEBYSCORE jobs @ +inf LIMIT 0 10", time);
+        let ours = vec![of(words, "1763866800"), more("1763866801")];
+        let (noise, _) = Noise::learn(&ours, &[of(words, "1763870411"), more("1763870412")]);
+        assert_eq!(noise.learned(&ours[0]), Some(declared(fields, values)), "{words}");
+        let book = Book::new(ours, noise);
+        assert!(book.find(&of(another, "1763866800")).is_err(), "{words}");
+        assert_eq!(ask(&book, &of(words, "1763879999")), Ok("one".to_owned()), "{words}");
     }
 }

@@ -185,4 +185,39 @@ impl Sql<'_> {
             }
         }
     }
+
+    /// Adds what `SELECT * FROM unnest(...)` is given for these columns, a list for each. Whether it is such a query.
+    pub(super) fn unnested(
+        &self,
+        tokens: &[Token],
+        select: usize,
+        columns: &[Option<&'static str>],
+        found: &mut Found,
+    ) -> bool {
+        let is = |at: usize, word: &str| self.word(tokens.get(select + at)) == word;
+        let is_all = tokens.get(select + 1) == Some(&Token::Mark(b'*')) && is(2, "from") && is(3, "unnest");
+        let open = select + 4;
+        if !is_all || tokens.get(open) != Some(&Token::Mark(b'(')) {
+            return false;
+        }
+        found.look(tokens, open, |found| {
+            let (mut depth, mut column) = (0_usize, 0);
+            for (at, token) in tokens.iter().enumerate().skip(open + 1) {
+                match token {
+                    Token::Mark(b'(' | b'[') => depth += 1,
+                    Token::Mark(b')' | b']') if depth == 0 => return at,
+                    Token::Mark(b')' | b']') => depth -= 1,
+                    Token::Mark(b',') if depth == 0 => column += 1,
+                    _ if token.is_value() => {
+                        if let Some(name) = columns.get(column).copied().flatten() {
+                            found.insert(at, name);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            tokens.len()
+        });
+        true
+    }
 }

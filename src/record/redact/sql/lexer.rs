@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::record::redact::MARKED;
+
 /// A part of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
@@ -107,7 +109,15 @@ impl Sql<'_> {
     }
 
     fn opens_text(&self, at: usize) -> bool {
-        self.is_quote(self.text[at]) || self.dollars(at).is_some()
+        self.is_quote(self.text[at]) || self.dollars(at).is_some() || self.opens_hexadecimal(at)
+    }
+
+    /// Whether a text of `MySQL` begins that is written in hexadecimal digits, `0x70`, or what stands for one.
+    fn opens_hexadecimal(&self, at: usize) -> bool {
+        let Some(rest) = self.text[at..].strip_prefix(b"0x").filter(|_| self.is_mysql) else { return false };
+        let digits = rest.iter().take_while(|byte| is_word(**byte));
+        rest.starts_with(&MARKED.as_bytes()[..MARKED.len() - 1])
+            || rest.first().is_some_and(|byte| is_word(*byte)) && digits.into_iter().all(u8::is_ascii_hexdigit)
     }
 
     /// The mark around a text of `PostgreSQL`: `$$` or `$tag$`.
@@ -120,6 +130,13 @@ impl Sql<'_> {
 
     /// What stands in the text that begins here, and where it ends.
     fn quoted(&self, at: usize) -> Option<(Range<usize>, usize)> {
+        if self.opens_hexadecimal(at) {
+            let start = at + 2;
+            let marked = self.text[start..].starts_with(b"[");
+            let end =
+                if marked { start + memchr::memchr(b']', &self.text[start..])? + 1 } else { self.word_end(start) };
+            return Some((start..end, end));
+        }
         if let Some(mark) = self.dollars(at) {
             let start = at + mark.len();
             let stop = start + memchr::memmem::find(&self.text[start..], mark)?;

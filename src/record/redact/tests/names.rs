@@ -221,6 +221,17 @@ fn names_that_say_it_of_some_values() {
             [uuid, RANDOM]
         );
     }
+    for name in ["session", "pat"] {
+        assert_eq!(
+            those(&["autumn", "7", uuid, RANDOM], |value| is_secret_value(name, value.as_bytes())),
+            [uuid, RANDOM]
+        );
+    }
+    // Services call by it what is no secret.
+    assert_eq!(
+        those(&["SM0123456789abcdef0123456789abcdef"], |value| is_secret_value("sid", value.as_bytes())),
+        [""; 0]
+    );
     let values = ["basic", "OAuth2", "client-certificate", "none", "dXNlcjpwYXNz", "s3cr3t!", "u:p"];
     for is_one in [is_secret_argument, is_secret_value] {
         assert_eq!(those(&values, |value| is_one("auth", value.as_bytes())), ["dXNlcjpwYXNz", "s3cr3t!", "u:p"]);
@@ -235,6 +246,17 @@ fn names_that_say_it_of_some_values() {
         assert!(is_secret_value(name, b"[redacted ba78]") && is_secret_value(name, b"redacted-ba78"), "{name}");
     }
     assert!(!is_random(b"the-quick-brown-fox-2026") && is_random(b"0123456789abcdef"));
+    // Base64 with marks in it, and names with as many.
+    assert!(is_random(b"q-V1StGX_8Z5jdHi-6BmyT") && is_random(b"Zk3_pQ9-xW1a_B7c-D2eF5"));
+    let names = [
+        "iPhone-15-Pro-Max-256GB-Blue",
+        "camelCase-Names-Of-Things-2026",
+        "h264-aac-mp4-1080p-60fps",
+        "R2D2-C3PO-BB8-K2SO-IG88",
+        "w3c-es6-h5-css3-a11y-i18n",
+        "2026-01-02T03:04:05.123Z",
+    ];
+    assert_eq!(those(&names, |value| is_random(value.as_bytes())), [""; 0]);
 }
 
 #[test]

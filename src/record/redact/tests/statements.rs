@@ -24,6 +24,32 @@ fn what_is_selected_to_be_inserted() {
 }
 
 #[test]
+fn what_is_inserted_by_lists_in_brackets_and_between() {
+    for text in [
+        "INSERT INTO u (password, n) (VALUES ('abc', 'b'), ('abc', 'c'))",
+        "INSERT INTO u (n, password) SELECT * FROM unnest(ARRAY['a', 'b'], ARRAY['abc', 'abc'])",
+        "INSERT INTO u (n, password) SELECT * FROM unnest('{a}'::text[], 'abc'::text[]) ON CONFLICT DO NOTHING",
+        "SELECT n FROM u WHERE password BETWEEN 'abc' AND 'abc' AND n = 'b' AND m = 'c'",
+    ] {
+        let expected = text.replace("abc", "[redacted ba78]");
+        assert_eq!(String::from_utf8(wired(Protocol::Postgres, query(text))), String::from_utf8(query(&expected)));
+    }
+    assert_eq!(
+        sql::parameters(b"INSERT INTO u(n, password) SELECT * FROM unnest($1::int[], $2::text[])", Protocol::Postgres),
+        ([(1, "password")].into(), 2)
+    );
+}
+
+#[test]
+fn a_text_of_mysql_in_hexadecimal_digits() {
+    let text = "SELECT 0x61, n FROM u WHERE password = 0x616263 AND n = 0xzz";
+    let without = wired(Protocol::MySql, com_query(text));
+    let expected = com_query(&text.replace("616263", &format!("[redacted {}]", &super::digits(b"616263")[..4])));
+    assert_eq!(String::from_utf8_lossy(&without), String::from_utf8_lossy(&expected));
+    assert_eq!(wired(Protocol::MySql, without.clone()), without);
+}
+
+#[test]
 fn what_functions_of_cryptography_are_given() {
     for text in [
         "SELECT crypt('abc', gen_salt('bf', 8))",

@@ -1,0 +1,166 @@
+//! Programs that make secrets of their own in each run, several in one.
+
+use pretty_assertions::assert_eq;
+
+use super::databases::{call, mysql, query, redis};
+use super::*;
+
+/// Tokens of three runs.
+const RUNS: [[&str; 2]; 3] = [
+    ["9f86d081884c7d659a2feaa0c55ad015", "60303ae22b998861bce3b28f33eec1be"],
+    ["a3bf4f1b2b0b822cd15d6c15b0f00a08", "4e07408562bedb8b60ce05c1decfe3ad"],
+    ["ef2d127de37b942baad06145e54b0c61", "2c624232cdd221771294dfbb310aca00"],
+];
+
+/// The calls of a run with these tokens, each with its answer.
+type Run = fn(&[&str; 2]) -> Vec<Exchange>;
+
+/// Programs with what the first miss of another run says is noise.
+const PROGRAMS: [(&str, &str, Run); 6] = [
+    ("sessions of Redis", "arg.1", |tokens| {
+        let of = |who: usize| {
+            let (key, user) = (format!("session:{}", tokens[who]), format!(r#"{{"user":"u{who}"}}"#));
+            [
+                call(Protocol::Redis, vec![redis(&["SET", &key, &user, "EX", "60"])], "OK"),
+                call(Protocol::Redis, vec![redis(&["GET", &key])], &user),
+                call(Protocol::Redis, vec![redis(&["DEL", &key])], &who.to_string()),
+            ]
+        };
+        [of(0), of(1)].concat()
+    }),
+    ("tokens in values of Redis", "arg.2", |tokens| {
+        let set = |who: usize| redis(&["SADD", "refresh_tokens", tokens[who]]);
+        [0, 1].map(|who| call(Protocol::Redis, vec![set(who)], &who.to_string())).to_vec()
+    }),
+    ("logins of PostgreSQL", "literal.1", |tokens| {
+        let of = |who: usize| {
+            let token = tokens[who];
+            [
+                call(
+                    Protocol::Postgres,
+                    vec![query(&format!("INSERT INTO l(token, n) VALUES ('{token}', {who})"))],
+                    "1",
+                ),
+                call(
+                    Protocol::Postgres,
+                    vec![query(&format!("SELECT n FROM l WHERE token = '{token}'"))],
+                    &who.to_string(),
+                ),
+            ]
+        };
+        [of(0), of(1)].concat()
+    }),
+    ("logins of MySQL, with times", "literal.2", |tokens| {
+        let of = |who: usize| {
+            let text = format!("INSERT INTO l(token, at) VALUES ('{}', '{}')", tokens[who], &tokens[who][..7]);
+            call(Protocol::MySql, vec![mysql(3, &text)], &who.to_string())
+        };
+        [of(0), of(1)].to_vec()
+    }),
+    ("JSON of HTTP", "body.auth.token", |tokens| {
+        let body = |who: usize| format!(r#"{{"auth":{{"token":"{}"}},"n":1}}"#, tokens[who]);
+        [0, 1].map(|who| answered(post(&body(who)), &who.to_string())).to_vec()
+    }),
+    ("queries and forms of HTTP", "query.access_token", |tokens| {
+        let of = |who: usize| {
+            let mut form = answered(post(&format!("token={}&n=1", tokens[who])), &who.to_string());
+            http(&mut form).request.headers[0].1 = b"application/x-www-form-urlencoded".to_vec();
+            [answered(get(&format!("/a?access_token={}", tokens[who])), &who.to_string()), form]
+        };
+        [of(0), of(1)].concat()
+    }),
+];
+
+#[test]
+fn secrets_of_which_each_run_has_its_own_are_learned() {
+    for (program, field, run) in PROGRAMS {
+        let answers =
+            run(&RUNS[0]).iter().map(|call| ask(&Book::new(run(&RUNS[0]), Noise::default()), call)).collect::<Vec<_>>();
+        // Without noise those of another run are misses, which say how to declare it.
+        let book = Book::new(run(&RUNS[0]), Noise::default());
+        let miss = run(&RUNS[2]).iter().find_map(|call| book.find(call).err()).unwrap();
+        let hint = miss.closest.unwrap().differences.pop().unwrap();
+        let named = hint.split("`noise: {req: [").nth(1).and_then(|rest| rest.split(']').next());
+        assert_eq!(named, Some(field), "{program}: {hint}");
+        let (noise, lessons) = Noise::learn(&run(&RUNS[0]), &run(&RUNS[1]));
+        for replayed in [&RUNS[2], &RUNS[0]] {
+            let book = Book::new(run(&RUNS[0]), noise.clone());
+            let given: Vec<_> = run(replayed).iter().map(|call| ask(&book, call)).collect();
+            assert_eq!(given, answers, "{program}: {lessons:?}");
+        }
+        // What both have is none.
+        let (noise, lessons) = Noise::learn(&run(&RUNS[0]), &run(&RUNS[0]));
+        assert!(noise.is_empty() && lessons.is_empty(), "{program}: {lessons:?}");
+    }
+}
+
+#[test]
+fn a_secret_of_another_call_of_a_statement_is_no_other_one() {
+    type Make = fn(String) -> Vec<u8>;
+    let ways: [(Protocol, Make); 2] =
+        [(Protocol::Postgres, |text| query(&text)), (Protocol::MySql, |text| mysql(3, &text))];
+    for (protocol, way) in ways {
+        let of = |token: &str, id: u32| {
+            let text = format!("SELECT n FROM t WHERE token = '{token}' AND id = {id}");
+            call(protocol, vec![way(text)], &format!("{token} {id}"))
+        };
+        let recorded = [of("alice", 1), of("bob", 2), of("bob", 3)];
+        let asked = |noise: &Noise, token: &str, id: u32| {
+            let book = || Book::new(recorded.to_vec(), noise.clone());
+            let missed = book().find(&of(token, id)).err();
+            missed.map_or_else(
+                || Ok(ask(&book(), &of(token, id)).unwrap()),
+                |miss| Err(miss.closest.unwrap().differences),
+            )
+        };
+        let none = Noise::default();
+        let expected = [
+            "secret `secret`: recorded another one of several, asked one that is not recorded",
+            "only values differ: if they change from run to run, add `noise: {req: [literal.1]}` below `name: mock-1`, learn it with \
+             `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them",
+        ];
+        assert_eq!(asked(&none, "bob", 1), Err(expected.map(str::to_owned).to_vec()));
+        assert!(asked(&none, "alice", 2).is_err());
+        // Any other one is that of another run.
+        assert_eq!(asked(&none, "carol", 1), Ok("alice 1".to_owned()));
+        assert_eq!(asked(&none, "bob", 3), Ok("bob 3".to_owned()));
+        let mut noise = Noise::default();
+        let fields = DeclaredNoise { fields: vec!["literal.1".to_owned()], values: Vec::new(), is_list: false };
+        noise.declare(Some(&recorded[0]), &fields).unwrap();
+        assert_eq!(asked(&noise, "bob", 1), Ok("alice 1".to_owned()));
+    }
+}
+
+#[test]
+fn tokens_that_answers_gave_are_not_learned() {
+    let run = |tokens: &[&str; 2]| {
+        let of = |who: usize| {
+            let token = format!(r#"{{"token":"{}"}}"#, tokens[who]);
+            [
+                answered(post(&format!(r#"{{"user":{who}}}"#)), &token),
+                answered(post(&token), &who.to_string()),
+                call(Protocol::Postgres, vec![query(&format!("SELECT n FROM l WHERE token = '{}'", tokens[who]))], "1"),
+            ]
+        };
+        let mut calls = [of(0), of(1)].concat();
+        redact::exchanges(&mut calls);
+        calls
+    };
+    let (noise, lessons) = Noise::learn(&run(&RUNS[0]), &run(&RUNS[1]));
+    assert!(noise.is_empty() && lessons.is_empty(), "{lessons:?}");
+}
+
+#[test]
+fn credentials_in_fields_that_are_left_out_choose_nothing() {
+    let of = |token: &str, answer: &str| {
+        me(&[("authorization", &format!("Bearer {token}")), ("cookie", &format!("sid={token}"))], answer)
+    };
+    let recorded = [of(RUNS[0][0], "one"), of(RUNS[0][1], "two")];
+    assert!(Book::new(recorded.to_vec(), Noise::default()).find(&of(RUNS[1][0], "")).is_err());
+    let mut noise = Noise::default();
+    let fields = ["header.Authorization", "header.Cookie"].map(str::to_owned).to_vec();
+    noise.declare(Some(&recorded[0]), &DeclaredNoise { fields, values: Vec::new(), is_list: false }).unwrap();
+    let book = Book::new(recorded.to_vec(), noise);
+    let answers = [0, 1].map(|who| ask(&book, &of(RUNS[1][who], "")));
+    assert_eq!(answers, ["one", "two"].map(|answer| Ok(answer.to_owned())));
+}
