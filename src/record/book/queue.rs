@@ -27,6 +27,8 @@ pub(super) struct Queue {
     /// Calls of functions of a program's own that were the same before each of them, with a digest of what they were given; and
     /// variables, with one of what they were set to.
     constant: Hints,
+    /// In which order they were made and variables set, if it was the same before each of them and does not choose.
+    order: Option<String>,
 }
 
 /// What tells the sessions apart that were given different answers.
@@ -64,6 +66,8 @@ impl Queue {
         let is_several = |name: &&String| is_refused || hints.iter().any(|one| one.get(*name) != hints[0].get(*name));
         if !reusable {
             self.constant = constant(&hints);
+            let order = hints.first().and_then(|first| first.get(ORDER));
+            self.order = order.filter(|order| hints.iter().all(|one| one.get(ORDER) == Some(*order))).cloned();
         }
         let names: Vec<&String> = names.into_iter().filter(is_several).collect();
         if names.is_empty() {
@@ -88,13 +92,19 @@ impl Queue {
             Choice { name: name.clone(), is_firm: !reusable && (says_so || is_evident()) }
         };
         let choices: Vec<Choice> = names.into_iter().map(choice).collect();
+        let is_in_order = reusable || choices.iter().any(|choice| [LAST_CALL, ORDER].contains(&choice.name.as_str()));
         let mut states = States { choices, queues: BTreeMap::new(), reusable, refusing: BTreeSet::new() };
         for ((index, hints), refuses) in self.entries.iter().zip(&hints).zip(refuses) {
             let values = states.values(hints);
             if refuses {
                 states.refusing.insert(values.clone());
             }
-            states.queues.entry(values).or_default().entries.push(*index);
+            let queue = states.queues.entry(values).or_default();
+            let order = hints
+                .get(ORDER)
+                .filter(|order| !is_in_order && (queue.entries.is_empty() || queue.order.as_ref() == Some(*order)));
+            queue.order = order.cloned();
+            queue.entries.push(*index);
         }
         self.states = Some(states);
     }
@@ -107,7 +117,8 @@ impl Queue {
             return Vec::new();
         }
         let Some(states) = &self.states else {
-            return vec![Fitting { queue: self, other: others.first().copied() }];
+            let other = others.first().copied().or_else(|| self.is_in_another_order(hints).then_some(ORDER));
+            return vec![Fitting { queue: self, other }];
         };
         let asked = states.values(hints);
         let mut found: Vec<_> = states
@@ -118,7 +129,8 @@ impl Queue {
                     || states.choices.iter().zip(known.iter().zip(&asked)).filter(|(_, (one, other))| one != other);
                 let is_other_call = others().any(|(choice, _)| choice.is_firm || states.refusing.contains(known));
                 let name = others().map(|(choice, _)| choice.name.as_str()).next();
-                let other = name.filter(|_| !states.reusable);
+                let other = name.or_else(|| queue.is_in_another_order(hints).then_some(ORDER));
+                let other = other.filter(|_| !states.reusable);
                 (!is_other_call).then(|| (others().count(), queue.upcoming(), Fitting { queue, other }))
             })
             .collect();
@@ -132,6 +144,17 @@ impl Queue {
         let is_firm = |choice: &&Choice| choice.is_firm || self.states.iter().any(|states| !states.refusing.is_empty());
         let constant = self.constant.keys().map(String::as_str).filter(|name| functions::switches(name));
         choices.filter(is_firm).map(|choice| choice.name.as_str()).chain(constant)
+    }
+
+    /// Whether what a session has called and set came in another order than before all of these: which of it counts was not
+    /// recorded then.
+    fn is_in_another_order(&self, hints: &Hints) -> bool {
+        let (Some(known), Some(asked)) = (&self.order, hints.get(ORDER)) else { return false };
+        let of_both = |names: &str, others: &str| {
+            let others: BTreeSet<&str> = others.split(' ').collect();
+            names.split(' ').filter(|name| others.contains(name)).map(str::to_owned).collect::<Vec<_>>()
+        };
+        of_both(known, asked) != of_both(asked, known)
     }
 
     /// The place of the recording whose turn it is.

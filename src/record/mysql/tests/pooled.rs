@@ -135,6 +135,31 @@ fn the_order_of_what_sets_something_counts() {
 }
 
 #[test]
+fn what_was_set_in_another_order_is_told_where_something_simpler_chooses() {
+    const VIEW: &str = "SELECT v FROM mine";
+    let (set, call) = (says("SET @tenant = 'a'"), says("CALL enter('b')"));
+    let first = [set.clone(), reads(VIEW, b'a'), call.clone(), reads(VIEW, b'b')];
+    let other = says("CALL touch()");
+    let second = [other.clone(), call.clone(), set.clone()];
+    let others = |asked: &[&Step]| {
+        let (book, mut played) = connected(&[kept(&first), kept(&second)].concat(), 0);
+        answers(&mut played, asked);
+        (book.report().missed, book.report().others.into_keys().collect::<Vec<_>>())
+    };
+    assert_eq!(others(&first.each_ref()), (vec![], vec![]));
+    // What else was called does not matter.
+    assert_eq!(others(&[&set, &other, &call, &reads(VIEW, b'b')]), (vec![], vec![]));
+    // Whether the variable or the call counts was not recorded.
+    let told = vec!["order of calls()".to_owned()];
+    assert_eq!(others(&[&call, &set, &reads(VIEW, b'b')]), (vec![], told.clone()));
+    // Nor where it was asked once.
+    let (book, mut played) =
+        connected(&[kept(&first[2..]), kept(&[set.clone(), call.clone(), reads(VIEW, b'c')])].concat(), 0);
+    answers(&mut played, &[&call, &set, &reads(VIEW, b'c')]);
+    assert_eq!(book.report().others.into_keys().collect::<Vec<_>>(), told);
+}
+
+#[test]
 fn what_was_called_before_a_variable_was_set_does_not_matter_to_what_reads_it() {
     let set = |who: u8| says(&format!("SET @tenant = '{}'", char::from(who)));
     let read = |who: u8| reads("SELECT v FROM t WHERE tenant = @tenant", who);
