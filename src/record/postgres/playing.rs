@@ -323,7 +323,7 @@ impl Playing {
     }
 
     fn query(&mut self, question: Vec<u8>) -> Vec<u8> {
-        if self.spoiled && self.state == b'E' && is_exit(&question) {
+        if self.spoiled && self.state == b'E' && is_any(&question, &EXITS) {
             // It follows from an error that no recording has.
             self.enter(b'I');
             self.setting.rolled_back();
@@ -334,7 +334,17 @@ impl Playing {
         if self.is_aborted(&questions) {
             return [message::aborted(), message::ready(self.state)].concat();
         }
-        match self.ask(self.told(&questions[0]).as_ref(), &questions) {
+        let setting = self.told(&questions[0]);
+        // Drivers say it where a rollback has ended what they prepared, which in a pool is so in some runs.
+        if is_any(&questions[0], &["deallocate all"]) && self.state != b'E' {
+            let asked = setting.iter().chain(&questions).map(Vec::as_slice);
+            if self.prompter.peek(asked).is_none() {
+                let done = message::message(b'C', &[b"DEALLOCATE ALL\0"]);
+                self.setting.follow([questions[0].as_slice()], std::iter::once(done.as_slice()), Vec::new);
+                return [done, message::ready(self.state)].concat();
+            }
+        }
+        match self.ask(setting.as_ref(), &questions) {
             Ok(found) => self.simple(&found, &questions),
             Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
         }
@@ -393,12 +403,15 @@ impl Playing {
     }
 }
 
-/// Whether a query is nothing but the end of a transaction, which rolls one back that failed.
-fn is_exit(query: &[u8]) -> bool {
+/// What ends a transaction, which rolls one back that failed.
+const EXITS: [&str; 4] = ["rollback", "abort", "commit", "end"];
+
+/// Whether a query is nothing but one of these.
+fn is_any(query: &[u8], statements: &[&str]) -> bool {
     let text = query.get(5..).unwrap_or_default();
     let text = text.strip_suffix(b"\0").unwrap_or(text).trim_ascii();
-    let word = text.strip_suffix(b";").unwrap_or(text).trim_ascii();
-    [&b"rollback"[..], b"abort", b"commit", b"end"].iter().any(|known| word.eq_ignore_ascii_case(known))
+    let text = text.strip_suffix(b";").unwrap_or(text).trim_ascii();
+    statements.iter().any(|known| text.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 fn commits(questions: &[Vec<u8>]) -> bool {

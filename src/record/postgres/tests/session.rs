@@ -304,3 +304,18 @@ fn a_secret_that_a_prepared_statement_is_given_is_replaced() {
     assert_eq!(replay(&book, &run("rose")), value("one"));
     assert_eq!(book.report().missed_count, 0);
 }
+
+/// A driver says it where a rollback has ended what it prepared, which the pool of one run has done and that of another has not.
+#[test]
+fn the_end_of_all_that_was_prepared_needs_no_recording() {
+    let book = book(&record(Protocol::Postgres, &session(&[], &[], ASKED, "a")).calls);
+    let mut played = Played::new(Protocol::Postgres, &book);
+    played.ask(&login()[0].1);
+    for text in ["DEALLOCATE ALL", " deallocate all; "] {
+        assert_eq!(played.ask(query(text)), done("DEALLOCATE ALL"), "{text}");
+    }
+    assert_eq!(book.report().missed, []);
+    // The name of one says that it was prepared.
+    assert_eq!(played.ask(query("DEALLOCATE s")).first(), Some(&b'E'));
+    assert_eq!(book.report().missed_count, 1);
+}
