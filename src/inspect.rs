@@ -44,6 +44,7 @@ pub fn run(server: &Server, program: &[OsString], signals: BorrowedFd<'_>) -> Re
     let shell = ["/bin/sh", "-c", r#"exec "$@""#, "sh"].map(Into::into);
     let request = Request {
         argv: shell.into_iter().chain(program.iter().map(Into::into)).collect(),
+        script: None,
         dir: place_of(root)?,
         environment: Vec::new(),
         stdin: true,

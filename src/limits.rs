@@ -282,8 +282,8 @@ pub const TERMINAL_COLUMNS: u16 = 120;
 pub const COMMAND_PROGRESS_MS: u64 = 500;
 /// Most that is read from a pipe of a command at once, in bytes (a pipe holds that much, pipe(7)).
 pub const PIPE_READ_BYTES: usize = 64 * 1024;
-/// Longest command line, in bytes (`MAX_ARG_STRLEN` of execve(2), less its final NUL).
-pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
+/// Longest command line, in bytes (`MAX_ARG_STRLEN` of execve(2), less its final NUL and what makes a variable of it).
+pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1 - "REPLAY_COMMAND=".len();
 /// Processes and threads that the commands of one server may have together.
 pub const MAX_COMMAND_PROCESSES: u64 = 4096;
 /// Added to the likelihood that a command is ended when the system is out of memory (`oom_score_adj`, 0 to 1000).

@@ -49,6 +49,7 @@ pub fn probe(mut options: Options, signals: BorrowedFd<'_>) -> Result<(String, b
     let report = attack(&mut victims, &stage, &program, promise.network, &mut |argv| {
         let request = Request {
             argv: argv.to_vec(),
+            script: None,
             dir: dir.clone(),
             environment: Vec::new(),
             stdin: false,

@@ -31,6 +31,7 @@ use crate::limits::{
 };
 use crate::notify::Notifier;
 use crate::policy::{Policy, Root};
+use crate::sandbox::Tier;
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
 use crate::start;
@@ -303,6 +304,17 @@ impl Servers {
         let is_encrypted = self.settings.tls.is_some();
         if !is_encrypted && !address.ip().is_loopback() {
             tracing::warn!("tokens and files cross the network as they are (no --tls-cert)");
+        }
+        let of_landlock = |(_, server): &&(String, Arc<Server>)| {
+            let commands = &server.services().commands;
+            commands.launcher.is_some() && commands.standing.tier == Some(Tier::Landlock)
+        };
+        let count = self.cores.iter().filter(of_landlock).count();
+        if count > 1 {
+            tracing::warn!(
+                "commands of {count} tokens run without namespaces: they can see the arguments of each other's programs in \
+                 /proc, and names of each other's files (docs/http.md)"
+            );
         }
         let scheme = if is_encrypted { "https" } else { "http" };
         tracing::info!(

@@ -220,7 +220,8 @@ impl Command<'_> {
         note(self.dir.path.as_path(), None, Touch::Run);
         let environment = self.terminal.map(|_| ("TERM".into(), "xterm-256color".into()));
         Ok(Request {
-            argv: ["/bin/sh", "-c", self.line].map(Into::into).into(),
+            argv: vec!["/bin/sh".into()],
+            script: Some(self.line.into()),
             dir: self.dir.clone(),
             environment: environment.into_iter().collect(),
             stdin: stdin && self.terminal.is_none(),

@@ -308,6 +308,7 @@ impl Program<'_> {
         note(self.dir.path.as_path(), None, Touch::Run);
         Ok(Request {
             argv: self.argv.to_vec(),
+            script: None,
             dir: self.dir.clone(),
             environment,
             stdin: true,

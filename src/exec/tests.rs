@@ -105,7 +105,8 @@ fn done(exit: Exit) -> Outcome {
 fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
     let launcher = launcher(|peer| {
         let expected = Request {
-            argv: vec!["/bin/sh".into(), "-c".into(), "a line".into()],
+            argv: vec!["/bin/sh".into()],
+            script: Some("a line".into()),
             dir: Place { path: "/src".into(), dev: 1, ino: 2 },
             environment: vec![],
             stdin: false,
@@ -260,7 +261,7 @@ fn the_kernels_limits_are_told_before_anything_is_sent() {
     let nul = try_line("echo a\0b");
     assert_eq!(nul.to_string(), "`command` has a NUL byte at offset 6, and a shell command cannot contain one");
     let long = try_line(&"x".repeat(131_072));
-    assert_eq!(long.to_string(), "`command` is 131072 bytes long, and at most 131071 bytes are allowed");
+    assert_eq!(long.to_string(), "`command` is 131057 bytes long, and at most 131056 bytes are allowed");
 }
 
 #[test]

@@ -93,7 +93,8 @@ impl Launcher {
         let stdio = vec![null()?, null()?, null()?];
         let root = rustix::fs::stat("/").step("stat /")?;
         let request = Request {
-            argv: ["/bin/sh", "-c", ":"].map(Into::into).to_vec(),
+            argv: vec!["/bin/sh".into()],
+            script: Some(":".into()),
             dir: Place { path: "/".into(), dev: root.st_dev, ino: root.st_ino },
             environment: Vec::new(),
             stdin: true,

@@ -22,6 +22,12 @@ use super::walls::{Walls, intercept_only, seal};
 use super::wire::{Event, RawString, Request, send_event, send_listener};
 use crate::limits::{COMMAND_OPEN_FILES, OPEN_FILES_KEPT_SHARE};
 
+/// Has a shell run the text of [`SCRIPT`], which nothing inherits that it starts. The line before the text is its first one,
+/// so that lines have their numbers.
+const RUN_SCRIPT: &str = "eval \"unset REPLAY_COMMAND; $REPLAY_COMMAND\"";
+/// Variable of a text that no argument shows.
+const SCRIPT: &str = "REPLAY_COMMAND";
+
 /// The three streams of a program.
 #[derive(Debug)]
 pub enum Streams {
@@ -57,8 +63,9 @@ impl Start {
 
     fn go(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> Result<Infallible, Fault> {
         let program = argument(request.argv.first().ok_or_else(|| Fault::because("argv", "it is empty"))?)?;
-        let arguments = request.argv.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
-        let environment = self.variables(request)?;
+        let (way, hidden) = self.script(request);
+        let arguments = request.argv.iter().chain(&way).map(argument).collect::<Result<Vec<_>, _>>()?;
+        let environment = self.variables(&request.environment.iter().chain(&hidden).collect::<Vec<_>>())?;
         attach(streams)?;
         sys::default_signals();
         SigSet::empty().thread_set_mask().step("unblock signals")?;
@@ -89,12 +96,26 @@ impl Start {
         Err(error).step_with(|| format!("execute `{}`", program.to_string_lossy()))
     }
 
-    /// The plan's variables, and the request's instead where they have the same name.
-    fn variables(&self, request: &Request) -> Result<Vec<CString>, Fault> {
-        let own = |name: &RawString| request.environment.iter().any(|(other, _)| other == name);
+    /// How a shell is told what to run: by its last arguments, and by a variable where whoever shares /proc with it can read
+    /// those. That of another domain's process is not readable there (`environ` takes what ptrace(2) takes).
+    ///
+    /// A variable is the second choice: `eval` forks for the last program of a text where some shells would become it.
+    fn script(&self, request: &Request) -> (Vec<RawString>, Option<(RawString, RawString)>) {
+        match (&request.script, self.tier) {
+            (None, _) => (Vec::new(), None),
+            (Some(text), Tier::Landlock) => {
+                (["-c", RUN_SCRIPT].map(Into::into).into(), Some((SCRIPT.into(), text.clone())))
+            }
+            (Some(text), Tier::Namespaces | Tier::Off) => (vec!["-c".into(), text.clone()], None),
+        }
+    }
+
+    /// The plan's variables, and these instead where they have the same name.
+    fn variables(&self, more: &[&(RawString, RawString)]) -> Result<Vec<CString>, Fault> {
+        let own = |name: &RawString| more.iter().any(|(other, _)| other == name);
         let planned = self.environment.iter().filter(|(name, _)| !own(name));
         planned
-            .chain(&request.environment)
+            .chain(more.iter().copied())
             .map(|(name, value)| {
                 let mut variable = name.0.clone();
                 variable.push("=");

@@ -133,6 +133,9 @@ pub enum MemoryHold {
 pub struct Request {
     /// The program (an absolute path) and its arguments.
     pub argv: Vec<RawString>,
+    /// What the program, a shell without arguments, is to run. Where commands of others can read arguments, it is not among
+    /// them.
+    pub script: Option<RawString>,
     /// The working directory: a readable place below an allowed directory.
     pub dir: Place,
     /// Variables beside, or instead of, those of the plan.
@@ -385,7 +388,8 @@ mod tests {
         let (read, write) = rustix::pipe::pipe().unwrap();
         let line = RawString(OsString::from_vec(b"caf\xe9 \x01".to_vec()));
         let request = Request {
-            argv: vec!["/bin/sh".into(), "-c".into(), line],
+            argv: vec!["/bin/sh".into()],
+            script: Some(line),
             dir: Place { path: "/src".into(), dev: 1, ino: u64::MAX },
             environment: vec![("A".into(), "b".into())],
             stdin: false,

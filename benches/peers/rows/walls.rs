@@ -127,9 +127,9 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
         let launcher = services.commands.launcher.as_ref().context("no launcher")?;
         let root = services.policy.project().context("no directory")?;
         let dir = place_of(root)?;
-        let argv = ["/bin/sh", "-c", "true"].map(Into::into).to_vec();
         let request = Request {
-            argv,
+            argv: vec!["/bin/sh".into()],
+            script: Some("true".into()),
             dir,
             environment: Vec::new(),
             stdin: false,

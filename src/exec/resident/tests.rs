@@ -35,6 +35,7 @@ fn scripted<T: Send + 'static>(
 fn expected() -> Request {
     Request {
         argv: vec!["/bin/program".into(), "argument".into()],
+        script: None,
         dir: Place { path: "/src".into(), dev: 1, ino: 2 },
         environment: vec![("A".into(), "b".into())],
         stdin: true,

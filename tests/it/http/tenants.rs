@@ -85,6 +85,32 @@ fn each_token_has_its_own_directories_and_tools() {
 }
 
 #[test]
+fn tokens_that_share_the_weaker_walls_are_warned_of() {
+    let started = |names: &[&str], tier: &str| {
+        let tree = Tree::new();
+        for name in names {
+            tree.dir(name);
+            token(&tree, &[name, "--own", &format!("{}:rw", tree.text(name)), "--own-tools", "files,command"]);
+        }
+        let file = tree.text("tokens.jsonl");
+        let server = Server::start(&tree, &["--token-file", &file, "--sandbox", tier]);
+        let log = server.log();
+        let warned = log.lines().find(|line| line.contains("WARN") && line.contains("without namespaces"));
+        (log.contains("commands are refused"), warned.map(str::to_owned))
+    };
+    let (is_refused, warned) = started(&["alice", "bob"], "landlock");
+    if is_refused {
+        return;
+    }
+    let warned = warned.expect("a warning");
+    let said = "commands of 2 tokens run without namespaces: they can see the arguments of each other's programs in /proc, \
+                and names of each other's files (docs/http.md)";
+    assert!(warned.ends_with(said), "{warned}");
+    assert_eq!(started(&["alice"], "landlock").1, None);
+    assert_eq!(started(&["alice", "bob"], "namespaces").1, None);
+}
+
+#[test]
 fn sessions_and_limits_of_one_are_nothing_to_another() {
     let pair = pair(&["--rate-limit", "1", "--rate-burst", "4"]);
     let opened = pair.ask(&pair.alice, &request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})), &[]);

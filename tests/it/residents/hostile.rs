@@ -92,7 +92,8 @@ fn a_flood_of_processes_is_counted_interrupted_and_ended() {
 fn a_flood_of_questions_keeps_nobody_from_ending_it() {
     everywhere(|cell| {
         let request = Request {
-            argv: ["/bin/sh", "-c", "while :; do sleep 0; done"].map(Into::into).to_vec(),
+            argv: vec!["/bin/sh".into()],
+            script: Some("while :; do sleep 0; done".into()),
             dir: place(&cell.work),
             environment: vec![],
             stdin: false,

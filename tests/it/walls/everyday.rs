@@ -51,3 +51,40 @@ fn everyday_work() {
         walls.end();
     });
 }
+
+#[test]
+fn a_text_means_the_same_to_the_shell_in_every_tier() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let long = format!(": {}; echo long", "x".repeat(100_000));
+        for (text, code, stdout) in [
+            ("echo \"$0 $# $*\"", 0, "/bin/sh 0 \n"),
+            ("cat; read line; echo $?", 0, "1\n"),
+            ("#!/bin/sh\nset -- a 'b  c'\nprintf '<%s>' \"$@\" # end", 0, "<a><b  c>"),
+            ("cat <<'END'\n$HOME \\ \"'\nEND", 0, "$HOME \\ \"'\n"),
+            ("cat <<END\n$((1 + 1))\nEND\n", 0, "2\n"),
+            ("alias ll='echo listed'\nll", 0, "listed\n"),
+            ("set -e; false; echo not reached", 1, ""),
+            ("trap 'echo bye' EXIT; exit 3", 3, "bye\n"),
+            ("exec echo instead; echo not reached", 0, "instead\n"),
+            ("sleep 0 & wait $!; echo $?", 0, "0\n"),
+            ("f() { return 4; }; f; echo $?", 0, "4\n"),
+            ("echo a\nif", 2, "a\n"),
+            ("sh -c 'kill -9 $$'", 137, ""),
+            ("env | grep -c REPLAY_", 1, "0\n"),
+            ("set | grep -c ^REPLAY_", 1, "0\n"),
+            ("sh -c 'ls /proc/self/fd' | tr '\\n' ' '", 0, "0 1 2 3 "),
+            ("", 0, ""),
+            (" \n", 0, ""),
+            ("# nothing", 0, ""),
+            (&long, 0, "long\n"),
+        ] {
+            let ran = walls.sh(text);
+            assert_eq!((ran.code, ran.stdout.as_str()), (code, stdout), "{setting:?}: {text:.80}: {}", ran.stderr);
+        }
+        // The number of a line is that in the text.
+        let ran = walls.sh("true\ntrue\nno_such_program");
+        assert!(ran.code == 127 && ran.stderr.contains("3: ") && ran.stderr.contains("no_such_program"), "{ran:?}");
+        walls.end();
+    });
+}

@@ -3,7 +3,7 @@
 use replay::sandbox::Tier;
 use serde_json::{Value, json};
 
-use super::{Walls, everywhere, installed};
+use super::{Walls, everywhere, fresh_tag, installed};
 
 const TOLD: &str = "a network was looked for";
 
@@ -71,5 +71,23 @@ fn what_only_namespaces_can_give_is_refused_without_them() {
             let refused = reply.whole().contains(&format!("({flag}"));
             assert_eq!(refused, setting.tier == Tier::Landlock, "{setting:?}: {}", reply.whole());
         }
+    });
+}
+
+#[test]
+fn no_server_shows_another_the_text_of_its_commands() {
+    everywhere(|setting| {
+        let (mut one, mut other) = (Walls::start(setting, &[], &[]), Walls::start(setting, &[], &[]));
+        let tag = fresh_tag();
+        let reply = one.try_run(json!({"command": format!(": {tag}; sleep 1000; :"), "background": true}));
+        let id = reply.result()["structuredContent"]["commandId"].clone();
+        // A pattern that is not found in its own text.
+        let (first, rest) = tag.split_at(1);
+        let look = format!("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | grep -ac '[{first}]{rest}'");
+        assert_eq!(other.sh(&look).stdout, "0\n", "{setting:?}");
+        let ended = one.server.call("follow_command", json!({"commandId": id, "waitSecs": 10, "end": true}));
+        assert_eq!(ended.result()["structuredContent"]["running"], false, "{setting:?}");
+        one.end();
+        other.end();
     });
 }
