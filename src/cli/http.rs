@@ -53,11 +53,11 @@ pub struct HttpArgs {
     #[arg(long, requires = "http", value_name = "SECS", default_value_t = limits::HTTP_SESSION_IDLE_SECS,
         value_parser = IDLE_SECS.parser())]
     pub session_idle_secs: u64,
-    /// Requests of each token in a minute; 0 for any number
+    /// Messages of each token in a minute; 0 for any number
     #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::HTTP_RATE_PER_MINUTE,
         value_parser = RATE.parser())]
     pub rate_limit: u64,
-    /// Requests that a token which was silent may send at once
+    /// Messages that a token which was silent may send at once
     #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::HTTP_RATE_BURST,
         value_parser = BURST.parser())]
     pub rate_burst: u64,
@@ -73,7 +73,7 @@ pub const CONNECTIONS: Range = Range { min: 1, max: 1_000_000 };
 const CLIENT_SECS: Range = Range { min: 1, max: 3600 };
 /// Up to a month.
 const IDLE_SECS: Range = Range { min: 1, max: 31 * 86_400 };
-/// Requests in a minute.
+/// Messages in a minute.
 pub const RATE: Range = Range { min: 0, max: 1_000_000_000 };
 /// Requests at once.
 pub const BURST: Range = Range { min: 1, max: 1_000_000_000 };
@@ -131,10 +131,10 @@ pub struct NewToken {
     /// Let it see what all tokens do: on the page at /, in /activity, /metrics and /health/detailed
     #[arg(long)]
     pub operator: bool,
-    /// Its requests in a minute, instead of the server's --rate-limit; 0 for any number
+    /// Its messages in a minute, instead of the server's --rate-limit; 0 for any number
     #[arg(long, value_name = "COUNT", value_parser = RATE.parser())]
     pub rate_limit: Option<u64>,
-    /// Its requests at once after silence, instead of the server's --rate-burst
+    /// Its messages at once after silence, instead of the server's --rate-burst
     #[arg(long, value_name = "COUNT", value_parser = BURST.parser())]
     pub rate_burst: Option<u64>,
     /// Its calls that run at the same time, instead of the server's --max-calls

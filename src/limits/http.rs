@@ -24,9 +24,9 @@ pub const HTTP_SESSION_IDLE_SECS: u64 = 3600;
 pub const TOKEN_END_MS: u64 = 15_000;
 /// How often is looked whether it has, in milliseconds.
 pub const TOKEN_END_LOOK_MS: u64 = 5;
-/// Requests of one tenant in a minute, unless the operator says otherwise.
+/// Messages of one tenant in a minute, unless the operator says otherwise.
 pub const HTTP_RATE_PER_MINUTE: u64 = 100;
-/// Requests that a tenant who was silent may send at once, unless the operator says otherwise.
+/// Messages that a tenant who was silent may send at once, unless the operator says otherwise.
 pub const HTTP_RATE_BURST: u64 = 100;
 /// Requests of one tenant in a minute that are no messages, such as those for `/metrics` and `/activity`, if there is a limit
 /// for messages.

@@ -137,6 +137,25 @@ pub enum Incoming<'a> {
     Refused(Refusal),
 }
 
+impl Incoming<'_> {
+    /// How many messages came: a batch is as many as it has members, and one without members is one.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Batch(members) => members.len().max(1),
+            Self::Request(_) | Self::Response(_) | Self::Refused(_) => 1,
+        }
+    }
+
+    /// The id that an error about it names: that of a request.
+    pub fn id(&self) -> Option<&Id> {
+        match self {
+            Self::Request(request) => request.id.as_ref(),
+            Self::Refused(refusal) => refusal.id.as_ref(),
+            Self::Response(_) | Self::Batch(_) => None,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]

@@ -23,7 +23,7 @@ use super::calls::{Answer, Conversation, Queue, Stage, Work};
 use super::feed::{Fed, Item, Nowhere, feed};
 use super::pending::{Hangup, Pending};
 use super::reply::{Reply, SESSION_ID, empty, events, later, message, refuse, refuse_as};
-use super::tenant::{Place, Tenant};
+use super::tenant::{Place, TOO_MANY, Tenant};
 use super::upload::{self, Message};
 use crate::cancel::CancelToken;
 use crate::limits::EVENTS_BEGIN_MS;
@@ -152,13 +152,17 @@ fn bad(id: Option<&Id>, error: RpcError) -> Step {
 
 /// Finds out whose message it is and what it wants.
 fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> Step {
-    match parse(bytes) {
+    let incoming = parse(bytes);
+    if let Err(step) = charge(tenant, &incoming) {
+        return step;
+    }
+    match incoming {
         Incoming::Refused(refusal) => bad(refusal.id.as_ref(), RpcError::new(refusal.code, refusal.message)),
         Incoming::Request(request) => match conversation(tenant, &head.headers, Some(&request)) {
             Ok((conversation, stays)) => {
                 let state = || single(&head.headers, &TRACE_STATE);
                 let trace = single(&head.headers, &TRACE_PARENT).and_then(|it| TraceContext::parse(it, state()));
-                admit(tenant, conversation, stays, &request, trace)
+                admit(conversation, stays, &request, trace)
             }
             Err(step) => step,
         },
@@ -222,27 +226,15 @@ fn no_session(id: Option<&Id>) -> Reply {
     refuse_as(StatusCode::NOT_FOUND, id, RpcError::new(Code::InvalidRequest, message))
 }
 
-/// Charges for so many requests.
-fn charge(tenant: &Arc<Tenant>, id: Option<&Id>, requests: usize) -> Result<(), Step> {
-    tenant.charge(requests).map_err(|wait| {
-        tenant.metrics.rate_limited.fetch_add(1, Relaxed);
-        done(later(StatusCode::TOO_MANY_REQUESTS, id, wait, "too many requests in a minute (--rate-limit)"))
-    })
+/// Charges for a message, whatever it is: one that is not answered takes work, too.
+fn charge(tenant: &Arc<Tenant>, incoming: &Incoming<'_>) -> Result<(), Step> {
+    tenant
+        .charge(incoming.count())
+        .map_err(|wait| done(later(StatusCode::TOO_MANY_REQUESTS, incoming.id(), wait, TOO_MANY)))
 }
 
 /// `trace` is what the head says of it; what the message says counts more.
-fn admit(
-    tenant: &Arc<Tenant>,
-    conversation: Arc<Conversation>,
-    stays: bool,
-    request: &Request<'_>,
-    trace: Option<TraceContext>,
-) -> Step {
-    if let Some(id) = &request.id
-        && let Err(step) = charge(tenant, Some(id), 1)
-    {
-        return step;
-    }
+fn admit(conversation: Arc<Conversation>, stays: bool, request: &Request<'_>, trace: Option<TraceContext>) -> Step {
     match conversation.session.admit(request) {
         Admission::Nothing => done(empty(StatusCode::ACCEPTED)),
         Admission::Refused(refused) => bad(Some(&refused.id), refused.error),
@@ -277,9 +269,6 @@ fn admit_batch(
         return bad(None, RpcError::new(Code::InvalidRequest, message));
     }
     let ids: Vec<Id> = members.iter().filter_map(|member| id_of(member)).collect();
-    if let Err(step) = charge(tenant, None, ids.len()) {
-        return step;
-    }
     let what = What::Batch(ids, CancelToken::new());
     Step::Serve(Serving { conversation, what, opens: false, stays, is_stateless: false })
 }

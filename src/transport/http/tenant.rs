@@ -2,7 +2,7 @@
 //! cannot be named by another, since each has a server of its own.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,10 +23,13 @@ use crate::server::{Metered, Metrics, Service};
 /// What bytes are counted in: a semaphore has fewer places than memory has bytes.
 const UNIT_BYTES: usize = 1024;
 
+/// What is said to whoever sends messages faster than it may.
+pub const TOO_MANY: &str = "too many messages in a minute (--rate-limit)";
+
 /// What a tenant is held to.
 #[derive(Clone, Copy, Debug)]
 pub struct TenantLimits {
-    /// Requests in a minute; 0 for any number.
+    /// Messages in a minute; 0 for any number.
     pub per_minute: u64,
     /// Requests at once, after silence.
     pub burst: u64,
@@ -305,10 +308,12 @@ impl Tenant {
         self.looks.lock().unwrap_or_else(PoisonError::into_inner).take(1, Instant::now())
     }
 
-    /// Charges so many requests; the error is how long to wait.
-    pub fn charge(&self, requests: usize) -> Result<(), Duration> {
+    /// Charges so many messages; the error is how long to wait.
+    pub fn charge(&self, messages: usize) -> Result<(), Duration> {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-        bucket.take(requests, Instant::now())
+        bucket.take(messages, Instant::now()).inspect_err(|_| {
+            self.metrics.rate_limited.fetch_add(1, Relaxed);
+        })
     }
 
     /// A place in the queue for whoever has shown the token with this digest, if the queue is not full. Nobody has one whose

@@ -28,7 +28,7 @@ use super::frames::{self, Close, Kind};
 use super::mcp::single;
 use super::reply::{Reply, empty, later, refuse};
 use super::router::Known;
-use super::tenant::Tenant;
+use super::tenant::{TOO_MANY, Tenant};
 use super::upload::Message;
 use crate::cancel::CancelToken;
 use crate::limits::{
@@ -215,8 +215,8 @@ struct Reader<'a> {
 enum Step {
     /// There is nothing to be done, or it is answered with these bytes.
     Done(Vec<u8>),
-    /// To be served; how many requests, the id of one alone, and whether what follows has to wait for it.
-    Serve(Work, usize, Option<Id>, bool),
+    /// To be served; the id of a request that is alone, and whether what follows has to wait for it.
+    Serve(Work, Option<Id>, bool),
 }
 
 impl Reader<'_> {
@@ -308,28 +308,17 @@ impl Reader<'_> {
     /// Answers a message. A cheap call is over when this returns, so that what follows finds what it did, unless it takes so
     /// long that another thread would go on reading stdin.
     async fn accept(&mut self, message: Message) {
-        let (work, requests, id, waits) = match self.look(message) {
+        let (work, id, waits) = match self.look(message) {
             Step::Done(bytes) if bytes.is_empty() => return,
             Step::Done(bytes) => return self.say(bytes).await,
-            Step::Serve(work, requests, id, waits) => (work, requests, id, waits),
+            Step::Serve(work, id, waits) => (work, id, waits),
         };
-        let refusal = match self.tenant.charge(requests) {
-            Err(wait) => {
-                self.tenant.metrics.rate_limited.fetch_add(1, Relaxed);
-                let seconds = wait.as_secs() + 1;
-                Some(format!("too many requests in a minute (--rate-limit); try again in {seconds} s"))
-            }
-            Ok(()) => None,
-        };
-        let place = if refusal.is_none() { self.tenant.queue(self.shown) } else { None };
-        let Some(place) = place else {
-            let text = refusal.unwrap_or_else(|| {
-                self.tenant.metrics.turned_away.fetch_add(1, Relaxed);
-                "too many calls wait already (--max-calls); try again in 1 s".to_owned()
-            });
+        let Some(place) = self.tenant.queue(self.shown) else {
+            self.tenant.metrics.turned_away.fetch_add(1, Relaxed);
             if let Work::Request(ticket, ..) = &work {
                 self.conversation.session.withdraw(ticket);
             }
+            let text = "too many calls wait already (--max-calls); try again in 1 s";
             let bytes = error(id.as_ref(), RpcError::new(Code::Internal, text));
             return self.say(bytes).await;
         };
@@ -359,7 +348,13 @@ impl Reader<'_> {
 
     fn look(&self, message: Message) -> Step {
         let session = &self.conversation.session;
-        match parse(&message.bytes) {
+        let incoming = parse(&message.bytes);
+        if let Err(wait) = self.tenant.charge(incoming.count()) {
+            let text = format!("{TOO_MANY}; try again in {} s", wait.as_secs() + 1);
+            // What is never answered is named by nothing.
+            return Step::Done(error(incoming.id(), RpcError::new(Code::Internal, text)));
+        }
+        match incoming {
             Incoming::Refused(refusal) => {
                 Step::Done(error(refusal.id.as_ref(), RpcError::new(refusal.code, refusal.message)))
             }
@@ -373,7 +368,7 @@ impl Reader<'_> {
                 Admission::Admitted(ticket) => {
                     let (id, waits) = (ticket.id.clone(), ticket.weight.is_light());
                     let queue = Queue::of(&request.method, ticket.weight);
-                    Step::Serve(Work::Request(ticket, message, queue), 1, Some(id), waits)
+                    Step::Serve(Work::Request(ticket, message, queue), Some(id), waits)
                 }
             },
             Incoming::Batch(members) => {
@@ -385,8 +380,7 @@ impl Reader<'_> {
                     _ => None,
                 };
                 let ids: Vec<Id> = members.iter().filter_map(id).collect();
-                let count = ids.len();
-                Step::Serve(Work::Batch(message, ids, CancelToken::new()), count, None, false)
+                Step::Serve(Work::Batch(message, ids, CancelToken::new()), None, false)
             }
         }
     }

@@ -198,12 +198,29 @@ fn who_asks_too_fast_is_told_when_to_come_back() {
     let reply = client.post(&ping, &[]);
     let wait: u64 = reply.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
-    let message = format!("too many requests in a minute (--rate-limit); try again in {wait} s");
+    let message = format!("too many messages in a minute (--rate-limit); try again in {wait} s");
     assert_eq!(reply.json(), json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}}));
-    // A notification costs nothing, and nothing needs no place.
-    let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    assert_eq!(client.post(&note, &[]).status, 202);
     assert_eq!(client.ask("GET", "/health", &[], b"").status, 200);
+}
+
+#[test]
+fn every_message_counts_whatever_it_is() {
+    let note = r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#;
+    let notes = format!("[{note}, {note}]");
+    for (message, statuses) in [
+        (note, [202, 202, 429]),
+        (r#"{"jsonrpc": "2.0", "id": 1, "result": {}}"#, [202, 202, 429]),
+        ("{", [400, 400, 429]),
+        (r#"{"id": 1}"#, [400, 400, 429]),
+        ("[]", [400, 400, 429]),
+        (&notes, [202, 429, 429]),
+    ] {
+        let (_tree, server) = stage(&["--rate-limit", "1", "--rate-burst", "2"]);
+        let mut client = server.connect();
+        let json = [("Content-Type", "application/json")];
+        let got = [0; 3].map(|_| client.ask("POST", "/mcp", &json, message.as_bytes()).status);
+        assert_eq!(got, statuses, "{message}");
+    }
 }
 
 #[test]

@@ -179,3 +179,26 @@ fn the_end_of_the_server_is_said() {
     assert_eq!(recv(&mut client), (0x88, 1001_u16.to_be_bytes().to_vec()));
     assert_eq!(server.wait().code(), Some(0));
 }
+
+#[test]
+fn every_message_counts_whatever_it_is() {
+    let (_tree, server) = stage(&["--rate-limit", "1", "--rate-burst", "3"]);
+    let mut client = opened(&server);
+    let note = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    send(&mut client, 0x81, note);
+    send(&mut client, 0x81, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    send(&mut client, 0x81, b"{");
+    let mut said = || serde_json::from_slice::<Value>(&recv(&mut client).1).unwrap();
+    assert_eq!(said()["error"]["code"], -32700);
+    let mut refused = |message: &[u8]| {
+        send(&mut client, 0x81, message);
+        let said: Value = serde_json::from_slice(&recv(&mut client).1).unwrap();
+        let text = said["error"]["message"].as_str().unwrap().split(';').next().unwrap().to_owned();
+        (said["id"].clone(), text)
+    };
+    let text = || "too many messages in a minute (--rate-limit)".to_owned();
+    let ping = request(7, "ping", &json!({})).to_string();
+    for (message, id) in [(&note[..], Value::Null), (b"{", Value::Null), (ping.as_bytes(), json!(7))] {
+        assert_eq!(refused(message), (id, text()));
+    }
+}
