@@ -38,9 +38,8 @@ pub struct Cell {
     pub error: Option<Raised>,
     /// How long it ran.
     pub elapsed: Duration,
-    /// What the interpreter had to put right before it began.
-    pub notes: Vec<String>,
-    /// What was written before it by what earlier cells had left running, or by their threads meanwhile.
+    /// What was written before it by what earlier cells had left running, or by their threads meanwhile, and what the
+    /// interpreter had to put right before it began.
     pub late: String,
     /// The time limit passed.
     pub timed_out: bool,

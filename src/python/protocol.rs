@@ -116,10 +116,6 @@ pub(super) struct Done {
     pub(super) number: u64,
     pub(super) error: Option<Raised>,
     pub(super) seconds: f64,
-    #[serde(default)]
-    pub(super) notes: Vec<String>,
-    #[serde(default)]
-    pub(super) unshown: u64,
 }
 
 /// What a session says.
@@ -234,9 +230,8 @@ mod tests {
         let data = BTreeMap::from([("text/plain".to_owned(), "1".to_owned())]);
         let expected = Shown { is_result: true, data, files: vec!["outputs/a.png".into()] };
         assert_eq!(Event::read(shown), Some(Event::Shown { id: 3, shown: expected }));
-        let done =
-            br#"{"event": "done", "id": 3, "cell": 1, "error": null, "seconds": 0.5, "notes": ["n"], "unshown": 2}"#;
-        let expected = Done { id: 3, number: 1, error: None, seconds: 0.5, notes: vec!["n".into()], unshown: 2 };
+        let done = br#"{"event": "done", "id": 3, "cell": 1, "error": null, "seconds": 0.5, "notes": ["n"]}"#;
+        let expected = Done { id: 3, number: 1, error: None, seconds: 0.5 };
         assert_eq!(Event::read(done), Some(Event::Done(expected)));
         let late = br#"{"event": "late", "cell": 1, "stream": "stdout", "text": "x\n"}"#;
         assert_eq!(Event::read(late), Some(Event::Late { text: "x\n".into() }));

@@ -103,7 +103,9 @@ impl Running {
 
     fn show(&mut self, shown: Shown) {
         let bytes: usize = shown.data.values().chain(&shown.files).map(String::len).sum();
-        if self.shown.len() < MAX_PYTHON_SHOWN && self.shown_bytes + bytes <= MAX_PYTHON_SHOWN_BYTES {
+        // The driver sends nothing of what is too many.
+        let is_sent = !(shown.data.is_empty() && shown.files.is_empty());
+        if is_sent && self.shown.len() < MAX_PYTHON_SHOWN && self.shown_bytes + bytes <= MAX_PYTHON_SHOWN_BYTES {
             self.shown_bytes += bytes;
             self.shown.push(shown);
         } else {
@@ -410,7 +412,6 @@ impl Line {
                 }
                 shared.last_used = Instant::now();
                 if let Some(cell) = &mut shared.cell {
-                    cell.unshown += done.unshown;
                     cell.done = Some(done);
                 }
             }

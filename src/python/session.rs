@@ -272,7 +272,10 @@ impl Session {
             (state.lost.take(), std::mem::take(&mut state.late))
         };
         cell.late.insert_str(0, &late);
-        let mut notes = std::mem::take(&mut cell.notes);
+        for shown in &mut cell.shown {
+            shown.files.retain(|file| self.has_output(ground.policy, file));
+        }
+        let mut notes = Vec::new();
         if cell.killed {
             let what = if cell.cancelled { "was cancelled" } else { "ran into its timeout" };
             lost = Some(format!("the cell {what} and did not heed an interrupt, so the session was ended"));
@@ -298,6 +301,12 @@ impl Session {
         let before = self.lookout.look(&directory, cancel);
         let done = work();
         Ok((done, self.lookout.changes_since(before, &directory, cancel)))
+    }
+
+    /// Whether a file that the interpreter says it has kept is there: cells can say anything in its place.
+    fn has_output(&self, policy: &Policy, file: &str) -> bool {
+        file.strip_prefix("outputs/").is_some_and(|name| !name.contains('/'))
+            && policy.read(self.settings.directory.join(file)).is_ok_and(|found| found.kind() == Kind::File)
     }
 
     /// Puts outputs that are not shown whole into files.

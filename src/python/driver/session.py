@@ -96,10 +96,9 @@ class Session:
     def present(self, event, value):
         flush()
         self.shown += 1
-        if self.shown > MAX_SHOWN:
-            return
         data, files = {}, []
-        for media, form in forms(value).items():
+        # The server counts what is beyond that.
+        for media, form in forms(value).items() if self.shown <= MAX_SHOWN else ():
             if media in SUFFIXES:
                 content = form if issubclass(type(form), bytes) else str(form).encode()
                 files.append(self.save(content, SUFFIXES[media]))
@@ -155,12 +154,12 @@ class Session:
     def execute(self, request):
         self.cells += 1
         name, code = f"<cell {self.cells}>", request["code"]
-        error, notes, self.shown, self.is_interrupted = None, [], 0, False
+        error, self.shown, self.is_interrupted = None, 0, False
         begin = PERF_COUNTER()
         self.since = MONOTONIC()
         try:
             try:
-                self.restore(notes)
+                self.restore()
                 remember(name, code)
                 self.active, self.running = self.cells, request["id"]
                 self.send("begun", id=request["id"])
@@ -178,27 +177,30 @@ class Session:
         seconds = PERF_COUNTER() - begin
         if self.is_child:
             self.end_child(error)
-        self.leave(request, error, seconds, notes)
+        self.leave(request, error, seconds)
 
-    def leave(self, request, error, seconds, notes):
+    def leave(self, request, error, seconds):
         """Says how a cell has ended. Nothing of the cell's is between here and the end of the line."""
         # An interrupt that comes too late for the cell is not to end the session, whatever the cell has made of interrupts.
         ON_SIGNAL(SIGINT, self.interrupted)
-        make_headroom(notes)
+        self.make_headroom()
         share_streams(True)
         failure = None if error is None or exits_well(error) else told(error)
         flush(BaseException)
-        self.send("done", id=request["id"], cell=self.cells, error=failure, seconds=seconds, notes=notes,
-                  unshown=max(0, self.shown - MAX_SHOWN))
+        self.send("done", id=request["id"], cell=self.cells, error=failure, seconds=seconds)
 
-    def restore(self, notes):
-        """Gives a cell what the one before may have taken away; `notes` say what that was."""
+    def remark(self, text):
+        """Says something of the session's own, where threads of earlier cells are heard: to the server it is no more."""
+        self.send("late", cell=self.cells, stream="stderr", text=f"[session] {text}\n")
+
+    def restore(self):
+        """Gives a cell what the one before may have taken away, and says what that was."""
         ON_SIGNAL(SIGINT, self.interrupted)
-        make_headroom(notes)
+        self.make_headroom()
         for number, name in ((1, "stdout"), (2, "stderr")):
             if identity(number) != identity(KEPT[name]):
                 DUP2(KEPT[name], number)
-                notes.append(f"descriptor {number} led elsewhere and is {name} again")
+                self.remark(f"descriptor {number} led elsewhere and is {name} again")
             own = STREAMS[name]
             try:
                 is_closed = own.closed
@@ -207,11 +209,18 @@ class Session:
                 is_closed = True
             if SYS.get(name) is not own or is_closed:
                 SYS[name] = SYS[f"__{name}__"] = make_stream(number, name) if is_closed else own
-                notes.append(f"sys.{name} was replaced and is the session's own again")
+                self.remark(f"sys.{name} was replaced and is the session's own again")
         share_streams(has_leftovers())
         if not callable(SYS.get("displayhook")):
             SYS["displayhook"] = self.show_result
-            notes.append("sys.displayhook could not be called and is the session's own again")
+            self.remark("sys.displayhook could not be called and is the session's own again")
+
+    def make_headroom(self):
+        """Undoes a recursion limit that leaves no room to speak of the cell that has set it."""
+        limit = GET_RECURSION()
+        if limit < MIN_RECURSION:
+            SET_RECURSION(USUAL_RECURSION)
+            self.remark(f"the recursion limit was {limit} and is {USUAL_RECURSION} again")
 
     def run_cell(self, code, name):
         tree = compile(code, name, "exec", ONLY_AST)
@@ -321,7 +330,7 @@ class Session:
             return
         for _ in range(MAX_TRIES):
             try:
-                return self.leave(request, error, 0.0, [])
+                return self.leave(request, error, 0.0)
             except OSError:
                 # The cell has closed the channel.
                 break
@@ -404,14 +413,6 @@ def remember(name, code):
         linecache.cache[name] = (len(code), None, code.splitlines(True), name)
     except Exception:
         pass
-
-
-def make_headroom(notes):
-    """Undoes a recursion limit that leaves no room to speak of the cell that has set it."""
-    limit = GET_RECURSION()
-    if limit < MIN_RECURSION:
-        SET_RECURSION(USUAL_RECURSION)
-        notes.append(f"the recursion limit was {limit} and is {USUAL_RECURSION} again")
 
 
 def exits_well(error):

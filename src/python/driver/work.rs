@@ -131,10 +131,9 @@ impl Kernel for Driver {
         (cell.shown, cell.unshown, cell.has_begun) = (ran.shown, ran.unshown, ran.has_begun);
         cell.elapsed = begun.elapsed();
         if let Some(done) = ran.done {
-            (cell.number, cell.error, cell.notes) = (done.number, done.error, done.notes);
-            // It ended after all.
+            (cell.number, cell.error) = (done.number, done.error);
+            // The cell ended before its interpreter did. That its interpreter was killed is so, whatever a cell says.
             cell.ended = None;
-            cell.killed = false;
         }
         Ok(cell)
     }

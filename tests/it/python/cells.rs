@@ -134,8 +134,8 @@ fn what_a_cell_takes_away_the_next_one_has_again() {
     run(&mut server, "import sys; sys.stdout = None");
     let ran = run(&mut server, "print(1)");
     assert_eq!(
-        (&ran["stdout"], &ran["notes"]),
-        (&json!("1\n"), &json!(["sys.stdout was replaced and is the session's own again"]))
+        (&ran["stdout"], &ran["late_output"]),
+        (&json!("1\n"), &json!("[session] sys.stdout was replaced and is the session's own again\n"))
     );
     run(&mut server, "import os; sys.stderr.close(); os.close(1)");
     let ran = run(&mut server, "print(2); print(3, file=sys.stderr)");
