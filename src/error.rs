@@ -192,7 +192,9 @@ fn of_policy(error: &PolicyError) -> Code {
         | PolicyError::Hidden { .. }
         | PolicyError::NoProject => Code::NotAllowed,
         PolicyError::NotFound { .. } => Code::NotFound,
-        PolicyError::Empty | PolicyError::Nul { .. } | PolicyError::PathTooLong { .. } => Code::InvalidParams,
+        PolicyError::Empty | PolicyError::Nul { .. } | PolicyError::Uri { .. } | PolicyError::PathTooLong { .. } => {
+            Code::InvalidParams
+        }
         PolicyError::NotADirectory { .. }
         | PolicyError::IsDirectory { .. }
         | PolicyError::Special { .. }

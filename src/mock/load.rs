@@ -1,6 +1,8 @@
 //! A file -> a manifest, or what is wrong with it: file, line, column, key, and what is valid.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -9,7 +11,7 @@ use super::expect::Expectations;
 use super::fault::Fault;
 use super::manifest::{File, Manifest, OF_RESULTS, Tool};
 use super::schema;
-use super::spans::{Node, Place};
+use super::spans::{Node, Place, Unread};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::protocol::fault;
 use crate::text::nearest;
@@ -76,7 +78,8 @@ impl Source {
     }
 }
 
-/// Reads a manifest: YAML, or a snapshot of tools/list if the name ends in `.json`.
+/// Reads a manifest: YAML, or a snapshot of tools/list if the name ends in `.json`. A name without an extension is one of YAML,
+/// as `/dev/stdin`; one with another extension is refused.
 pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, Source), LoadError> {
     let fail = |place, message: String| LoadError {
         file: file.to_owned(),
@@ -87,8 +90,13 @@ pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, Source), LoadError> {
     }
     let text = std::str::from_utf8(bytes)
         .map_err(|error| fail(None, format!("the file is not UTF-8 at byte {}", error.valid_up_to())))?;
-    if extension(file).eq_ignore_ascii_case("json") {
-        return snapshot(file, text);
+    match extension(file).to_ascii_lowercase().as_str() {
+        "json" => return snapshot(file, text),
+        "" | "yaml" | "yml" => {}
+        other => {
+            let known = "it is YAML (.yaml, .yml), or a snapshot of tools/list in JSON (.json)";
+            return Err(fail(None, format!("`.{other}` is no manifest; {known}")));
+        }
     }
     let (read, source) = typed::<File>(file, text, "/mock_server", "the manifest is", &schema::of_manifest())?;
     Ok((read.mock_server, source))
@@ -114,7 +122,7 @@ fn typed<T: DeserializeOwned>(
     if text.starts_with("{\"cassette\":") {
         return Err(fail(Place::default(), "the file is a cassette; serve it with --cassette".to_owned()));
     }
-    let node = Node::parse(text).map_err(|(place, reason)| fail(place, reason))?;
+    let node = Node::parse(text).map_err(|(place, reason)| fail(place, reason.to_string()))?;
     let value = node.value();
     if value.is_null() {
         return Err(fail(Place::default(), format!("{what} empty")));
@@ -129,7 +137,7 @@ fn typed<T: DeserializeOwned>(
 }
 
 fn extension(file: &str) -> &str {
-    file.rsplit_once('.').map_or("", |(_, extension)| extension)
+    Path::new(file).extension().and_then(OsStr::to_str).unwrap_or_default()
 }
 
 fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem> {
@@ -202,28 +210,40 @@ fn valid_keys(schema: &Value, path: &str) -> Vec<String> {
 
 /// `{"tools": [...]}`, or a whole reply to tools/list.
 fn snapshot(file: &str, text: &str) -> Result<(Manifest, Source), LoadError> {
-    let source = Source { file: file.to_owned(), node: None, root: "" };
-    let at = |place, message: String| source.error(vec![Problem { place, path: String::new(), message }]);
+    let fail = |place, message: String| LoadError {
+        file: file.to_owned(),
+        problems: vec![Problem { place: Some(place), path: String::new(), message }],
+    };
     let mut value: Value = serde_json::from_str(text).map_err(|error| {
         let place = Place { line: error.line() as u64, column: error.column() as u64 };
-        at(Some(place), format!("the file is not JSON: {}", fault(&error)))
+        fail(place, format!("the file is not JSON: {}", fault(&error)))
     })?;
+    // JSON is YAML but for a few characters and very long keys, and the reader of that knows where everything stands.
+    let node = match Node::parse(text) {
+        Ok(node) => Some(node),
+        Err((place, twice @ Unread::Twice(_))) => return Err(fail(place, twice.to_string())),
+        Err((_, Unread::Other(_))) => None,
+    };
+    let mut root = "";
     if value.get("result").is_some_and(Value::is_object) {
-        value = value["result"].take();
+        (value, root) = (value["result"].take(), "/result");
     }
+    let source = Source { file: file.to_owned(), node, root };
+    let wrong = |pointer: &str, message: String| source.error(vec![source.problem(pointer, message)]);
+    let is_there = value.get("tools").is_some();
     let Some(Value::Array(entries)) = value.get_mut("tools").map(Value::take) else {
-        return Err(at(
-            None,
-            "a JSON manifest is a snapshot of tools/list: an object with an array `tools`".to_owned(),
-        ));
+        let got = if is_there { "`tools` is no array" } else { "there is no `tools`" };
+        let message = format!("{got}; a JSON manifest is a snapshot of tools/list: an object with an array `tools`");
+        return Err(wrong("/tools", message));
     };
     let mut tools = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
+        let pointer = format!("/tools/{index}");
         let Value::Object(mut members) = entry else {
-            return Err(at(None, format!("`tools[{index}]` is no object")));
+            return Err(wrong(&pointer, format!("`tools[{index}]` is no object")));
         };
         let Some(Value::String(name)) = members.remove("name") else {
-            return Err(at(None, format!("`tools[{index}]` has no `name` that is a string")));
+            return Err(wrong(&pointer, format!("`tools[{index}]` has no `name` that is a string")));
         };
         let input_schema = members.remove("inputSchema").or_else(|| members.remove("input_schema"));
         let description = members.remove("description").and_then(|text| text.as_str().map(str::to_owned));

@@ -104,6 +104,14 @@ pub enum PolicyError {
     /// An empty path.
     #[error("the path is empty")]
     Empty,
+    /// A URI instead of a path.
+    #[error("{} is a URI (`{scheme}`), and a path is wanted", Quoted(.path))]
+    Uri {
+        /// The path as requested.
+        path: PathBuf,
+        /// What it begins with, such as `file:`.
+        scheme: String,
+    },
     /// A NUL byte.
     #[error("{} holds a NUL byte, which no path can", Quoted(.path))]
     Nul {
@@ -145,7 +153,9 @@ impl PolicyError {
             Self::NotFound { path } if path.iter().any(|part| part == "~") => {
                 "`~` is not expanded; give an absolute path, or one below the first allowed directory".into()
             }
-            Self::NotFound { path } if path.iter().any(|part| part == "file:") => "give a path, not a URI".into(),
+            Self::Uri { scheme, .. } => {
+                format!("give a path; one whose first directory is called `{scheme}` begins with `./`").into()
+            }
             Self::NotFound { .. } => "list the parent directory to see what is there".into(),
             Self::NotADirectory { .. } => {
                 "check each part of the path; leave off a slash at the end to name a file or a link itself".into()

@@ -35,6 +35,10 @@ impl Spelling {
         }
         let mut spelling = Self { clean: Vec::with_capacity(bytes.len() + 64), climbs: false, wants_dir: false };
         if bytes[0] != b'/' {
+            if let Some(scheme) = scheme(bytes) {
+                let scheme = String::from_utf8_lossy(scheme).into_owned();
+                return Err(PolicyError::Uri { path: requested.into(), scheme });
+            }
             let base = base.ok_or(PolicyError::NoProject)?;
             spelling.append(base.as_os_str().as_bytes());
         }
@@ -64,6 +68,16 @@ impl Spelling {
     pub(super) fn into_path(self) -> PathBuf {
         PathBuf::from(OsString::from_vec(self.clean))
     }
+}
+
+/// What a URI begins with (RFC 3986, section 3.1), its colon included, where a slash follows. As a relative path it would make
+/// a directory of that name.
+fn scheme(bytes: &[u8]) -> Option<&[u8]> {
+    let end = memchr::memchr(b'/', bytes)?;
+    let (name, colon) = bytes[..end].split_at_checked(end.checked_sub(1)?)?;
+    let is_scheme = name.first().is_some_and(u8::is_ascii_alphabetic)
+        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte));
+    (is_scheme && colon == b":").then_some(&bytes[..end])
 }
 
 /// The parts of `path` in order; a final `.` stands for a slash at the end.
@@ -100,6 +114,31 @@ mod tests {
         assert_eq!(read("."), ("/p".into(), false, true));
         assert_eq!(read(".."), ("/p/..".into(), true, true));
         assert_eq!(read("//"), ("/".into(), false, true));
+    }
+
+    #[test]
+    fn a_uri_is_no_path_unless_it_is_said_to_be_one() {
+        let scheme = |path: &str| match Spelling::of(Path::new(path), Some(Path::new("/p"))) {
+            Err(PolicyError::Uri { scheme, .. }) => Some(scheme),
+            Ok(_) => None,
+            Err(error) => panic!("{error}"),
+        };
+        for (path, expected) in [
+            ("file:/tmp/x", Some("file:")),
+            ("file:///tmp/x", Some("file:")),
+            ("vscode-remote://ssh/x", Some("vscode-remote:")),
+            ("C:/Users", Some("C:")),
+            ("./file:/tmp/x", None),
+            ("/p/file:/tmp/x", None),
+            ("file:", None),
+            ("file:x", None),
+            ("a/file:/x", None),
+            ("12:/x", None),
+            (":/x", None),
+            ("a b:/x", None),
+        ] {
+            assert_eq!(scheme(path).as_deref(), expected, "{path}");
+        }
     }
 
     #[test]

@@ -135,11 +135,6 @@ const CLOSED: [&str; 3] = ["node_modules", "target", "venv"];
 
 /// Of what lies directly below first, then what lies in directories there that are no projects themselves.
 fn below<T: Copy>(tree: &dyn Tree, cwd: &Path, order: &[T], sign: fn(&Level<'_>, T) -> Sign) -> Vec<(String, Vec<T>)> {
-    let inside = |dir: &str, names: Vec<String>| -> Vec<String> {
-        let is_open = |name: &String| !name.starts_with('.') && !CLOSED.contains(&name.as_str());
-        let names = names.into_iter().filter(is_open);
-        if dir.is_empty() { names.collect() } else { names.map(|name| format!("{dir}/{name}")).collect() }
-    };
     let mut found = Vec::new();
     let mut looks = LOOKED_AT;
     let mut dirs = inside("", tree.names(cwd).unwrap_or_default());
@@ -284,7 +279,8 @@ fn test_sign(level: &Level<'_>, runner: TestRunner) -> Sign {
         TestRunner::Vitest => stronger(
             level.in_package("vitest"),
             level.configured("vitest.config.").or_else(|| level.configured("vitest.workspace.")),
-        ),
+        )
+        .or_else(|| imported(level, "vitest")),
         TestRunner::Jest => stronger(level.in_package("jest"), level.configured("jest.config.")).or_else(|| {
             level.package().get("jest").is_some().then(|| (Weight::Named, "jest in package.json".to_owned()))
         }),
@@ -298,6 +294,49 @@ fn test_sign(level: &Level<'_>, runner: TestRunner) -> Sign {
             .or_else(|| habits_of_python(level)),
         TestRunner::Junit | TestRunner::Nextest => None,
     }
+}
+
+/// A package that is installed here as a program, and that a test imports: nothing else need say that it is used.
+fn imported(level: &Level<'_>, package: &str) -> Sign {
+    let installed = level.tree.names(&level.dir.join("node_modules/.bin"))?;
+    let is_test = |name: &str| {
+        language(name) == Some(Language::JavaScript) && (name.contains(".test.") || name.contains(".spec."))
+    };
+    let imports = |file: &String| {
+        let text = level.tree.text(&level.dir.join(file)).unwrap_or_default();
+        ['\'', '"'].iter().any(|quote| text.contains(&format!("{quote}{package}{quote}")))
+    };
+    if !installed.iter().any(|name| name == package) {
+        return None;
+    }
+    let tests = open_below(level.tree, level.dir, LEVELS_BELOW).into_iter().filter(|file| is_test(file));
+    let test = tests.take(LOOKED_AT).find(imports)?;
+    Some((Weight::Named, format!("{test} imports {package}, which is in node_modules")))
+}
+
+/// What lies in a directory and so many levels below it, by its path from there, but for what is not looked into.
+fn open_below(tree: &dyn Tree, dir: &Path, levels: usize) -> Vec<String> {
+    let mut found = inside("", tree.names(dir).unwrap_or_default());
+    let (mut from, mut looks) = (0, LOOKED_AT);
+    for _ in 0..levels {
+        let dirs = from..found.len();
+        from = found.len();
+        for index in dirs.take(looks) {
+            looks -= 1;
+            if let Some(names) = tree.names(&dir.join(&found[index])) {
+                let below = inside(&found[index], names);
+                found.extend(below);
+            }
+        }
+    }
+    found
+}
+
+/// The names of a directory that are looked into, each with the directory before it.
+fn inside(dir: &str, names: Vec<String>) -> Vec<String> {
+    let is_open = |name: &String| !name.starts_with('.') && !CLOSED.contains(&name.as_str());
+    let names = names.into_iter().filter(is_open);
+    if dir.is_empty() { names.collect() } else { names.map(|name| format!("{dir}/{name}")).collect() }
 }
 
 /// Where Python has its tests.

@@ -199,7 +199,19 @@ fn what_agents_mean_is_understood_or_explained() {
         home.ends_with("hint: `~` is not expanded; give an absolute path, or one below the first allowed directory")
     );
     let uri = failure(&mut server, "read_file", json!({"path": "file:///a.rs"}));
-    assert!(uri.ends_with("hint: give a path, not a URI"), "{uri}");
+    let expected = "`file:///a.rs` is a URI (`file:`), and a path is wanted\n\
+                    hint: give a path; one whose first directory is called `file:` begins with `./`";
+    assert_eq!(uri, expected);
+    for (tool, arguments) in [
+        ("write_file", json!({"path": "file:///a.rs", "content": ""})),
+        ("create_directory", json!({"path": "file:///a.rs"})),
+        ("move_file", json!({"source": "a.rs", "destination": "file:///a.rs"})),
+        ("execute_command", json!({"command": "true", "cwd": "file:///a.rs"})),
+    ] {
+        assert_eq!(failure(&mut server, tool, arguments), expected, "{tool}");
+    }
+    assert_eq!(server.call("write_file", json!({"path": "./file:/b.rs", "content": "b"})).failure(), None);
+    assert_eq!((tree.read("file:/b.rs"), tree.has("a.rs")), ("b".to_owned(), true));
     let taken = failure(&mut server, "create_directory", json!({"path": "a.rs"}));
     let expected = format!(
         "`{}` exists and is no directory\nhint: choose another name, or delete what is there first",

@@ -69,6 +69,58 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
+fn what_is_wrong_with_a_snapshot_is_said_with_its_place() {
+    let tree = Tree::new();
+    for (snapshot, expected) in [
+        (
+            "{\n  \"tools\": {\n    \"a\": 1}\n}",
+            "t.json:2:12: `tools` is no array; a JSON manifest is a snapshot of tools/list",
+        ),
+        (
+            "{\n  \"result\": {\"tools\": 5}}",
+            "t.json:2:23: `tools` is no array; a JSON manifest is a snapshot of tools/list",
+        ),
+        ("\n[]", "t.json:2:1: there is no `tools`; a JSON manifest is a snapshot of tools/list"),
+        ("{\"tools\": [{\"name\": \"a\"},\n 5]}", "t.json:2:2: `tools[1]` is no object"),
+        ("{\"tools\": [\n{\"title\": \"a\"}]}", "t.json:2:1: `tools[0]` has no `name` that is a string"),
+        ("{\"tools\": [],\n \"tools\": [{\"name\": \"a\"}]}", "t.json:2:2: the key `tools` is there twice"),
+        (
+            "{\"tools\": [{\"name\": \"a\",\n\"inputSchema\": {\"a\": 1, \"a\": 2}}]}",
+            "t.json:2:25: the key `a` is there twice",
+        ),
+        ("{\"tools\": [],}", "t.json:1:14: the file is not JSON: "),
+    ] {
+        tree.file("t.json", snapshot);
+        let checked = run(&tree, &["mock", "check", "t.json"], &[]);
+        let found = checked.lines.iter().any(|line| line.starts_with(&format!("error: {expected}")));
+        assert_eq!((found, checked.status), (true, Some(1)), "{snapshot}: {:?}", checked.lines);
+    }
+    let escaped = "{\t\"tools\": [{\"name\": \"a\", \"description\": \"\\ud83d\\ude00 \\/ \\u0000 # x: y\"}]}";
+    tree.file("t.json", escaped);
+    assert_eq!(run(&tree, &["mock", "check", "t.json"], &[]).status, Some(0));
+    // What is JSON and no YAML.
+    tree.file("t.json", "{\"tools\": [{\"name\": \"a\", \"description\": \"\u{7f}\"}]}");
+    assert_eq!(run(&tree, &["mock", "check", "t.json"], &[]).status, Some(0));
+}
+
+#[test]
+fn a_manifest_has_a_name_that_says_what_it_is() {
+    let tree = Tree::new();
+    for (file, status) in [("m.toml", 1), ("m.yaml.bak", 1), ("m.YML", 0), ("d.d/manifest", 0)] {
+        tree.file(file, "mock_server: {}");
+        let checked = run(&tree, &["mock", "check", file], &[]);
+        assert_eq!(checked.status, Some(status), "{file}: {:?}", checked.lines);
+        if status == 1 {
+            let extension = file.rsplit('.').next().unwrap();
+            let expected = format!(
+                "error: {file}: `.{extension}` is no manifest; it is YAML (.yaml, .yml), or a snapshot of tools/list in JSON (.json)"
+            );
+            assert_eq!(checked.lines, [expected]);
+        }
+    }
+}
+
+#[test]
 fn only_the_first_of_very_many_faults_are_told() {
     let tree = Tree::new();
     let keys: Vec<String> = (0..20_000).map(|number| format!("k{number}: 1")).collect();

@@ -69,6 +69,24 @@ fn vitest_is_found_run_and_read() {
 }
 
 #[test]
+fn vitest_is_found_by_tests_that_import_it() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    fake_vitest(&tree, &events(&[("adds", "passed")], "passed"), "exit 0");
+    tree.file("work/package.json", "{}").file("work/src/sum/a.test.ts", "import { test } from 'vitest'\n");
+    let reply = server.call("run_tests", json!({}));
+    assert_eq!(counts(&reply).0, "passed");
+    assert!(
+        reply.text().contains("[vitest: src/sum/a.test.ts imports vitest, which is in node_modules]"),
+        "{}",
+        reply.text()
+    );
+    // Others use it for other things.
+    tree.file("work/src/sum/a.test.ts", "import test from 'node:test'\n");
+    assert_eq!(server.call("run_tests", json!({})).code(), -32002);
+}
+
+#[test]
 fn a_verdict_takes_all_that_is_known() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
