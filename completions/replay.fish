@@ -86,8 +86,8 @@ complete -c replay -n "__fish_replay_needs_command" -l max-connections -d 'Conne
 complete -c replay -n "__fish_replay_needs_command" -l client-timeout-secs -d 'Hang up on a client that for so many seconds says nothing of what it has begun, asks nothing, or takes nothing of what is sent to it' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-sessions -d 'Sessions of each token at the same time' -r
 complete -c replay -n "__fish_replay_needs_command" -l session-idle-secs -d 'A session that nobody uses for so many seconds ends' -r
-complete -c replay -n "__fish_replay_needs_command" -l rate-limit -d 'Requests of each token in a minute; 0 for any number' -r
-complete -c replay -n "__fish_replay_needs_command" -l rate-burst -d 'Requests that a token which was silent may send at once' -r
+complete -c replay -n "__fish_replay_needs_command" -l rate-limit -d 'Messages of each token in a minute; 0 for any number' -r
+complete -c replay -n "__fish_replay_needs_command" -l rate-burst -d 'Messages that a token which was silent may send at once' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-calls -d 'Calls of each token that run at the same time; some more wait' -r
 complete -c replay -n "__fish_replay_needs_command" -l audit -d 'Add a line for each call to this file, chained by hashes, before the call is answered; no call is served that cannot be written down. Below an allowed directory the file is hidden from tools and commands' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l audit-key -d 'Chain the lines with HMAC-SHA256 and the key in this file, so that whoever can write the log cannot write it anew. Nobody else may be able to read it (chmod 600)' -r -F
@@ -1361,8 +1361,8 @@ calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l rate-limit -d 'Its requests in a minute, instead of the server\'s --rate-limit; 0 for any number' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l rate-burst -d 'Its requests at once after silence, instead of the server\'s --rate-burst' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l rate-limit -d 'Its messages in a minute, instead of the server\'s --rate-limit; 0 for any number' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l rate-burst -d 'Its messages at once after silence, instead of the server\'s --rate-burst' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-calls -d 'Its calls that run at the same time, instead of the server\'s --max-calls' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-sessions -d 'Its sessions, instead of the server\'s --max-sessions' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-connections -d 'Its connections, instead of three quarters of the server\'s --max-connections' -r

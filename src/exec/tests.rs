@@ -260,7 +260,7 @@ fn the_kernels_limits_are_told_before_anything_is_sent() {
     };
     let nul = try_line("echo a\0b");
     assert_eq!(nul.to_string(), "`command` has a NUL byte at offset 6, and a shell command cannot contain one");
-    let long = try_line(&"x".repeat(131_072));
+    let long = try_line(&"x".repeat(131_057));
     assert_eq!(long.to_string(), "`command` is 131057 bytes long, and at most 131056 bytes are allowed");
 }
 
