@@ -83,6 +83,20 @@ pub const MAX_GITIGNORE_BYTES: u64 = 1024 * 1024;
 pub const REMOVE_RETRIES: usize = 16;
 /// Locks that the files being changed share.
 pub const FILE_LOCKS: usize = 256;
+/// How long a change waits for a lock that another program holds on the directory, in milliseconds.
+pub const DIR_LOCK_WAIT_MS: u64 = 5000;
+/// How long an edit waits for a program that has the file open for writing, in milliseconds.
+pub const OPEN_FOR_WRITING_WAIT_MS: u64 = 1000;
+/// Looks at what another program holds before the first sleep between two.
+pub const QUICK_LOOKS: u32 = 16;
+/// Longest sleep between two such looks, in microseconds; the first is 1/64 of it, and each is twice the one before.
+pub const MAX_LOOK_PAUSE_US: u64 = 3200;
+/// The coarsest time that a filesystem gives a change, in seconds: FAT rounds to two.
+pub const COARSEST_CLOCK_SECS: i64 = 2;
+/// How often a change of a file is made anew because another program changed the file meanwhile.
+pub const CHANGE_ATTEMPTS: usize = 8;
+/// How often a name is exchanged again to give it back to what other programs put there meanwhile.
+pub const GIVE_BACK_ROUNDS: usize = 64;
 /// A temporary file that nobody holds is left over when it is older than this, in seconds.
 pub const STALE_TEMP_SECS: u64 = 60;
 /// Directories remembered as swept of left-over temporary files.

@@ -99,6 +99,44 @@ pub enum FsError {
         /// The absolute path.
         path: PathBuf,
     },
+    /// A program that does not let go of the directory.
+    #[error("{} was left as it is: another program holds a lock on its directory (flock)", Quoted(.path))]
+    Locked {
+        /// The absolute path of the file.
+        path: PathBuf,
+    },
+    /// Two servers that cannot lock each other out could lose each other's changes.
+    #[error("{} was not written: its directory cannot be locked against other servers ({source})", Quoted(.path))]
+    CannotLock {
+        /// The absolute path of the file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What it writes would go to a file that has no name any more.
+    #[error("{} was not written: another program has it open for writing", Quoted(.path))]
+    OpenForWriting {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// Others changed it faster than it could be given back.
+    #[error("{} was changed by other programs meanwhile, and one version could not get its name back: it is `{}`",
+        Quoted(.path), .at.display())]
+    KeptAside {
+        /// The absolute path.
+        path: PathBuf,
+        /// Where the version lies.
+        at: PathBuf,
+    },
+    /// One of several files that were to be changed together.
+    #[error("{} was changed by another program before its edit could be taken back, which was to be done because: {source}",
+        Quoted(.path))]
+    NotTakenBack {
+        /// The absolute path.
+        path: PathBuf,
+        /// Why not all files could be changed.
+        source: Box<FsError>,
+    },
     /// A directory to another filesystem.
     #[error("{} cannot be moved to {}: a {kind} cannot be moved to another filesystem", Quoted(.path), Quoted(.to))]
     OtherFilesystem {
@@ -168,6 +206,15 @@ impl FsError {
             Self::AlreadyExists { .. } => "choose another name, or delete what is there first",
             Self::NotEmpty { .. } => "ask for a recursive delete if everything in it should go",
             Self::Changed { .. } => "read it again, then repeat the change",
+            Self::Locked { .. } => {
+                "end the program that holds the lock (`lslocks` names it), or wait for it; then repeat the call"
+            }
+            Self::CannotLock { .. } => "make the directory readable, or write the whole file",
+            Self::OpenForWriting { .. } => {
+                "wait for the program, or end it (`fuser -v FILE` names it), then read the file again and repeat the change"
+            }
+            Self::KeptAside { .. } => "compare the two files, then move or delete the second",
+            Self::NotTakenBack { .. } => "read it before you repeat the call",
             Self::OtherFilesystem { .. } => "move its files one by one, or use a command",
             Self::Partly { source, .. } => return source.hint(),
             _ => return None,

@@ -1,15 +1,24 @@
-//! A lock for each file that is being changed, so that changes of one file follow one another.
+//! Locks on what is being changed: for each file within this process, and for its directory among all processes.
+#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::fs::fstat;
+use rustix::fs::{FlockOperation, Mode, flock, fstat, openat};
+use rustix::io::Errno;
 
-use crate::limits::FILE_LOCKS;
+use crate::limits::{DIR_LOCK_WAIT_MS, FILE_LOCKS, MAX_LOOK_PAUSE_US, OPEN_FOR_WRITING_WAIT_MS, QUICK_LOOKS};
 use crate::policy::{Checked, Entry, Write};
+use crate::sandbox::take_read_lease;
 
+use super::dir::LIST;
+use super::error::FsError;
 /// A directory entry that can be locked.
 pub trait Named {
     /// The open directory and the name in it.
@@ -68,5 +77,87 @@ impl Locks {
         // The directory by identity, as one file has many spellings.
         let dir = fstat(dir).map(|stat| (stat.st_dev, stat.st_ino)).unwrap_or_default();
         self.hasher.hash_one((dir, name)) as usize % self.stripes.len()
+    }
+}
+
+/// Locks on directories that other servers see (flock(2)), each on an open file description of its own, so that threads exclude
+/// each other as well. Held from the last look at a name to its rename: whatever takes long is done before.
+///
+/// Take it before the era of the rules is held, never while holding another one.
+#[derive(Debug)]
+#[must_use = "the locks are held as long as this lives"]
+pub struct DirLocks(#[expect(dead_code, reason = "held, not read")] Vec<OwnedFd>);
+
+impl DirLocks {
+    /// Locks the directory of a file that is to be changed, if it is there and can be read.
+    pub fn of(target: &Checked<Write>) -> Result<Option<Self>, FsError> {
+        if target.parents().is_empty() { Self::if_readable(target.dir(), target.shown()) } else { Ok(None) }
+    }
+
+    /// Locks each of the directories of files that are shown so. Fails with `Locked` if another program does not let go of one,
+    /// and with `CannotLock` if one cannot be opened for reading.
+    pub(super) fn take<'a>(files: impl IntoIterator<Item = (&'a OwnedFd, &'a Path)>) -> Result<Self, FsError> {
+        let cannot = |shown: &Path, errno: Errno| FsError::CannotLock { path: shown.into(), source: errno.into() };
+        // In one order for all, so that two do not wait for each other; and each once.
+        let mut dirs = BTreeMap::new();
+        for (dir, shown) in files {
+            let stat = fstat(dir).map_err(|errno| cannot(shown, errno))?;
+            dirs.entry((stat.st_dev, stat.st_ino)).or_insert((dir, shown));
+        }
+        let lock = |(dir, shown): (&OwnedFd, &Path)| {
+            let own = openat(dir, ".", LIST, Mode::empty()).map_err(|errno| cannot(shown, errno))?;
+            let tried = || match flock(&own, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK | Errno::INTR) => None,
+                tried => Some(tried),
+            };
+            match look_until(Duration::from_millis(DIR_LOCK_WAIT_MS), tried) {
+                Some(Ok(())) => Ok(own),
+                Some(Err(errno)) => Err(cannot(shown, errno)),
+                None => Err(FsError::Locked { path: shown.into() }),
+            }
+        };
+        dirs.into_values().map(lock).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Locks a directory for a change that loses nothing without it. `None` for one that cannot be opened for reading: no
+    /// server makes a change in it that depends on what was read.
+    pub(super) fn if_readable(dir: &OwnedFd, shown: &Path) -> Result<Option<Self>, FsError> {
+        match Self::take([(dir, shown)]) {
+            Err(FsError::CannotLock { source, .. }) if source.kind() == std::io::ErrorKind::PermissionDenied => {
+                Ok(None)
+            }
+            taken => taken.map(Some),
+        }
+    }
+}
+
+/// Keeps other programs from opening `file` for writing as long as it is open here: they wait. `false` where that cannot be
+/// had: for files of other users, and on filesystems without leases. `OpenForWriting` if one has it open and keeps it so.
+pub(super) fn keep_writers_out(file: impl AsFd, shown: &Path) -> Result<bool, FsError> {
+    let tried = || match take_read_lease(file.as_fd()) {
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => None,
+        tried => Some(tried.is_ok()),
+    };
+    look_until(Duration::from_millis(OPEN_FOR_WRITING_WAIT_MS), tried)
+        .ok_or_else(|| FsError::OpenForWriting { path: shown.into() })
+}
+
+/// Looks until there is something, at most for so long: neither lock can be waited for with a time limit.
+fn look_until<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let longest = Duration::from_micros(MAX_LOOK_PAUSE_US);
+    let (until, mut pause, mut looks) = (Instant::now() + limit, longest / 64, 0);
+    loop {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        looks += 1;
+        if looks < QUICK_LOOKS {
+            thread::yield_now();
+        } else if Instant::now() >= until {
+            return None;
+        } else {
+            thread::sleep(pause);
+            pause = (pause * 2).min(longest);
+        }
     }
 }

@@ -16,6 +16,7 @@ pub mod walk;
 pub mod write;
 
 mod attributes;
+mod commit;
 mod descent;
 mod ignores;
 mod listing;
@@ -25,16 +26,17 @@ mod temp;
 mod tests;
 mod version;
 
+pub use commit::{Prepared, commit_all};
 pub use dir::{DirEntry, entries, entry_info};
 pub use dirs::{create_dir, is_plain_way};
 pub use error::FsError;
 pub use info::{Info, info, info_of_open};
 pub use listing::{Entries, Listing, OpenDir, Order};
-pub use locks::{Locks, Named, PathLock};
+pub use locks::{DirLocks, Locks, Named, PathLock};
 pub use read::{OpenFile, Reader, read_all};
 pub use remove::{Removed, remove};
 pub use rename::move_no_clobber;
 pub use tree::{Tree, TreeEntry, TreeOptions, tree};
 pub use version::Version;
 pub use walk::{Ended, Found, Visitor, WalkOptions, walk};
-pub use write::{Committed, Current, Durability, Prepared, Stamp, Writer, current};
+pub use write::{Current, Durability, Stamp, Writer, current};

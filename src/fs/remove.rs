@@ -14,6 +14,7 @@ use crate::policy::{Checked, Entry, Kind};
 use super::descent::{Descent, Step};
 use super::dir::{LIST, is_hidden};
 use super::error::FsError;
+use super::locks::DirLocks;
 
 /// What a delete removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Removed {
 /// protected path that it meets on the way.
 pub fn remove(entry: &Checked<Entry>, recursive: bool, cancel: &CancelToken) -> Result<Removed, FsError> {
     let failed = |errno| FsError::of(entry.shown(), "delete", errno);
+    // While a server gives a name back, a delete would take the wrong file.
+    let locked = DirLocks::if_readable(entry.dir(), entry.shown())?;
     match unlinkat(entry.dir(), entry.name(), AtFlags::empty()) {
         Ok(()) => return Ok(Removed { files: 1, directories: 0 }),
         // Linux says EISDIR; POSIX allows EPERM too (unlink(2)).
@@ -42,6 +45,7 @@ pub fn remove(entry: &Checked<Entry>, recursive: bool, cancel: &CancelToken) -> 
         Err(Errno::EXIST) => return Err(failed(Errno::NOTEMPTY)),
         Err(errno) => return Err(failed(errno)),
     }
+    drop(locked);
     let mut removal = Removal {
         entry,
         cancel,

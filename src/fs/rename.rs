@@ -16,9 +16,10 @@ use super::attributes;
 use super::dir::open_file;
 use super::dirs::make_below;
 use super::error::FsError;
+use super::locks::{DirLocks, keep_writers_out};
 use super::read::reader_of;
 use super::temp::{Privacy, Temp};
-use super::write::copy;
+use super::write::{Stamp, copy};
 
 /// Moves `source` to `destination`, making missing parents. Never overwrites; a link is moved as a link.
 ///
@@ -31,6 +32,8 @@ pub fn move_no_clobber(source: &Checked<Entry>, destination: &Checked<Write>) ->
     if destination.wants_dir() && kind != Kind::Directory {
         return Err(FsError::NotADirectory { path: destination.shown().into() });
     }
+    // What is moved is what the last server to change it has put there.
+    let locked = DirLocks::if_readable(source.dir(), source.shown())?;
     let raced = || FsError::Changed { path: destination.shown().into() };
     let (mut above, mut held) = (None, None);
     if destination.rules().protected_below(destination.place()).next().is_some() {
@@ -48,9 +51,12 @@ pub fn move_no_clobber(source: &Checked<Entry>, destination: &Checked<Write>) ->
     drop((above, held));
     match renamed {
         Ok(()) => Ok(()),
-        Err(Errno::XDEV) => copy_and_remove(source, kind, &dir, destination),
-        Err(Errno::NOSYS) => link_and_remove(source, kind, &dir, destination),
-        Err(Errno::INVAL) if kind != Kind::Directory => link_and_remove(source, kind, &dir, destination),
+        Err(Errno::XDEV) => {
+            drop(locked);
+            copy_and_remove(source, kind, &dir, destination)
+        }
+        Err(Errno::NOSYS) => link_and_remove(locked, source, kind, &dir, destination),
+        Err(Errno::INVAL) if kind != Kind::Directory => link_and_remove(locked, source, kind, &dir, destination),
         // Below itself (rename(2)); a filesystem that cannot promise not to overwrite says the same, and is not asked again.
         Err(Errno::INVAL) => Err(FsError::IntoItself { path: source.shown().into() }),
         Err(Errno::EXIST) => Err(FsError::AlreadyExists { path: destination.shown().into() }),
@@ -71,6 +77,7 @@ fn keeps_protected_away(source: &Checked<Entry>, kind: Kind, destination: &Check
 
 /// Where `RENAME_NOREPLACE` is unknown: a second name never overwrites either.
 fn link_and_remove(
+    locked: Option<DirLocks>,
     source: &Checked<Entry>,
     kind: Kind,
     dir: &Arc<OwnedFd>,
@@ -82,7 +89,10 @@ fn link_and_remove(
     match linked {
         Ok(()) => remove_source(source),
         Err(Errno::EXIST) => Err(FsError::AlreadyExists { path: destination.shown().into() }),
-        Err(_) => copy_and_remove(source, kind, dir, destination),
+        Err(_) => {
+            drop(locked);
+            copy_and_remove(source, kind, dir, destination)
+        }
     }
 }
 
@@ -93,27 +103,33 @@ fn copy_and_remove(
     destination: &Checked<Write>,
 ) -> Result<(), FsError> {
     match kind {
-        Kind::File => copy_file(source, dir, destination)?,
+        Kind::File => copy_file_and_remove(source, dir, destination),
         Kind::Symlink => {
+            let _locked = DirLocks::if_readable(source.dir(), source.shown())?;
             let target = readlinkat(source.dir(), source.name(), Vec::new())
                 .map_err(|errno| FsError::of(source.shown(), "move", errno))?;
             let _held = destination.hold().ok_or_else(|| FsError::Changed { path: destination.shown().into() })?;
             symlinkat(target, dir, destination.name())
                 .map_err(|errno| FsError::of(destination.shown(), "move something to", errno))?;
+            remove_source(source)
         }
         kind => {
             let (path, to) = (source.shown().into(), destination.shown().into());
-            return Err(FsError::OtherFilesystem { path, to, kind });
+            Err(FsError::OtherFilesystem { path, to, kind })
         }
     }
-    remove_source(source)
 }
 
-fn copy_file(source: &Checked<Entry>, dir: &Arc<OwnedFd>, destination: &Checked<Write>) -> Result<(), FsError> {
+fn copy_file_and_remove(
+    source: &Checked<Entry>,
+    dir: &Arc<OwnedFd>,
+    destination: &Checked<Write>,
+) -> Result<(), FsError> {
     let failed = |errno| FsError::of(source.shown(), "move", errno);
     let shown = destination.shown();
     let old = open_file(source.dir(), source.name()).map_err(failed)?.handle;
     let stat = fstat(&old).map_err(failed)?;
+    let copied = Stamp::of(&stat);
     let mut temp = Temp::create(dir, Privacy::Owner, shown)?;
     copy(&mut reader_of(old.as_fd()), &temp, shown)?;
     attributes::keep(&old, &owner_as_allowed(stat, &temp, shown)?, temp.file(), shown)?;
@@ -123,6 +139,12 @@ fn copy_file(source: &Checked<Entry>, dir: &Arc<OwnedFd>, destination: &Checked<
     };
     futimens(temp.file(), &times).map_err(failed)?;
     temp.sync(shown)?;
+    keep_writers_out(&old, source.shown())?;
+    let _locked = DirLocks::if_readable(source.dir(), source.shown())?;
+    let there = statat(source.dir(), source.name(), AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+    if !copied.is(&there) {
+        return Err(FsError::Changed { path: source.shown().into() });
+    }
     let _held = destination.hold().ok_or_else(|| FsError::Changed { path: shown.into() })?;
     match renameat_with(dir, temp.name(), dir, destination.name(), RenameFlags::NOREPLACE) {
         Ok(()) => temp.disarm(),
@@ -133,7 +155,7 @@ fn copy_file(source: &Checked<Entry>, dir: &Arc<OwnedFd>, destination: &Checked<
         }
         Err(errno) => return Err(FsError::of(shown, "move something to", errno)),
     }
-    Ok(())
+    remove_source(source)
 }
 
 /// The status to keep; with the owner that the copy has anyway, where it may not be given away (as `mv` does).

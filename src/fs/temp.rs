@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, flock, fsync, futimens, openat,
-    unlinkat,
+    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_OMIT, flock, fstat, fsync,
+    futimens, openat, renameat_with, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr, write};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -18,7 +18,10 @@ use super::error::FsError;
 use crate::limits::WRITE_BUFFER_BYTES;
 
 pub(super) const PREFIX: &str = ".replay-tmp-";
+/// The prefix of a version that could not get its name back: no sweep takes it.
+const KEPT_PREFIX: &str = ".replay-kept-";
 const DIGITS: usize = 16;
+const NANOSECONDS: i64 = 1_000_000_000;
 
 /// Whether a name is one of ours.
 pub(super) fn is_temp_name(name: &OsStr) -> bool {
@@ -106,10 +109,32 @@ impl Temp {
 
     /// Gives it the time of the last change of the file that it replaces.
     pub(super) fn set_modified(&self, old: &Stat, shown: &Path) -> Result<(), FsError> {
+        self.set_time(old.st_mtime, old.st_mtime_nsec.try_into().unwrap_or(0), shown)
+    }
+
+    fn set_time(&self, tv_sec: i64, tv_nsec: i64, shown: &Path) -> Result<(), FsError> {
         let keep = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
-        let tv_nsec = old.st_mtime_nsec.try_into().unwrap_or(0);
-        let times = Timestamps { last_access: keep, last_modification: Timespec { tv_sec: old.st_mtime, tv_nsec } };
+        let times = Timestamps { last_access: keep, last_modification: Timespec { tv_sec, tv_nsec } };
         futimens(&self.file, &times).map_err(|errno| FsError::of(shown, "write", errno))
+    }
+
+    /// Makes the time of its last change later than `old`'s, if it is not: by a nanosecond, or by the least that the filesystem
+    /// keeps.
+    pub(super) fn date_after(&self, old: &Stat, shown: &Path) -> Result<(), FsError> {
+        let time = |stat: &Stat| (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0));
+        let before = time(old);
+        let later =
+            || fstat(&self.file).map(|now| time(&now) > before).map_err(|errno| FsError::of(shown, "write", errno));
+        // ext4 and others keep nanoseconds; two seconds are the most that one rounds by (FAT).
+        for (seconds, nanoseconds) in [(0, 1), (2, 0)] {
+            if later()? {
+                break;
+            }
+            let nanoseconds = before.1 + nanoseconds;
+            let over = nanoseconds / NANOSECONDS;
+            self.set_time(before.0 + seconds + over, nanoseconds % NANOSECONDS, shown)?;
+        }
+        Ok(())
     }
 
     pub(super) fn sync(&self, shown: &Path) -> Result<(), FsError> {
@@ -126,6 +151,16 @@ impl Temp {
 
     pub(super) fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
+    }
+
+    /// Leaves what bears the name to whom it belongs, where no sweep takes it; the name that it has then.
+    pub(super) fn keep_aside(&mut self) -> OsString {
+        self.armed = false;
+        let name = self.name.to_string_lossy().replacen(PREFIX, KEPT_PREFIX, 1);
+        match renameat_with(&self.dir, &self.name, &self.dir, &name, RenameFlags::NOREPLACE) {
+            Ok(()) => name.into(),
+            Err(_) => self.name.clone(),
+        }
     }
 
     /// The name is no longer ours to remove: the file has its final one.

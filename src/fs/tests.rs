@@ -4,6 +4,7 @@
 mod changing;
 mod hidden;
 mod moving;
+mod others;
 mod race;
 mod reading;
 mod walking;

@@ -3,40 +3,60 @@
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLockReadGuard};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat, flock, fstat, openat, renameat, renameat_with,
-    statat, unlinkat,
-};
-use rustix::io::Errno;
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
+use sha2::{Digest, Sha256};
 
-use crate::policy::{Checked, Kind, Rules, Write};
+use crate::limits::COARSEST_CLOCK_SECS;
+use crate::policy::{Checked, Kind, Write};
 
+use super::attributes;
+use super::commit::{Dating, Prepared, commit_all};
 use super::dirs::make_below;
 use super::error::FsError;
-use super::locks::{Locks, Named, PathLock};
+use super::locks::{DirLocks, Locks, Named, PathLock};
 use super::read::{Reader, read_whole};
 use super::sweep::Sweeper;
 use super::temp::{Privacy, Temp};
-use super::{attributes, read};
 
 const OPEN_OLD: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// Which version of which file it was: identity, size and time of the last change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Which version of which file it was: identity, size and times of the last change of content and of anything.
+#[derive(Debug, Clone)]
 pub struct Stamp {
     id: (u64, u64),
     size: i64,
     modified: (i64, i64),
+    changed: (i64, i64),
+    /// SHA-256 of the content, where another change could have the same times: two in one tick of the clock.
+    pub(super) content: Option<[u8; 32]>,
 }
 
 impl Stamp {
-    fn of(stat: &Stat) -> Self {
+    pub(super) fn of(stat: &Stat) -> Self {
         let modified = (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0));
-        Self { id: (stat.st_dev, stat.st_ino), size: stat.st_size, modified }
+        let changed = (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(0));
+        Self { id: (stat.st_dev, stat.st_ino), size: stat.st_size, modified, changed, content: None }
+    }
+
+    /// Whether a file of this status is that version.
+    pub(super) fn is(&self, stat: &Stat) -> bool {
+        self.is_content_of(stat) && self.changed == Self::of(stat).changed
+    }
+
+    /// The same but for what another name changes: the time of the last change of anything.
+    pub(super) fn is_content_of(&self, stat: &Stat) -> bool {
+        let other = Self::of(stat);
+        (self.id, self.size, self.modified) == (other.id, other.size, other.modified)
+    }
+
+    fn is_recent(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(self.changed.0) <= COARSEST_CLOCK_SECS
     }
 }
 
@@ -93,12 +113,28 @@ impl Writer {
         content: impl IntoIterator<Item = &'a [u8]>,
         expected: Option<&Stamp>,
     ) -> Result<bool, FsError> {
-        let prepared = self.prepare(target, content, expected)?;
+        self.replace_under(None, target, content, expected)
+    }
+
+    /// The same while the directory of `target` is locked, if it is.
+    pub fn replace_under<'a>(
+        &self,
+        held: Option<&DirLocks>,
+        target: &Checked<Write>,
+        content: impl IntoIterator<Item = &'a [u8]>,
+        expected: Option<&Stamp>,
+    ) -> Result<bool, FsError> {
+        Self::settle(self.prepare(target, content, expected)?, held)
+    }
+
+    fn settle(prepared: Prepared, held: Option<&DirLocks>) -> Result<bool, FsError> {
         let is_new = prepared.old.is_none();
-        if expected.is_some() || is_new {
-            prepared.commit()?.finish();
+        if is_new {
+            prepared.create(held)?;
+        } else if prepared.expected.is_some() {
+            commit_all(vec![prepared], held)?;
         } else {
-            prepared.overwrite()?;
+            prepared.overwrite(held, Dating::Later)?;
         }
         Ok(is_new)
     }
@@ -109,14 +145,7 @@ impl Writer {
         target: &Checked<Write>,
         content: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<bool, FsError> {
-        let prepared = self.prepare_as(target, content, None, Privacy::Owner)?;
-        let is_new = prepared.old.is_none();
-        if is_new {
-            prepared.commit()?.finish();
-        } else {
-            prepared.overwrite()?;
-        }
-        Ok(is_new)
+        Self::settle(self.prepare_as(target, content, None, Privacy::Owner)?, None)
     }
 
     /// As [`replace`](Self::replace), and an existing file keeps the time of its last change: who goes by it takes the file for
@@ -128,11 +157,10 @@ impl Writer {
     ) -> Result<(), FsError> {
         let prepared = self.prepare(target, content, None)?;
         let Some(old) = &prepared.old else {
-            prepared.commit()?.finish();
-            return Ok(());
+            return prepared.create(None);
         };
         prepared.temp.set_modified(&old.stat, target.shown())?;
-        prepared.overwrite()
+        prepared.overwrite(None, Dating::Kept)
     }
 
     /// The first half of a change to several files: everything that can fail for want of space or rights happens here.
@@ -162,7 +190,7 @@ impl Writer {
             Err(FsError::NotFound { .. }) => None,
             Err(error) => return Err(error),
         };
-        if expected.is_some_and(|expected| old.as_ref().map(|old| Stamp::of(&old.stat)).as_ref() != Some(expected)) {
+        if expected.is_some_and(|expected| !old.as_ref().is_some_and(|old| expected.is(&old.stat))) {
             return Err(FsError::Changed { path: shown.into() });
         }
         self.sweeper.first_write(&dir);
@@ -194,14 +222,20 @@ pub fn current(target: &Checked<Write>, max_bytes: u64) -> Result<Current, FsErr
     }
     let old = open_old(target.dir(), target)?;
     let size = u64::try_from(old.stat.st_size).unwrap_or(0);
+    let mut stamp = Stamp::of(&old.stat);
+    let is_recent = stamp.is_recent();
     let bytes = read_whole(old.file.as_fd(), size, max_bytes, target.shown())?;
-    Ok(Current { bytes, stamp: Stamp::of(&old.stat) })
+    stamp.content = is_recent.then(|| Sha256::digest(&bytes).into());
+    Ok(Current { bytes, stamp })
 }
 
+/// A file that is to be replaced.
 #[derive(Debug)]
-struct Old {
-    file: OwnedFd,
-    stat: Stat,
+pub(super) struct Old {
+    pub(super) file: OwnedFd,
+    pub(super) stat: Stat,
+    /// Whether programs that want to write to it wait.
+    pub(super) leased: bool,
 }
 
 fn open_old(dir: &OwnedFd, target: &Checked<Write>) -> Result<Old, FsError> {
@@ -212,184 +246,37 @@ fn open_old(dir: &OwnedFd, target: &Checked<Write>) -> Result<Old, FsError> {
         return Err(FsError::Protected { path: target.shown().into(), protected: target.place().into() });
     }
     match Kind::from(FileType::from_raw_mode(stat.st_mode)) {
-        Kind::File => Ok(Old { file, stat }),
+        Kind::File => Ok(Old { file, stat, leased: false }),
         Kind::Directory => Err(FsError::IsDirectory { path: target.shown().into() }),
         kind => Err(FsError::Special { path: target.shown().into(), kind }),
     }
 }
 
-/// A replacement that lies ready under a temporary name. Dropping it leaves everything as it was.
-#[derive(Debug)]
-#[must_use = "nothing is replaced until it is committed"]
-pub struct Prepared {
-    temp: Temp,
-    name: std::ffi::OsString,
-    old: Option<Old>,
-    expected: Option<Stamp>,
-    shown: PathBuf,
-    rules: Arc<Rules>,
-    era: u64,
-}
-
-impl Prepared {
-    /// Replaces the file for good: one rename.
-    fn overwrite(mut self) -> Result<(), FsError> {
-        let rules = Arc::clone(&self.rules);
-        let _held = self.hold(&rules)?;
-        renameat(self.temp.dir(), self.temp.name(), self.temp.dir(), &self.name).map_err(|errno| self.failed(errno))?;
-        self.temp.disarm();
-        Ok(())
-    }
-
-    /// Replaces the file and keeps the old one at hand until [`Committed::finish`].
-    ///
-    /// Fails with `Changed`, and changes nothing, if the target is not what it was.
-    pub fn commit(mut self) -> Result<Committed, FsError> {
-        let dir = Arc::clone(self.temp.dir());
-        let rules = Arc::clone(&self.rules);
-        let _held = self.hold(&rules)?;
-        let Some(old) = &self.old else {
-            return match renameat_with(&dir, self.temp.name(), &dir, &self.name, RenameFlags::NOREPLACE) {
-                Ok(()) => Ok(self.committed(Undo::Remove)),
-                Err(Errno::EXIST) => Err(FsError::Changed { path: self.shown.clone() }),
-                Err(Errno::INVAL | Errno::NOSYS) => self.rename_over(Undo::Remove),
-                Err(errno) => Err(self.failed(errno)),
-            };
-        };
-        // For the time that the old file bears a temporary name: no sweep may take it for left over.
-        let _ = flock(&old.file, FlockOperation::NonBlockingLockExclusive);
-        match renameat_with(&dir, self.temp.name(), &dir, &self.name, RenameFlags::EXCHANGE) {
-            Ok(()) => {}
-            Err(Errno::NOENT) => return Err(FsError::Changed { path: self.shown.clone() }),
-            // Filesystems without exchange, NFS for one: the old bytes stay reachable by the open handle.
-            Err(Errno::INVAL | Errno::NOSYS) => return self.rename_over(Undo::Rewrite),
-            Err(errno) => return Err(self.failed(errno)),
-        }
-        if let Some(expected) = &self.expected {
-            let swapped = statat(&dir, self.temp.name(), AtFlags::SYMLINK_NOFOLLOW);
-            if !swapped.is_ok_and(|stat| Stamp::of(&stat) == *expected) {
-                self.go_back(&dir);
-                return Err(FsError::Changed { path: self.shown.clone() });
-            }
-        }
-        Ok(self.committed(Undo::Exchange))
-    }
-
-    /// Gives the name back to what somebody else had put there.
-    fn go_back(&mut self, dir: &OwnedFd) {
-        let back = renameat_with(dir, self.temp.name(), dir, &self.name, RenameFlags::EXCHANGE)
-            .or_else(|_| renameat_with(dir, self.temp.name(), dir, &self.name, RenameFlags::NOREPLACE));
-        if back.is_err() {
-            // What bears the temporary name is not ours: better left over than removed.
-            self.temp.disarm();
-        }
-    }
-
-    fn rename_over(mut self, undo: Undo) -> Result<Committed, FsError> {
-        if let Some(expected) = &self.expected {
-            let there = statat(self.temp.dir(), &self.name, AtFlags::SYMLINK_NOFOLLOW);
-            if !there.is_ok_and(|stat| Stamp::of(&stat) == *expected) {
-                return Err(FsError::Changed { path: self.shown.clone() });
-            }
-        }
-        renameat(self.temp.dir(), self.temp.name(), self.temp.dir(), &self.name).map_err(|errno| self.failed(errno))?;
-        self.temp.disarm();
-        Ok(self.committed(undo))
-    }
-
-    fn committed(mut self, undo: Undo) -> Committed {
-        if undo == Undo::Remove {
-            self.temp.disarm();
-        }
-        Committed { prepared: self, undo: Some(undo) }
-    }
-
-    /// The directory may have become the parent of a protected path since the target was looked up.
-    fn hold<'r>(&self, rules: &'r Rules) -> Result<RwLockReadGuard<'r, u64>, FsError> {
-        let held = rules.hold(self.era, [self.name.as_os_str()]);
-        held.ok_or_else(|| FsError::Changed { path: self.shown.clone() })
-    }
-
-    fn failed(&self, errno: Errno) -> FsError {
-        FsError::of(&self.shown, "replace", errno)
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Undo {
-    /// The file is new: remove it.
-    Remove,
-    /// The old file bears the temporary name: rename it back.
-    Exchange,
-    /// The old file has no name any more: write its bytes again.
-    Rewrite,
-}
-
-/// A replacement that can still be taken back; dropping it takes it back.
-#[derive(Debug)]
-#[must_use = "it is taken back unless it is finished"]
-pub struct Committed {
-    prepared: Prepared,
-    undo: Option<Undo>,
-}
-
-impl Committed {
-    /// Lets go of the old file.
-    pub fn finish(mut self) {
-        self.undo = None;
-    }
-
-    /// Puts the old file back, under its own identity where the filesystem can exchange names.
-    pub fn revert(mut self) -> Result<(), FsError> {
-        self.take_back()
-    }
-
-    fn take_back(&mut self) -> Result<(), FsError> {
-        let Some(undo) = self.undo.take() else { return Ok(()) };
-        let Prepared { temp, name, old, shown, .. } = &mut self.prepared;
-        let failed = |errno| FsError::of(shown, "put back", errno);
-        let dir = Arc::clone(temp.dir());
-        match (undo, old) {
-            (Undo::Exchange, _) => {
-                renameat(&dir, temp.name(), &dir, &*name).map_err(failed)?;
-                temp.disarm();
-            }
-            (Undo::Rewrite, Some(old)) => rewrite(&dir, name, old, shown)?,
-            _ => {
-                let ours = fstat(temp.file()).map_err(failed)?;
-                let there = statat(&dir, &*name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-                if (ours.st_dev, ours.st_ino) == (there.st_dev, there.st_ino) {
-                    unlinkat(&dir, &*name, AtFlags::empty()).map_err(failed)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Committed {
-    fn drop(&mut self) {
-        let _ = self.take_back();
-    }
-}
-
-fn rewrite(dir: &Arc<OwnedFd>, name: &std::ffi::OsStr, old: &Old, shown: &Path) -> Result<(), FsError> {
-    let mut temp = Temp::create(dir, Privacy::Owner, shown)?;
-    copy(&mut read::reader_of(old.file.as_fd()), &temp, shown)?;
-    attributes::keep(&old.file, &old.stat, temp.file(), shown)?;
-    temp.sync(shown)?;
-    renameat(dir, temp.name(), dir, name).map_err(|errno| FsError::of(shown, "put back", errno))?;
-    temp.disarm();
-    Ok(())
-}
-
 /// Fills a temporary file from another one.
 pub(super) fn copy(from: &mut Reader<'_>, to: &Temp, shown: &Path) -> Result<(), FsError> {
+    each_piece(from, shown, |piece| to.fill([piece], shown))
+}
+
+/// SHA-256 of all that there is to read.
+pub(super) fn digest(from: &mut Reader<'_>, shown: &Path) -> Result<[u8; 32], FsError> {
+    let mut hasher = Sha256::new();
+    each_piece(from, shown, |piece| {
+        hasher.update(piece);
+        Ok(())
+    })?;
+    Ok(hasher.finalize().into())
+}
+
+fn each_piece(
+    from: &mut Reader<'_>,
+    shown: &Path,
+    mut work: impl FnMut(&[u8]) -> Result<(), FsError>,
+) -> Result<(), FsError> {
     let mut buffer = vec![0; 256 * 1024];
     loop {
         match std::io::Read::read(from, &mut buffer) {
             Ok(0) => return Ok(()),
-            Ok(read) => to.fill([&buffer[..read]], shown)?,
+            Ok(read) => work(&buffer[..read])?,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(FsError::of_io(shown, "copy", &error)),
         }

@@ -50,6 +50,7 @@ pub use lent::Lent;
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
 pub use scratch::{Ground, Scratch};
 pub use standing::Standing;
+pub use sys::leases::{is_lease_undisturbed, take_read_lease};
 pub use sys::names::addresses;
 pub use sys::pages::{back_with_pages, unwritten_pages};
 pub use toolchains::Visible;

@@ -3,6 +3,7 @@
 
 pub mod attack;
 pub mod landlock;
+pub mod leases;
 pub mod names;
 pub mod pages;
 pub mod seccomp;

@@ -66,19 +66,22 @@ impl Tool for EditFile {
         let writer = &context.services.writer;
         let target = context.services.policy.write(&params.path)?;
         let _locked = writer.lock(&target);
-        let current = fs::write::current(&target, MAX_EDIT_BYTES)?;
-        if let Some(expected) = &params.expected_sha256 {
-            hash::expect(target.shown(), Some(&current.bytes), expected)?;
-        }
         let path = show_path(target.shown()).into_owned();
-        let applied = edits::apply(current.bytes, &edits, context.cancel)
-            .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
-        if context.cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
-        if applied.changed {
-            writer.replace(&target, applied.content.pieces(), Some(&current.stamp))?;
-        }
+        let applied = edits::attempts(&target, |held| {
+            let current = fs::write::current(&target, MAX_EDIT_BYTES)?;
+            if let Some(expected) = &params.expected_sha256 {
+                hash::expect(target.shown(), Some(&current.bytes), expected)?;
+            }
+            let applied = edits::apply(current.bytes, &edits, context.cancel)
+                .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
+            if context.cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            if applied.changed {
+                writer.replace_under(held, &target, applied.content.pieces(), Some(&current.stamp))?;
+            }
+            Ok(applied)
+        })?;
         let mut content = vec![Content::text(format!("Successfully edited {path}"))];
         content.extend(edits::notes(&applied, &edits).map(Content::Text));
         let sha256 = params.expected_sha256.map(|_| hash::of(applied.content.pieces()));

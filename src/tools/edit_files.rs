@@ -19,7 +19,7 @@ use crate::edit::{Applied, Edit};
 use crate::error::Error;
 use crate::fs::write::Stamp;
 use crate::fs::{self, FsError, Prepared};
-use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
+use crate::limits::{CHANGE_ATTEMPTS, MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
 use crate::policy::{Checked, Kind, Write};
 use crate::protocol::Content;
 use crate::search::names;
@@ -87,7 +87,14 @@ impl Tool for EditFiles {
             return Ok(report(&paths, results, Some(&Preview { atomic: params.atomic == Some(true) })));
         }
         let batch = Batch { context, edits: &edits, steps: AtomicU64::new(0), files: paths.len() as u64 };
-        let results = batch.write(&paths, params.atomic == Some(true))?;
+        let mut attempts = 1..CHANGE_ATTEMPTS;
+        let results = loop {
+            match batch.write(&paths, params.atomic == Some(true)) {
+                // Nothing was written: all files are read again.
+                Err(Error::Fs(FsError::Changed { .. })) if attempts.next().is_some() => {}
+                results => break results?,
+            }
+        };
         batch.finished();
         Ok(report(&paths, results, None))
     }
@@ -168,7 +175,8 @@ struct Computed {
 impl Batch<'_> {
     fn step(&self) {
         let step = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.context.progress.is_wanted() {
+        // Of an attempt that is made anew nothing is reported.
+        if self.context.progress.is_wanted() && step <= self.files * 2 {
             let done = step.saturating_sub(self.files);
             let message = format!("{} of {} files computed, {done} written", step.min(self.files), self.files);
             self.context.progress.report(step, Some(self.files * 2), &message);
@@ -206,14 +214,12 @@ impl Batch<'_> {
             let _locked = writer.lock(&target);
             // The stamp refuses a file that was changed since it was read, so no update is lost.
             match writer.replace(&target, computed.applied.content.pieces(), Some(&computed.stamp)) {
-                Ok(_) => Ok(None),
-                // Another call was faster; while this one holds the lock no call can be.
-                Err(FsError::Changed { .. }) => {
-                    let again = self.compute_at(&target, &budget)?;
-                    writer.replace(&target, again.applied.content.pieces(), Some(&again.stamp))?;
+                Err(FsError::Changed { .. }) => edits::attempts(&target, |held| {
+                    let again = self.compute_at(&target, &AtomicU64::new(0))?;
+                    writer.replace_under(held, &target, again.applied.content.pieces(), Some(&again.stamp))?;
                     Ok(Some(again))
-                }
-                Err(error) => Err(error.into()),
+                }),
+                written => Ok(written.map(|_| None)?),
             }
         });
         Ok(items
@@ -265,19 +271,7 @@ impl Batch<'_> {
         })
         .into_iter()
         .collect::<Result<_, _>>()?;
-        let mut committed = Vec::with_capacity(prepared.len());
-        for prepared in prepared {
-            match prepared.commit() {
-                Ok(one) => committed.push(one),
-                Err(error) => {
-                    for one in committed.into_iter().rev() {
-                        one.revert()?;
-                    }
-                    return Err(error.into());
-                }
-            }
-        }
-        committed.into_iter().for_each(fs::Committed::finish);
+        fs::commit_all(prepared, None)?;
         Ok(paths.iter().zip(computed).map(|(path, file)| done(path, self.edits, Ok(file), Ok(None))).collect())
     }
 }

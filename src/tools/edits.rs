@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::cancel::{Bound, CancelToken};
 use crate::edit::{self, Applied, Edit, EditError, Options, Rule};
-use crate::limits::MAX_EDIT_MS;
+use crate::error::Error;
+use crate::fs::{DirLocks, FsError};
+use crate::limits::{CHANGE_ATTEMPTS, MAX_EDIT_MS};
 use crate::pattern;
+use crate::policy::{Checked, Write};
 
 /// One edit as an agent writes it.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -80,6 +83,22 @@ pub fn apply<'a>(
 /// The unified diff of what the edits would do.
 pub fn preview(path: &str, before: &[u8], applied: &Applied<'_>) -> String {
     edit::preview(path, before, applied, Some(deadline())).unwrap_or_else(|| "(no changes)".to_owned())
+}
+
+/// Makes a change of one file anew as long as other programs change the file meanwhile; the last time with its directory
+/// locked from reading to renaming, so that no other server does. Each attempt reads the file again.
+pub fn attempts<T>(
+    target: &Checked<Write>,
+    mut attempt: impl FnMut(Option<&DirLocks>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    for _ in 1..CHANGE_ATTEMPTS {
+        match attempt(None) {
+            Err(Error::Fs(FsError::Changed { .. })) => {}
+            done => return done,
+        }
+    }
+    let held = DirLocks::of(target)?;
+    attempt(held.as_ref())
 }
 
 fn deadline() -> Instant {

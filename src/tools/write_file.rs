@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::hash;
 use super::{Context, Hints, Reply, Tool, Toolset};
+use super::{edits, hash};
 use crate::error::Error;
 use crate::fs::{self, FsError};
 use crate::limits::MAX_EDIT_BYTES;
@@ -48,17 +48,19 @@ impl Tool for WriteFile {
         let writer = &context.services.writer;
         let target = context.services.policy.write(&params.path)?;
         let _locked = writer.lock(&target);
-        let mut stamp = None;
-        if let Some(expected) = &params.expected_sha256 {
-            let current = match fs::write::current(&target, MAX_EDIT_BYTES) {
-                Ok(current) => Some(current),
-                Err(FsError::NotFound { .. }) => None,
-                Err(error) => return Err(error.into()),
-            };
-            hash::expect(target.shown(), current.as_ref().map(|current| current.bytes.as_slice()), expected)?;
-            stamp = current.map(|current| current.stamp);
-        }
-        writer.replace(&target, [bytes.as_slice()], stamp.as_ref())?;
+        edits::attempts(&target, |held| {
+            let mut stamp = None;
+            if let Some(expected) = &params.expected_sha256 {
+                let current = match fs::write::current(&target, MAX_EDIT_BYTES) {
+                    Ok(current) => Some(current),
+                    Err(FsError::NotFound { .. }) => None,
+                    Err(error) => return Err(error.into()),
+                };
+                hash::expect(target.shown(), current.as_ref().map(|current| current.bytes.as_slice()), expected)?;
+                stamp = current.map(|current| current.stamp);
+            }
+            Ok(writer.replace_under(held, &target, [bytes.as_slice()], stamp.as_ref())?)
+        })?;
         let path = show_path(target.shown()).into_owned();
         let mut reply = Reply::text(format!("Successfully wrote {path}")).meta("path", path).meta("size", bytes.len());
         if params.expected_sha256.is_some() {

@@ -21,6 +21,7 @@
 //! | `telemetry` | spans of requests, as a collector gets them |
 //! | `testrun` | running tests and checking types: which runner, how it is run, what it says, its log |
 //! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
+//! | `writers` | several servers, and other programs, that change the same files |
 //! | `escapes` | the escape catalogue: one test per attempt, named after its number |
 //!
 //! Behaviour of one tool, or of a pure module, is tested beside its source, not here.
@@ -48,3 +49,4 @@ mod testrun;
 mod tree;
 mod walls;
 mod wire;
+mod writers;

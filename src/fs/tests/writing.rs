@@ -99,7 +99,7 @@ fn a_change_by_others_is_noticed_up_to_the_last_moment() {
     assert_eq!(read.bytes, b"A-f");
     let prepared = writer.prepare(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap();
     std::fs::write(tree.at("A/f"), "theirs").unwrap();
-    assert!(matches!(prepared.commit(), Err(FsError::Changed { .. })));
+    assert!(matches!(commit_all(vec![prepared], None), Err(FsError::Changed { .. })));
     assert!(matches!(writer.replace(&target, [&b"mine"[..]], Some(&read.stamp)), Err(FsError::Changed { .. })));
     assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("theirs", 4));
     let read = current(&target, 100).unwrap();
@@ -107,7 +107,7 @@ fn a_change_by_others_is_noticed_up_to_the_last_moment() {
     assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("mine", 4));
     let new = writer.prepare(&write(&tree, "A/new"), [&b"mine"[..]], None).unwrap();
     std::fs::write(tree.at("A/new"), "theirs").unwrap();
-    assert!(matches!(new.commit(), Err(FsError::Changed { .. })));
+    assert!(matches!(commit_all(vec![new], None), Err(FsError::Changed { .. })));
     assert_eq!(text(&tree, "A/new"), "theirs");
     assert!(matches!(current(&write(&tree, "A/none/x"), 9), Err(FsError::NotFound { .. })));
 }
@@ -125,16 +125,16 @@ fn several_files_change_together_or_not_at_all() {
 
     let (old, new) = (prepare("A/f").commit().unwrap(), prepare("A/added").commit().unwrap());
     assert_eq!((text(&tree, "A/f").as_str(), text(&tree, "A/added").as_str()), ("new", "new"));
-    new.revert().unwrap();
-    old.revert().unwrap();
+    assert_eq!((new.take_back().unwrap(), old.take_back().unwrap()), (true, true));
     assert_eq!((text(&tree, "A/f").as_str(), inode("A/f"), names(&tree, "A").len()), ("A-f", before, 4));
 
-    drop((prepare("A/f").commit().unwrap(), prepare("A/added").commit().unwrap()));
-    assert_eq!((text(&tree, "A/f").as_str(), inode("A/f"), names(&tree, "A").len()), ("A-f", before, 4));
+    let both = vec![prepare("A/f"), prepare("A/added")];
+    std::fs::write(tree.at("A/added"), "theirs").unwrap();
+    assert!(matches!(commit_all(both, None), Err(FsError::Changed { .. })));
+    assert_eq!((text(&tree, "A/f").as_str(), inode("A/f"), text(&tree, "A/added").as_str()), ("A-f", before, "theirs"));
 
-    for path in ["A/f", "A/added"] {
-        prepare(path).commit().unwrap().finish();
-    }
+    std::fs::remove_file(tree.at("A/added")).unwrap();
+    commit_all(vec![prepare("A/f"), prepare("A/added")], None).unwrap();
     assert_eq!((text(&tree, "A/f").as_str(), text(&tree, "A/added").as_str()), ("new", "new"));
     assert_eq!(names(&tree, "A"), ["added", "f", "keys", "ro", "sub"]);
 }
