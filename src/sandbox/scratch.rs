@@ -19,6 +19,8 @@ use super::lent::Lent;
 use super::wire::RawString;
 use crate::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
 
+/// What the name of the directory begins with that holds all of one user; the user's number follows.
+const DEPOT_PREFIX: &str = "replay-";
 /// What the name of every such directory begins with.
 const PREFIX: &str = "replay-scratch-";
 /// What the name of one ends with that is being removed: nobody is about to use it, whatever is still in it.
@@ -32,6 +34,29 @@ pub(super) const PRIVATE: Mode = Mode::RWXU;
 pub struct Scratch {
     path: PathBuf,
     handle: OwnedFd,
+}
+
+/// The directory below `parent` in which the private directories of all servers of this user lie, so that it alone has to be
+/// hidden from who is allowed `parent`. It is made if it is not there, and stays: what is mounted over it for commands of
+/// another server would go with it (`rmdir(2)` in another mount namespace).
+///
+/// Fails with EPERM where it belongs to somebody else, or others may use it.
+pub fn depot(parent: &Path) -> Result<PathBuf, Fault> {
+    let parent =
+        std::fs::canonicalize(parent).step_with(|| format!("the temporary directory `{}`", parent.display()))?;
+    let user = rustix::process::geteuid().as_raw();
+    let path = parent.join(format!("{DEPOT_PREFIX}{user}"));
+    let made = || format!("make `{}`", path.display());
+    match mkdirat(CWD, &path, PRIVATE) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(errno).step_with(made),
+    }
+    let stat = openat(CWD, &path, DIRECTORY, Mode::empty()).and_then(rustix::fs::fstat).step_with(made)?;
+    if stat.st_uid != user || stat.st_mode & 0o077 != 0 {
+        let step = format!("use `{}`, which is another user's or open to others", path.display());
+        return Err(Fault { step, cause: Errno::PERM.into() });
+    }
+    Ok(path)
 }
 
 impl Scratch {
