@@ -60,6 +60,11 @@ impl Mount {
         Some(Self { id, parent, device, root, place, kind: fields.next()?.to_owned() })
     }
 
+    /// Where what is mounted lies on its filesystem.
+    pub fn position(&self) -> Position {
+        Position { device: self.device, path: self.root.clone() }
+    }
+
     /// Whether it is the filesystem of devices.
     pub fn is_of_devices(&self) -> bool {
         self.kind == DEVTMPFS
@@ -114,8 +119,7 @@ impl Position {
 /// So one that is not known here counts as the kernel's, unless it has room for files.
 pub fn is_kernels(file: impl AsFd) -> rustix::io::Result<bool> {
     let said = fstatfs(file)?;
-    // The number is signed on some architectures, and 32 bits wide.
-    let kind = u64::from(said.f_type as u32);
+    let kind = u64::try_from(said.f_type).unwrap_or_default();
     Ok(kind == EFIVARFS || said.f_blocks == 0 && !STORES.contains(&kind))
 }
 
@@ -168,6 +172,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "files of the system")]
     fn what_asks_or_steers_the_machine_is_told_from_what_stores_files() {
         let is_kernels = |path: &str| is_kernels(std::fs::File::open(path).unwrap()).unwrap();
         assert_eq!(["/proc", "/proc/self/environ", "/sys"].map(is_kernels), [true; 3]);

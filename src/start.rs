@@ -193,7 +193,7 @@ fn temporaries(config: &Config) -> impl Iterator<Item = &Path> {
 /// allowed directory. One that cannot be made there is nobody's.
 fn depots(config: &Config, policy: &Policy) -> Result<Vec<Hidden>> {
     let mut found: Vec<Hidden> = Vec::new();
-    for parent in temporaries(config).filter_map(|parent| real(parent)) {
+    for parent in temporaries(config).filter_map(real) {
         if !policy.roots().iter().any(|root| parent.starts_with(root.path())) {
             continue;
         }

@@ -86,7 +86,8 @@ struct Pin {
     path: PathBuf,
     handle: Arc<OwnedFd>,
     id: Id,
-    position: Option<Position>,
+    /// Where it lies on its filesystem, and what of others is mounted below it.
+    positions: Vec<Position>,
     writable: bool,
 }
 
@@ -97,9 +98,9 @@ impl Pins {
         let table = mounts::table().unwrap_or_default();
         for grant in grants.filter(|grant| grant.access == Access::ReadWrite) {
             let Ok(typed) = absolute(&grant.path) else { continue };
-            if self.expected.iter().all(|pin| pin.typed != typed)
-                && let Ok(found) = find(&typed, &[], &table)
-            {
+            if let Some(pin) = self.pinned.iter_mut().chain(&mut self.expected).find(|pin| pin.typed == typed) {
+                pin.writable = true;
+            } else if let Ok(found) = find(&typed, &[], &table) {
                 self.expected.push(Pin { writable: true, ..found });
             }
         }
@@ -275,7 +276,7 @@ fn find(typed: &Path, of_agents: &[&Pin], table: &[Mount]) -> Result<Pin, StartE
         }
         let position = Position::of(&path, table);
         let holds = |pin: &&&Pin| {
-            let is_below = position.as_ref().zip(pin.position.as_ref()).is_some_and(|(at, of)| at.is_below(of));
+            let is_below = position.iter().any(|at| pin.positions.iter().any(|of| at.is_below(of)));
             is_below || way.iter().any(|(id, _)| *id == pin.id)
         };
         if let Some(pin) = of_agents.iter().find(holds) {
@@ -296,8 +297,9 @@ fn find(typed: &Path, of_agents: &[&Pin], table: &[Mount]) -> Result<Pin, StartE
         }
     }
     let (id, handle) = way.swap_remove(way.len() - 1);
-    let position = Position::of(&path, table);
-    Ok(Pin { typed: typed.to_owned(), path, handle, id, position, writable: false })
+    let below = table.iter().filter(|mount| mount.place.starts_with(&path)).map(Mount::position);
+    let positions = Position::of(&path, table).into_iter().chain(below).collect();
+    Ok(Pin { typed: typed.to_owned(), path, handle, id, positions, writable: false })
 }
 
 fn id(dir: &OwnedFd) -> rustix::io::Result<Id> {

@@ -93,9 +93,10 @@ pub fn unenforceable(plan: &Plan, asked: Asked<'_>) -> Vec<Unenforceable> {
     let nested = plan.roots.iter().filter_map(|root| {
         let path = root.place.path.as_path().to_path_buf();
         let inside = writable_above(plan, root)?.place.path.as_path().to_path_buf();
-        Some(match root.writable {
-            true => Unenforceable::NestedRoot { path, inside },
-            false => Unenforceable::ReadOnlyRoot { path, inside },
+        Some(if root.writable {
+            Unenforceable::NestedRoot { path, inside }
+        } else {
+            Unenforceable::ReadOnlyRoot { path, inside }
         })
     });
     let hidden = plan.hidden.iter().map(|place| Unenforceable::Hidden { path: place.path.as_path().to_path_buf() });

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, ResolveFlags, chmod, fchmod, flock, mkdirat, openat, openat2,
-    renameat, symlinkat, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, chmod, fchmod, flock, mkdirat, openat,
+    openat2, renameat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -51,9 +51,10 @@ pub fn depot(parent: &Path) -> Result<PathBuf, Fault> {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(errno) => return Err(errno).step_with(made),
     }
-    let stat = openat(CWD, &path, DIRECTORY, Mode::empty()).and_then(rustix::fs::fstat).step_with(made)?;
-    if stat.st_uid != user || stat.st_mode & 0o077 != 0 {
-        let step = format!("use `{}`, which is another user's or open to others", path.display());
+    let stat = rustix::fs::lstat(&path).step_with(made)?;
+    let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    if !is_directory || stat.st_uid != user || stat.st_mode & 0o077 != 0 {
+        let step = format!("use `{}`, which is no directory, another user's or open to others", path.display());
         return Err(Fault { step, cause: Errno::PERM.into() });
     }
     Ok(path)
@@ -286,6 +287,19 @@ mod tests {
         assert_eq!(fs::read_to_string(outside.path().join("file")).unwrap(), "stays");
         Ground::hold(&used.path().into()).unwrap().remove();
         assert!(!used.path().try_exists().unwrap());
+    }
+
+    #[test]
+    fn all_of_a_user_lie_in_one_directory_that_is_nobody_elses() {
+        let parent = tempfile::tempdir().unwrap();
+        let made = depot(parent.path()).unwrap();
+        assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o7777, 0o700);
+        assert_eq!(depot(parent.path()).unwrap(), made);
+        fs::set_permissions(&made, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(depot(parent.path()).unwrap_err().errno(), libc::EPERM);
+        fs::remove_dir(&made).unwrap();
+        symlink("/", &made).unwrap();
+        assert_eq!(depot(parent.path()).unwrap_err().errno(), libc::EPERM);
     }
 
     #[test]
