@@ -190,6 +190,7 @@ fn of_policy(error: &PolicyError) -> Code {
         | PolicyError::Protected { .. }
         | PolicyError::AllowedDirectory { .. }
         | PolicyError::Hidden { .. }
+        | PolicyError::Kernel { .. }
         | PolicyError::NoProject => Code::NotAllowed,
         PolicyError::NotFound { .. } => Code::NotFound,
         PolicyError::Empty | PolicyError::Nul { .. } | PolicyError::Uri { .. } | PolicyError::PathTooLong { .. } => {

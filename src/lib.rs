@@ -19,6 +19,7 @@ pub mod inspect;
 pub mod limits;
 pub mod mock;
 pub mod mocking;
+pub mod mounts;
 pub mod notify;
 pub mod oneshot;
 pub mod outbound;

@@ -65,6 +65,8 @@ pub const MAX_WALK_DEPTH: usize = 4096;
 pub const MAX_LINKS: usize = 40;
 /// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.
 pub const MAX_RESOLVE_STEPS: usize = 16_384;
+/// How often what is mounted is looked at again when a rename got in between, at the start of a server.
+pub const MAX_MOUNT_LOOKS: usize = 16;
 /// How often resolving is tried again when a rename got in between.
 pub const RESOLVE_RETRIES: usize = 8;
 /// Buffer for reading directory entries, in bytes.

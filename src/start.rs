@@ -14,10 +14,12 @@ use crate::config::{CallsConfig, Config};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::limits;
-use crate::policy::{Hidden, Policy, Root};
+use crate::policy::{Hidden, Pins, Policy, Root};
 use crate::python::Sessions;
 use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::{Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server, is_inside};
+use crate::sandbox::{
+    Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, depot, hold_server, is_inside,
+};
 use crate::search::memory::Memory;
 use crate::server::Server;
 use crate::testrun::Kept;
@@ -29,7 +31,13 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 /// The server that this configuration asks for. Fails when a directory cannot be opened; that no wall can be built is a
 /// refusal of commands.
 pub fn server(config: &Config) -> Result<Arc<Server>> {
-    let policy = Policy::open_hiding(&config.grants, &config.protect, &config.hidden)?;
+    server_beside(config, &mut Pins::default())
+}
+
+/// The same for one of several servers of this process, whose directories `pins` holds.
+pub fn server_beside(config: &Config, pins: &mut Pins) -> Result<Arc<Server>> {
+    let mut policy = Policy::open_pinned(&config.grants, &config.protect, &config.hidden, pins)?;
+    policy.hide(&depots(config, &policy)?)?;
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
         commands(config, &policy)?
@@ -140,7 +148,7 @@ fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
     let mut tried = Vec::new();
     for &tier in tiers {
         if tier != Tier::Namespaces
-            && let Some(hidden) = policy.hidden().next()
+            && let Some(hidden) = policy.hidden().find(|hidden| config.hidden.contains(hidden))
         {
             bail!(cannot_hide(&hidden.path, tier, &tried));
         }
@@ -176,16 +184,48 @@ fn cannot_hide(path: &Path, tier: Tier, tried: &[(Tier, String)]) -> String {
     )
 }
 
+/// Where temporary files are kept: private directories of commands are made below one of these.
+fn temporaries(config: &Config) -> impl Iterator<Item = &Path> {
+    std::iter::once(config.temporary.as_path()).chain(["/tmp", "/var/tmp"].map(Path::new))
+}
+
+/// What holds the private directories of other servers, those included that are still to come, as far as it would lie in an
+/// allowed directory. One that cannot be made there is nobody's.
+fn depots(config: &Config, policy: &Policy) -> Result<Vec<Hidden>> {
+    let mut found: Vec<Hidden> = Vec::new();
+    for parent in temporaries(config).filter_map(real) {
+        if !policy.roots().iter().any(|root| parent.starts_with(root.path())) {
+            continue;
+        }
+        match depot(&parent) {
+            Ok(path) if found.iter().all(|known| known.path != path) => {
+                let stat = rustix::fs::stat(&path).with_context(|| format!("`{}`", path.display()))?;
+                found.push(Hidden { path, id: (stat.st_dev, stat.st_ino) });
+            }
+            Ok(_) => {}
+            Err(fault) if [libc::EROFS, libc::EACCES, libc::EPERM].contains(&fault.errno()) => {}
+            Err(fault) => return Err(fault).context("what holds private directories of commands cannot be hidden"),
+        }
+    }
+    Ok(found)
+}
+
+#[expect(clippy::disallowed_methods, reason = "directories of the system")]
+fn real(path: &Path) -> Option<PathBuf> {
+    std::fs::canonicalize(path).ok()
+}
+
 /// A private directory of commands, outside the allowed ones (`roots`) if that can be: it is no business of the file tools, and
 /// commands could remove their own HOME.
 pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
-    let usual = ["/tmp", "/var/tmp"].map(Path::new);
+    if let Some(ground) = &config.ground {
+        return Ok(Scratch::create(ground)?);
+    }
     let allowed = |parent: &&Path| roots.iter().any(|root| parent.starts_with(root));
-    let (inside, apart): (Vec<&Path>, Vec<&Path>) =
-        std::iter::once(config.temporary.as_path()).chain(usual).partition(allowed);
+    let (inside, apart): (Vec<&Path>, Vec<&Path>) = temporaries(config).partition(allowed);
     let mut reasons = Vec::new();
     for parent in apart.into_iter().chain(inside) {
-        match Scratch::create(parent) {
+        match depot(parent).and_then(|depot| Scratch::create(&depot)) {
             Ok(scratch) => return Ok(scratch),
             Err(fault) => reasons.push(fault.to_string()),
         }

@@ -30,7 +30,7 @@ use crate::limits::{
     MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
 };
 use crate::notify::Notifier;
-use crate::policy::{Policy, Root};
+use crate::policy::{Pins, Policy, Root};
 use crate::sandbox::Tier;
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
@@ -89,23 +89,28 @@ pub fn prepare(
     // Who comes later has a share of its own.
     let search_memory_bytes =
         config.search_memory_bytes / (tokens.len() + usize::from(cli.http.token_file.is_some())).max(1);
+    let mut pins = Pins::default();
+    pins.expect(config.grants.iter());
     if tokens.is_empty() {
-        let server = start::server(config)?;
+        let server = start::server_beside(config, &mut pins)?;
         let offer = offer(&server, &ledger, tracer.as_ref(), None);
         tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer, limits));
         cores.push((ANYONE.to_owned(), server));
     } else {
-        for entry in &tokens {
-            let mut own = Config::for_token(&cli.options, entry)?;
+        let own = |entry| Config::for_token(&cli.options, entry);
+        let configs = tokens.iter().map(own).collect::<Result<Vec<_>>>()?;
+        pins.expect(configs.iter().flat_map(|own| &own.grants));
+        for (entry, mut own) in tokens.iter().zip(configs) {
             own.hidden.clone_from(&config.hidden);
             // The operator has said what all of it may take.
             own.search_memory_bytes = search_memory_bytes;
-            let server = start::server(&own).with_context(|| format!("the token `{}`", entry.name))?;
+            let server =
+                start::server_beside(&own, &mut pins).with_context(|| format!("the token `{}`", entry.name))?;
             tenants.push(tenant_of(entry, &server, &ledger, tracer.as_ref(), limits));
             cores.push((entry.name.clone(), server));
         }
         if cli.http.stdio {
-            cores.insert(0, (STDIO.to_owned(), start::server(config)?));
+            cores.insert(0, (STDIO.to_owned(), start::server_beside(config, &mut pins)?));
         }
     }
     let manager = Notifier::connect(manager.as_deref()).unwrap_or_else(|error| {
@@ -125,12 +130,13 @@ pub fn prepare(
         tracer,
         log: log.cloned(),
         domain: Vec::new(),
+        pins: Pins::default(),
         ground: None,
         search_memory_bytes,
     };
     let (mut more, mut yard) = (Vec::new(), None);
     if cli.http.token_file.is_some() {
-        let offered = Policy::open_hiding(&config.grants, &config.protect, &config.hidden)?;
+        let offered = Policy::open_pinned(&config.grants, &config.protect, &config.hidden, &mut pins)?;
         let roots = cores.iter().flat_map(|(_, server)| server.services().policy.roots()).chain(offered.roots());
         let roots: Vec<&Root> = roots.collect();
         newcomers.domain = roots.iter().filter_map(|root| Some((newcomers::id(root)?, root.writable()))).collect();
@@ -145,6 +151,7 @@ pub fn prepare(
             more.push((yard.scratch().as_fd().try_clone_to_owned().context("the private directory")?, true));
         }
     }
+    newcomers.pins = pins;
     let tls = settings.tls.clone();
     let reloader = if cli.http.token_file.is_some() || tls.is_some() {
         let (args, served, roster) = (cli.http.clone(), tokens, Arc::clone(&roster));

@@ -42,8 +42,10 @@ pub struct Config {
     pub hidden: Vec<Hidden>,
     /// What the walls around commands shall be.
     pub sandbox: SandboxConfig,
-    /// Where the private directory of commands is made.
+    /// Where temporary files are kept, private directories of commands among them.
     pub temporary: PathBuf,
+    /// Where the private directory of commands is made instead.
+    pub ground: Option<PathBuf>,
     /// The sets to serve.
     pub toolsets: Vec<Toolset>,
     /// How tools' failures are reported.
@@ -166,6 +168,7 @@ impl Config {
             hidden: Vec::new(),
             sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
             temporary: std::env::temp_dir(),
+            ground: None,
             grants,
             toolsets,
             errors: error_style(options),

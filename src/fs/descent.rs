@@ -6,14 +6,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{Mode, fstat, openat};
 use rustix::io::Errno;
 
 use crate::limits::MAX_WALK_OPEN_DIRS;
-use crate::policy::Id;
+use crate::policy::{Id, Rules};
 
-use super::dir::{DirEntry, LIST, list};
+use super::dir::{DirEntry, LIST, list, open_below};
 
 pub(super) enum Step {
     /// Something in the current directory.
@@ -71,8 +72,14 @@ impl Descent {
     }
 
     /// Opens a directory in the current one, following nothing, and goes on there if `allowed` says so.
-    pub(super) fn enter(&mut self, name: &OsStr, allowed: impl FnOnce(Id) -> bool) -> Result<bool, Errno> {
-        let dir = openat(self.dir()?, name, LIST, Mode::empty())?;
+    /// EXDEV if it is on a filesystem of the kernel's own.
+    pub(super) fn enter(
+        &mut self,
+        name: &OsStr,
+        rules: &Rules,
+        allowed: impl FnOnce(Id) -> bool,
+    ) -> Result<bool, Errno> {
+        let dir = open_below(rules, self.dir()?, name.as_bytes())?;
         if !allowed(identity(&dir)?) {
             return Ok(false);
         }

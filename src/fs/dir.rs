@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, fstat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, fstat, openat, openat2, statat};
 use rustix::io::Errno;
 
 use crate::limits::LIST_BUFFER_BYTES;
@@ -106,6 +106,18 @@ pub(super) fn is_hidden(rules: &Rules, dir: impl AsFd, name: &[u8], inode: u64) 
         || rules.may_be_hidden(name, inode)
             && statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
                 .is_ok_and(|stat| rules.is_hidden((stat.st_dev, stat.st_ino)))
+}
+
+/// Opens a directory in another one, following nothing. EXDEV if it is on a filesystem of the kernel's own.
+pub(super) fn open_below(rules: &Rules, dir: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
+    let name = OsStr::from_bytes(name);
+    match openat2(&dir, name, LIST, Mode::empty(), ResolveFlags::NO_XDEV) {
+        // Something is mounted there, or openat2 is not to be had.
+        Err(Errno::XDEV | Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
+        opened => return opened,
+    }
+    let opened = openat(dir, name, LIST, Mode::empty())?;
+    if rules.is_kernels(fstat(&opened)?.st_dev, &opened) { Err(Errno::XDEV) } else { Ok(opened) }
 }
 
 /// Whether this is where something hidden was, whatever is there now; where it cannot be known, it is.

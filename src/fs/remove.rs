@@ -146,7 +146,7 @@ impl Removal<'_> {
             return Err(FsError::TooDeep { path: self.shown(), max: MAX_WALK_DEPTH });
         }
         let rules = self.entry.rules();
-        match descent.enter(name, |id| !rules.is_root(id)) {
+        match descent.enter(name, rules, |id| !rules.is_root(id)) {
             Ok(true) => self.below.push(name),
             Ok(false) => return Err(self.protected(self.entry.place().join(&self.below).join(name))),
             Err(Errno::NOENT) => {}

@@ -19,7 +19,7 @@ use crate::cancel::CancelToken;
 use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, MAX_WALK_WAITING_BYTES};
 use crate::policy::{Checked, Kind, Read, Rules};
 
-use super::dir::{LIST, is_hidden, is_home, open_file, version_of};
+use super::dir::{LIST, is_hidden, is_home, open_below, open_file, version_of};
 use super::dirs::reopen;
 use super::error::FsError;
 use super::ignores::Ignores;
@@ -142,7 +142,8 @@ impl Found<'_> {
         let Version { device, inode, .. } = file.version;
         // It may have got its name since the directory was listed.
         let is_hidden = self.rules.is_hidden((device, inode)) || is_home(self.rules, self.dir, self.name().as_bytes());
-        if is_hidden { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(file) }
+        let is_kernels = self.rules.is_kernels(device, &file.handle);
+        if is_hidden || is_kernels { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(file) }
     }
 
     /// Its metadata; a link is not followed. `None` if it is gone.
@@ -277,9 +278,10 @@ impl<V: Visitor> Walker<'_, V> {
                     let mut rel = Vec::with_capacity(place.rel.len() + name.len() + 1);
                     rel.extend_from_slice(&place.rel);
                     rel.extend_from_slice(name);
+                    let rules = self.start.rules();
                     let opened = match &place.dir {
-                        Some(dir) => openat(&dir.handle, name, LIST, Mode::empty()),
-                        None => reopen(self.start, &place.rel).and_then(|at| openat(&at, name, LIST, Mode::empty())),
+                        Some(dir) => open_below(rules, &dir.handle, name),
+                        None => reopen(self.start, &place.rel).and_then(|at| open_below(rules, &at, name)),
                     };
                     more = self.list(opened, rel, place.ignores, place.depth + 1, own, &mut out);
                 }

@@ -45,6 +45,12 @@ pub enum PolicyError {
         /// The path as requested.
         path: PathBuf,
     },
+    /// What lies on a filesystem of the kernel's own, mounted below an allowed directory.
+    #[error("{} lies on a filesystem of the kernel (such as proc, sysfs or devpts), which no tool serves", Quoted(.path))]
+    Kernel {
+        /// The path as requested.
+        path: PathBuf,
+    },
     /// Removing or moving an allowed directory, or what contains one.
     #[error("{} is an allowed directory or contains one: it cannot be deleted, moved or replaced", Quoted(.path))]
     AllowedDirectory {
@@ -148,6 +154,7 @@ impl PolicyError {
             Self::Denied { allowed, .. } if allowed.is_empty() => NO_DIRECTORY.into(),
             Self::Denied { allowed, .. } => format!("allowed directories: {allowed}").into(),
             Self::ReadOnly { allowed, .. } => format!("write below a read-write directory; allowed: {allowed}").into(),
+            Self::Kernel { .. } => "go on without it; commands see an empty directory or file there".into(),
             Self::Hidden { .. } => "no tool reads or changes it; go on without it, or choose another path".into(),
             // What a shell or a browser would have replaced is an ordinary name here.
             Self::NotFound { path } if path.iter().any(|part| part == "~") => {
@@ -193,6 +200,32 @@ pub enum StartError {
     /// The kernel's own trees.
     #[error("{} cannot be an allowed directory: it belongs to the kernel, not to a project", Quoted(.path))]
     Kernel {
+        /// The directory as given.
+        path: PathBuf,
+    },
+    /// A link on the way that an agent may have made.
+    #[error(
+        "the allowed directory {} goes through the link {}, which whoever may write to the allowed directory {} could lead \
+         elsewhere: name the directory by its true path (`realpath` prints it), or put a directory in the link's place",
+        Quoted(.path), Quoted(.link), Quoted(.inside)
+    )]
+    ThroughLink {
+        /// The directory as given.
+        path: PathBuf,
+        /// Where the link is.
+        link: PathBuf,
+        /// The read-write directory that the link lies in, as given.
+        inside: PathBuf,
+    },
+    /// Another directory than a moment ago.
+    #[error("the allowed directory {} was replaced while it was opened: try again", Quoted(.path))]
+    Moved {
+        /// The directory as given.
+        path: PathBuf,
+    },
+    /// Removed since this process has opened it.
+    #[error("the allowed directory {} was removed after the server had opened it: restart the server", Quoted(.path))]
+    Gone {
         /// The directory as given.
         path: PathBuf,
     },

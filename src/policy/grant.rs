@@ -4,20 +4,24 @@
     reason = "the handles of the allowed directories are opened here, before any agent speaks"
 )]
 
+use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat, stat};
+use rustix::fs::{CWD, FileType, Mode, fstat, openat, readlinkat, stat};
 use rustix::io::Errno;
 
 use super::error::StartError;
 use super::mounts::Mounts;
+use super::resolve::{PATH_DIR, PATH_ONLY};
 use super::rules::{Hidden, Name, PROTECTED_BY_DEFAULT, Protected, RootRule, Rules, below};
-use super::{Policy, spelling::Spelling};
-
-/// The type of a sysfs filesystem (statfs(2)).
-const SYSFS_MAGIC: u64 = 0x6265_6572;
+use super::spelling::{Spelling, parts};
+use super::{Id, Policy};
+use crate::limits::MAX_LINKS;
+use crate::mounts::{self, Mount, Position};
 
 /// What an allowed directory may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +68,75 @@ impl AsFd for Root {
     }
 }
 
+/// Every directory that is allowed in this process, opened once: whoever asks for the same path later gets the same directory,
+/// whatever has its name by then.
+///
+/// Whoever may write to one can put a link in the place of another that lies in it, before that is opened. So no link is
+/// followed that lies in a read-write one.
+#[derive(Debug, Default)]
+pub struct Pins {
+    pinned: Vec<Pin>,
+    /// Of grants that are still to be pinned: those that may be written to.
+    expected: Vec<Pin>,
+}
+
+#[derive(Debug)]
+struct Pin {
+    typed: PathBuf,
+    path: PathBuf,
+    handle: Arc<OwnedFd>,
+    id: Id,
+    /// Where it lies on its filesystem, and what of others is mounted below it.
+    positions: Vec<Position>,
+    writable: bool,
+}
+
+impl Pins {
+    /// Says which grants there will be: what is writable by one of them is so for all that are pinned from now on. One that
+    /// cannot be found fails when it is pinned.
+    pub fn expect<'a>(&mut self, grants: impl Iterator<Item = &'a Grant>) {
+        let table = mounts::table().unwrap_or_default();
+        for grant in grants.filter(|grant| grant.access == Access::ReadWrite) {
+            let Ok(typed) = absolute(&grant.path) else { continue };
+            if let Some(pin) = self.pinned.iter_mut().chain(&mut self.expected).find(|pin| pin.typed == typed) {
+                pin.writable = true;
+            } else if let Ok(found) = find(&typed, &[], &table) {
+                self.expected.push(Pin { writable: true, ..found });
+            }
+        }
+    }
+
+    /// Forgets what was expected and has not come.
+    pub fn expect_nothing(&mut self) {
+        self.expected.clear();
+    }
+
+    /// The directory of a grant.
+    fn pin(&mut self, grant: &Grant) -> Result<&Pin, StartError> {
+        let typed = absolute(&grant.path)?;
+        let writable = grant.access == Access::ReadWrite;
+        let index = if let Some(index) = self.pinned.iter().position(|pin| pin.typed == typed) {
+            if fstat(&self.pinned[index].handle).is_ok_and(|stat| stat.st_nlink == 0) {
+                return Err(StartError::Gone { path: typed });
+            }
+            index
+        } else {
+            self.expect(std::iter::once(grant));
+            let table = mounts::table().unwrap_or_default();
+            let of_agents: Vec<&Pin> = self.pinned.iter().chain(&self.expected).filter(|pin| pin.writable).collect();
+            let found = find(&typed, &of_agents, &table)?;
+            if writable && !self.expected.iter().any(|pin| pin.typed == typed && pin.id == found.id) {
+                return Err(StartError::Moved { path: typed });
+            }
+            is_storage(&found, &table)?;
+            self.pinned.push(found);
+            self.pinned.len() - 1
+        };
+        self.pinned[index].writable |= writable;
+        Ok(&self.pinned[index])
+    }
+}
+
 impl Policy {
     /// Opens every directory of `grants`; the same directory twice is one, read-write if either is.
     ///
@@ -75,45 +148,62 @@ impl Policy {
 
     /// The same, with files in them that nobody may see.
     pub fn open_hiding(grants: &[Grant], protect: &[PathBuf], hidden: &[Hidden]) -> Result<Self, StartError> {
+        Self::open_pinned(grants, protect, hidden, &mut Pins::default())
+    }
+
+    /// The same, beside other grants of this process.
+    pub fn open_pinned(
+        grants: &[Grant],
+        protect: &[PathBuf],
+        hidden: &[Hidden],
+        pins: &mut Pins,
+    ) -> Result<Self, StartError> {
         let mut roots: Vec<Root> = Vec::new();
         let mut rules = Rules::default();
+        let table = mounts::table().unwrap_or_default();
+        rules.devices = table.iter().find(|mount| mount.is_of_devices()).map(|mount| mount.device);
+        pins.expect(grants.iter());
         for grant in grants {
             let writable = grant.access == Access::ReadWrite;
-            let typed = absolute(&grant.path)?;
-            let (path, handle) = pin(&typed)?;
-            let index = roots.iter().position(|root| root.path == path).unwrap_or(roots.len());
+            let Pin { typed, path, handle, id, .. } = pins.pin(grant)?;
+            let index = roots.iter().position(|root| root.path == *path).unwrap_or(roots.len());
             if index == roots.len() {
-                let stat = fstat(&handle).map_err(|errno| failed(&typed, errno))?;
-                rules.roots.push(RootRule { path: path.clone(), id: (stat.st_dev, stat.st_ino), writable });
+                rules.roots.push(RootRule { path: path.clone(), id: *id, writable });
                 rules.names.push(Name { path: path.clone(), root: index });
-                roots.push(Root { path, writable, handle: Arc::new(handle) });
+                roots.push(Root { path: path.clone(), writable, handle: Arc::clone(handle) });
             }
             roots[index].writable |= writable;
             rules.roots[index].writable |= writable;
-            if rules.exactly(&typed).is_none() {
-                rules.names.push(Name { path: typed, root: index });
+            if rules.exactly(typed).is_none() {
+                rules.names.push(Name { path: typed.clone(), root: index });
             }
         }
         let allowed = Arc::from(rules.describe());
         let mounts = Mounts::open(&roots);
         let mut policy = Self { roots, rules: Arc::new(rules), allowed, mounts };
-        let mut protected = policy.protected_paths(protect)?;
-        // As protected as any: nothing is made, moved or removed at their places, or above them.
-        let places = hidden.iter().map(|hidden| hidden.path.clone());
-        protected.extend(places.map(|path| Protected { path, any_case: false, asked: false }));
+        let protected = policy.protected_paths(protect)?;
         if let Some(rules) = Arc::get_mut(&mut policy.rules) {
             rules.protected = protected;
-            for path in hidden.iter().map(|hidden| &hidden.path) {
-                if rules.over(path).is_some()
-                    && let (Some(dir), Some(name)) = (path.parent(), path.file_name())
-                {
-                    let stat = stat(dir).map_err(|errno| failed(dir, errno))?;
-                    rules.homes.push(((stat.st_dev, stat.st_ino), name.to_owned()));
-                }
-            }
-            rules.hidden = hidden.to_vec();
         }
+        policy.hide(hidden)?;
         Ok(policy)
+    }
+
+    /// Keeps more from everybody. To be called before anybody uses what was opened.
+    pub fn hide(&mut self, hidden: &[Hidden]) -> Result<(), StartError> {
+        let Some(rules) = Arc::get_mut(&mut self.rules) else { return Ok(()) };
+        for path in hidden.iter().map(|hidden| &hidden.path) {
+            // As protected as any: nothing is made, moved or removed at their places, or above them.
+            rules.protected.push(Protected { path: path.clone(), any_case: false, asked: false });
+            if rules.over(path).is_some()
+                && let (Some(dir), Some(name)) = (path.parent(), path.file_name())
+            {
+                let stat = stat(dir).map_err(|errno| failed(dir, errno))?;
+                rules.homes.push(((stat.st_dev, stat.st_ino), name.to_owned()));
+            }
+        }
+        rules.hidden.extend_from_slice(hidden);
+        Ok(())
     }
 
     /// Each path as given and, where it goes through a link today, the place that it leads to.
@@ -153,27 +243,83 @@ fn absolute(path: &Path) -> Result<PathBuf, StartError> {
     }
 }
 
-/// The canonical path and a handle of it.
-fn pin(typed: &Path) -> Result<(PathBuf, OwnedFd), StartError> {
-    let path = std::fs::canonicalize(typed)
-        .map_err(|error| failed(typed, Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+/// The directory that a path leads to, name by name. Fails at a link that lies in one of `of_agents`, or in what is the same
+/// place of a filesystem.
+fn find(typed: &Path, of_agents: &[&Pin], table: &[Mount]) -> Result<Pin, StartError> {
+    let failed = |errno| failed(typed, errno);
+    let top = openat(CWD, "/", PATH_DIR, Mode::empty()).map_err(failed)?;
+    let mut way = vec![(id(&top).map_err(failed)?, Arc::new(top))];
+    let mut path = PathBuf::from("/");
+    let mut todo: VecDeque<OsString> = parts(typed.as_os_str().as_bytes()).into();
+    let mut links = 0;
+    while let Some(part) = todo.pop_front() {
+        if part == "." {
+            continue;
+        }
+        if part == ".." {
+            way.truncate(way.len().saturating_sub(1).max(1));
+            path.pop();
+            continue;
+        }
+        let here = Arc::clone(&way[way.len() - 1].1);
+        let link = match openat(&here, &part, PATH_DIR, Mode::empty()) {
+            Ok(next) => {
+                way.push((id(&next).map_err(failed)?, Arc::new(next)));
+                path.push(part);
+                continue;
+            }
+            Err(Errno::NOTDIR | Errno::LOOP) => openat(&here, &part, PATH_ONLY, Mode::empty()).map_err(failed)?,
+            Err(errno) => return Err(failed(errno)),
+        };
+        if FileType::from_raw_mode(fstat(&link).map_err(failed)?.st_mode) != FileType::Symlink {
+            return Err(failed(Errno::NOTDIR));
+        }
+        let position = Position::of(&path, table);
+        let holds = |pin: &&&Pin| {
+            let is_below = position.iter().any(|at| pin.positions.iter().any(|of| at.is_below(of)));
+            is_below || way.iter().any(|(id, _)| *id == pin.id)
+        };
+        if let Some(pin) = of_agents.iter().find(holds) {
+            let (path, link, inside) = (typed.to_owned(), path.join(part), pin.typed.clone());
+            return Err(StartError::ThroughLink { path, link, inside });
+        }
+        links += 1;
+        if links > MAX_LINKS {
+            return Err(failed(Errno::LOOP));
+        }
+        let target = readlinkat(&link, "", Vec::new()).map_err(failed)?;
+        if target.as_bytes().starts_with(b"/") {
+            way.truncate(1);
+            path = "/".into();
+        }
+        for part in parts(target.as_bytes()).into_iter().rev() {
+            todo.push_front(part);
+        }
+    }
+    let (id, handle) = way.swap_remove(way.len() - 1);
+    let below = table.iter().filter(|mount| mount.place.starts_with(&path)).map(Mount::position);
+    let positions = Position::of(&path, table).into_iter().chain(below).collect();
+    Ok(Pin { typed: typed.to_owned(), path, handle, id, positions, writable: false })
+}
+
+fn id(dir: &OwnedFd) -> rustix::io::Result<Id> {
+    fstat(dir).map(|stat| (stat.st_dev, stat.st_ino))
+}
+
+/// Fails for what is no directory of a project's.
+fn is_storage(pin: &Pin, table: &[Mount]) -> Result<(), StartError> {
+    let Pin { typed, path, handle, id, .. } = pin;
     if path == Path::new("/") {
         return Err(StartError::WholeDisk);
     }
     // /dev/shm is ordinary memory-backed storage, and what lies below it a project like any other.
     let kernel = ["/proc", "/sys", "/dev"].iter().any(|tree| path.starts_with(tree));
     let storage = path.starts_with("/dev/shm") && path != Path::new("/dev/shm");
-    if kernel && !storage {
-        return Err(StartError::Kernel { path: typed.into() });
+    let of_devices = table.iter().any(|mount| mount.is_of_devices() && mount.device == id.0);
+    if kernel && !storage || of_devices || mounts::is_kernels(handle).map_err(|errno| failed(typed, errno))? {
+        return Err(StartError::Kernel { path: typed.clone() });
     }
-    // The path was canonical a moment ago: a link in it now is a race, and refused by O_NOFOLLOW at its end.
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let handle = openat(CWD, &path, flags, Mode::empty()).map_err(|errno| failed(typed, errno))?;
-    let kind = fstatfs(&handle).map_err(|errno| failed(typed, errno))?.f_type;
-    if [PROC_SUPER_MAGIC as u64, SYSFS_MAGIC].contains(&u64::try_from(kind).unwrap_or_default()) {
-        return Err(StartError::Kernel { path: typed.into() });
-    }
-    Ok((path, handle))
+    Ok(())
 }
 
 fn failed(path: &Path, errno: Errno) -> StartError {

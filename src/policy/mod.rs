@@ -30,7 +30,7 @@ use rustix::io::Errno;
 pub use checked::{Checked, Entry, Look, NewDir, Read, Write};
 pub(crate) use error::Quoted;
 pub use error::{PolicyError, StartError};
-pub use grant::{Access, Grant, Root};
+pub use grant::{Access, Grant, Pins, Root};
 pub use kind::Kind;
 pub use rules::Hidden;
 pub(crate) use rules::{Id, Rules};
@@ -157,6 +157,9 @@ impl Policy {
         if self.rules.is_hidden((stat.st_dev, stat.st_ino)) {
             return Err(PolicyError::Hidden { path: requested.into() });
         }
+        if self.rules.is_kernels(stat.st_dev, &handle) {
+            return Err(PolicyError::Kernel { path: requested.into() });
+        }
         let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
         if kind.is_special() {
             return Err(PolicyError::Special { path: spelling.into_path(), kind });
@@ -282,10 +285,19 @@ impl Policy {
             }
         };
         let name = OsStr::from_bytes(name);
+        let device = match fstat(&dir) {
+            Ok(stat) if self.rules.is_kernels(stat.st_dev, &dir) => {
+                return Err(PolicyError::Kernel { path: spelling.clone().into_path() });
+            }
+            Ok(stat) => stat.st_dev,
+            Err(errno) => return Err(PolicyError::inside(spelling.clone().into_path(), errno)),
+        };
         let kind = match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if self.rules.is_hidden((stat.st_dev, stat.st_ino)) => {
                 return Err(PolicyError::Hidden { path: spelling.clone().into_path() });
             }
+            // Mounted by itself: the walk looks at it.
+            Ok(stat) if stat.st_dev != device => return Ok(None),
             Ok(stat) => Some(Kind::from(FileType::from_raw_mode(stat.st_mode))),
             Err(Errno::NOENT) => None,
             Err(errno) => return Err(PolicyError::inside(spelling.clone().into_path(), errno)),
@@ -311,6 +323,7 @@ impl Policy {
     fn halted(&self, requested: &Path, spelling: &Spelling, halt: Halt) -> PolicyError {
         match halt {
             Halt::Hidden => PolicyError::Hidden { path: requested.into() },
+            Halt::Kernel => PolicyError::Kernel { path: requested.into() },
             Halt::Outside => PolicyError::Denied { path: requested.into(), allowed: Arc::clone(&self.allowed) },
             Halt::Errno(errno) => PolicyError::inside(spelling.clone().into_path(), errno),
             Halt::Raced => PolicyError::Busy { path: spelling.clone().into_path() },

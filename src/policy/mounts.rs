@@ -1,18 +1,16 @@
 //! Whether everything below the allowed directories lies on filesystems that answer by themselves. One that asks another
 //! machine (NFS) or another program (FUSE) may hang for as long as that does, and so may whoever opens a file there.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
 
 use super::grant::Root;
+use crate::mounts;
 
 /// The filesystems that are known to ask nobody, as mountinfo names them, each with its number (statfs(2)).
 const LOCAL: [(&[u8], u64); 7] = [
@@ -72,54 +70,17 @@ fn look(table: &mut File, roots: &[Root]) -> bool {
     if table.rewind().is_err() || table.read_to_end(&mut text).is_err() {
         return false;
     }
-    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).all(|line| {
-        let Some((place, kind)) = mount(line) else { return false };
-        let place = Path::new(OsStr::from_bytes(&place));
-        let is_below = roots.iter().any(|root| place != root.path() && place.starts_with(root.path()));
-        !is_below || LOCAL.iter().any(|(local, _)| *local == kind)
+    let Some(table) = mounts::parse(&text) else { return false };
+    table.iter().all(|mount| {
+        let is_below = roots.iter().any(|root| mount.place != root.path() && mount.place.starts_with(root.path()));
+        !is_below || LOCAL.iter().any(|(local, _)| *local == mount.kind)
     })
-}
-
-/// Where a line of the table says that what is mounted.
-fn mount(line: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    let mut fields = line.split(|byte| *byte == b' ');
-    let place = unescaped(fields.nth(4)?);
-    // Optional fields end with a dash.
-    fields.find(|field| *field == b"-")?;
-    Some((place, fields.next()?))
-}
-
-/// A field as it is: blanks, newlines and backslashes in it are written as three octal digits.
-fn unescaped(field: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((&first, more)) = rest.split_first() {
-        let digits =
-            more.get(..3).filter(|digits| first == b'\\' && digits.iter().all(|digit| (b'0'..b'8').contains(digit)));
-        if let Some(digits) = digits {
-            bytes.push(digits.iter().fold(0, |byte: u8, digit| byte << 3 | (digit - b'0')));
-            rest = &more[3..];
-        } else {
-            bytes.push(first);
-            rest = more;
-        }
-    }
-    bytes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::policy::{Access, Grant, Policy};
-
-    #[test]
-    fn a_line_says_what_is_mounted_where() {
-        let line = br"36 35 98:0 /a /mnt/a\040b\134c rw,noatime master:1 shared:2 - fuse.sshfs host:/ rw,user_id=0";
-        assert_eq!(mount(line), Some((br"/mnt/a b\c".to_vec(), &b"fuse.sshfs"[..])));
-        assert_eq!(mount(b"36 35 98:0 / /mnt rw - nfs4 host:/ rw"), Some((b"/mnt".to_vec(), &b"nfs4"[..])));
-        assert_eq!(mount(b"36 35 98:0 / /mnt rw"), None);
-        assert_eq!(unescaped(br"a\04"), br"a\04");
-    }
 
     #[test]
     fn a_directory_with_a_mount_of_another_kind_below_is_not_local() {

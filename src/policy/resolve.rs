@@ -30,6 +30,8 @@ pub(super) enum Halt {
     Outside,
     /// It came upon what is hidden, or the place of it.
     Hidden,
+    /// It came upon a filesystem of the kernel's.
+    Kernel,
     /// An error met inside.
     Errno(Errno),
     /// What was there a moment ago is not any more; the whole walk may be tried again.
@@ -257,6 +259,9 @@ impl<'a> Walk<'a> {
         let stat = fstat(&handle).map_err(Halt::Errno)?;
         if self.policy.rules.is_hidden((stat.st_dev, stat.st_ino)) || self.policy.rules.hides(&next) {
             return Err(Halt::Hidden);
+        }
+        if self.policy.rules.is_kernels(stat.st_dev, &handle) {
+            return Err(Halt::Kernel);
         }
         let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
         match kind {

@@ -3,9 +3,12 @@
 //! A *place* is a true position: the canonical path of an allowed directory and real names below it, no link among them.
 
 use std::ffi::{OsStr, OsString};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::mounts;
 
 /// A device and an inode number: which directory it is, whatever its name.
 pub(crate) type Id = (u64, u64);
@@ -24,6 +27,8 @@ pub(crate) struct Rules {
     pub(super) hidden: Vec<Hidden>,
     /// The directories of those in allowed directories, and their names: what has such a name there is hidden, whatever it is.
     pub(super) homes: Vec<(Id, OsString)>,
+    /// `st_dev` of the kernel's filesystem of devices, where it is mounted.
+    pub(super) devices: Option<u64>,
     /// How many directories were moved to a place above a protected path. What was opened before such a move may lie
     /// elsewhere than was checked, so creating takes this for reading and such a move takes it for writing.
     era: RwLock<u64>,
@@ -52,7 +57,7 @@ pub(super) struct Protected {
     pub(super) asked: bool,
 }
 
-/// A file of the operator's that no agent may see, wherever it lies, such as the audit log.
+/// A file or directory of the operator's that no agent may see, wherever it lies, such as the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hidden {
     /// Where it is: absolute, without links.
@@ -128,6 +133,13 @@ impl Rules {
     /// Whether this is something hidden, by whatever name it was reached.
     pub(crate) fn is_hidden(&self, id: Id) -> bool {
         self.hidden.iter().any(|hidden| hidden.id == id)
+    }
+
+    /// Whether what is open lies on a filesystem of the kernel's own; `device` is its `st_dev`. That is asked only where it is
+    /// none of those of the allowed directories, and yes where there is no answer.
+    pub(crate) fn is_kernels(&self, device: u64, file: impl AsFd) -> bool {
+        let is_known = self.roots.iter().any(|root| root.id.0 == device);
+        !is_known && (self.devices == Some(device) || mounts::is_kernels(file).unwrap_or(true))
     }
 
     /// Whether an entry of a directory may be something hidden, by what the directory says of it: then `is_hidden` decides.

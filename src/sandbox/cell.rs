@@ -21,7 +21,7 @@ use super::supervisor::Supervisor;
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Event, Hello, Intercept, MemoryHold, RawString, Request, send_event};
-use super::{capabilities, certificates, etc, hidden, namespaces, view};
+use super::{capabilities, certificates, etc, hidden, kernels, namespaces, view};
 
 /// What all commands of a server share.
 pub struct Cells {
@@ -38,11 +38,12 @@ pub struct Cells {
     roll: Option<Roll>,
     /// Below read-write directories.
     protected: Vec<protected::Guarded>,
-    /// Allowed directories that are read-only, below read-write ones. They are mounted so already, but what lies above them
-    /// could be moved.
+    /// Allowed directories below read-write ones. They are mounted there already, but what lies above them could be moved.
     enclosed: Vec<protected::Guarded>,
     /// What commands must not see.
     hidden: Vec<hidden::At>,
+    /// Where filesystems of the kernel would be seen by commands.
+    shown: Vec<PathBuf>,
     /// What was at the protected paths before the first of the commands that run now.
     before: Vec<Protected>,
     /// HOME of commands in the view.
@@ -104,13 +105,10 @@ impl Cells {
                 (Some(Walls::in_view(&plan)?), view::home(&plan).into(), view::TMP.into())
             }
             Tier::Landlock => {
-                if let Some(hidden) = plan.hidden.first() {
-                    let path = hidden.path.as_path().display();
-                    return Err(Fault::because("Landlock", &format!("it cannot hide `{path}` from commands")));
-                }
                 if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
                     return Err(Fault::because("Landlock", &open.describe()));
                 }
+                kernels::refuse(&kernels::shown(&plan))?;
                 (Some(Walls::on_system(&plan)?), scratch.join("home").into(), scratch.join("tmp").into())
             }
         };
@@ -132,7 +130,8 @@ impl Cells {
         let writable = writable_on_system(&plan);
         let private_home = view::home(&plan);
         let protected = guarded(&plan, plan.protected.iter());
-        let enclosed = guarded(&plan, plan.roots.iter().filter(|root| !root.writable).map(|root| &root.place.path));
+        let enclosed = guarded(&plan, plan.roots.iter().map(|root| &root.place.path));
+        let shown = kernels::shown(&plan);
         let hidden = hidden::At::all(&plan);
         let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
         let mut environment = plan.environment;
@@ -151,6 +150,7 @@ impl Cells {
             protected,
             enclosed,
             hidden,
+            shown,
             before: Vec::new(),
             home: private_home,
             writable,
@@ -315,6 +315,7 @@ impl Cells {
                 Ok((Reach::PidNamespace(first), Box::new(duties), usher))
             }
             Tier::Landlock => {
+                kernels::refuse(&self.shown)?;
                 let own = rustix::process::getpid();
                 rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
                 self.start.walls.as_ref().map_or(Ok(()), |walls| walls.bound_supervisor(intercepts))?;
@@ -366,5 +367,6 @@ fn guarded<'a>(plan: &'a Plan, paths: impl Iterator<Item = &'a RawString>) -> Ve
     let outermost =
         |path: &Path| roots().filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len());
     let paths = paths.map(RawString::as_path);
-    paths.filter_map(|path| Some(protected::Guarded { path: path.into(), root: outermost(path)?.into() })).collect()
+    let guarded = |path: &Path| Some(protected::Guarded { path: path.into(), root: outermost(path)?.into() });
+    paths.filter_map(guarded).filter(|guarded| guarded.path != guarded.root).collect()
 }

@@ -37,6 +37,19 @@ pub enum Unenforceable {
         /// The read-write one that it lies in.
         inside: PathBuf,
     },
+    /// A read-write directory in another one: without a mount that holds it in its place a command could move it, and the tools,
+    /// later commands and the next start would take something else for it.
+    NestedRoot {
+        /// Its true path.
+        path: PathBuf,
+        /// The read-write one that it lies in.
+        inside: PathBuf,
+    },
+    /// What is hidden from commands.
+    Hidden {
+        /// Its true path.
+        path: PathBuf,
+    },
     /// A loopback: without a network namespace it would be everybody's.
     Loopback,
     /// A bound on the number of processes: without a user namespace it would count all of the user's.
@@ -51,6 +64,19 @@ impl Unenforceable {
             Self::ReadOnlyRoot { path, inside } => {
                 format!("`{}` cannot be read-only inside `{}`, which is read-write", path.display(), inside.display())
             }
+            Self::NestedRoot { path, inside } => {
+                format!(
+                    "`{}` cannot be held in its place inside `{}`: commands could move it",
+                    path.display(),
+                    inside.display()
+                )
+            }
+            Self::Hidden { path } => {
+                format!(
+                    "`{}`, which holds private directories of other servers, cannot be hidden from commands",
+                    path.display()
+                )
+            }
             Self::Loopback => "without namespaces there is no loopback of their own (--network loopback)".into(),
             Self::Processes => "without namespaces processes cannot be counted (--limit-processes)".into(),
         }
@@ -64,14 +90,19 @@ pub fn unenforceable(plan: &Plan, asked: Asked<'_>) -> Vec<Unenforceable> {
     }
     let protected = asked.protected.iter().filter(|path| is_writable(plan, path));
     let protected = protected.map(|path| Unenforceable::Protected { path: path.to_path_buf() });
-    let nested = plan.roots.iter().filter(|root| !root.writable).filter_map(|root| {
-        let path = root.place.path.as_path();
-        let inside = writable_over(plan, path)?.place.path.as_path().to_path_buf();
-        Some(Unenforceable::ReadOnlyRoot { path: path.to_path_buf(), inside })
+    let nested = plan.roots.iter().filter_map(|root| {
+        let path = root.place.path.as_path().to_path_buf();
+        let inside = writable_above(plan, root)?.place.path.as_path().to_path_buf();
+        Some(if root.writable {
+            Unenforceable::NestedRoot { path, inside }
+        } else {
+            Unenforceable::ReadOnlyRoot { path, inside }
+        })
     });
+    let hidden = plan.hidden.iter().map(|place| Unenforceable::Hidden { path: place.path.as_path().to_path_buf() });
     let loopback = asked.loopback.then_some(Unenforceable::Loopback);
     let processes = asked.processes.then_some(Unenforceable::Processes);
-    protected.chain(nested).chain(loopback).chain(processes).collect()
+    protected.chain(nested).chain(hidden).chain(loopback).chain(processes).collect()
 }
 
 /// Why commands are refused in the plan's tier, with the way out; `None` if it holds all that the operator named.
@@ -87,6 +118,15 @@ pub fn refusal(plan: &Plan, asked: Asked<'_>) -> Option<String> {
     let words: Vec<_> = open.iter().map(Unenforceable::describe).collect();
     (!open.is_empty())
         .then(|| format!("{}{why}; leave it out,{narrower} or run where user namespaces work", words.join(", and ")))
+}
+
+/// A read-write directory that another one lies in.
+fn writable_above<'a>(plan: &'a Plan, nested: &PlannedRoot) -> Option<&'a PlannedRoot> {
+    let path = nested.place.path.as_path();
+    plan.roots.iter().find(|root| {
+        let above = root.place.path.as_path();
+        root.writable && above != path && path.starts_with(above)
+    })
 }
 
 /// A read-write directory over a path, whatever lies between.

@@ -35,6 +35,20 @@ fn asked() -> Asked<'static> {
 }
 
 #[test]
+fn landlock_holds_nothing_in_its_place_and_hides_nothing() {
+    let roots = vec![root("/src", true), root("/src/in", true)];
+    let hidden = vec![Place { path: "/src/replay-0".into(), dev: 1, ino: 3 }];
+    let plan = Plan { roots, hidden, ..plan(Tier::Landlock) };
+    let nested = Unenforceable::NestedRoot { path: "/src/in".into(), inside: "/src".into() };
+    let hidden = Unenforceable::Hidden { path: "/src/replay-0".into() };
+    assert_eq!(unenforceable(&plan, Asked::default()), [nested.clone(), hidden.clone()]);
+    assert_eq!(nested.describe(), "`/src/in` cannot be held in its place inside `/src`: commands could move it");
+    let said = "`/src/replay-0`, which holds private directories of other servers, cannot be hidden from commands";
+    assert_eq!(hidden.describe(), said);
+    assert_eq!(unenforceable(&Plan { tier: Tier::Namespaces, ..plan }, Asked::default()), []);
+}
+
+#[test]
 fn landlock_cannot_take_away_below_what_it_gives() {
     let protected = Unenforceable::Protected { path: "/src/keys".into() };
     let nested = Unenforceable::ReadOnlyRoot { path: "/src/docs".into(), inside: "/src".into() };

@@ -1,6 +1,6 @@
-//! Files below allowed directories that commands must not reach, such as the audit log: an empty file that cannot be written
-//! is mounted over each, which programs that go through all files (`git add`, `cp -r`) get on with, and the directories above
-//! are mounted on themselves.
+//! What commands must not reach below allowed directories, such as the audit log: an empty file or directory that cannot be
+//! written is mounted over each, which programs that go through all files (`git add`, `cp -r`) get on with, and the directories
+//! above are mounted on themselves.
 //!
 //! Done once, in the view that every command gets a copy of, before any command runs. What something is mounted on cannot be
 //! moved, removed or replaced in that mount namespace, by whatever name of a directory above (`rename(2)`, EBUSY), and no
@@ -15,43 +15,54 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, fstat, open, openat, statx, unlink};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, fstat, mkdir, mkdirat, open, openat, rmdir, statx, unlink,
+};
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
 
 use super::fault::{Fault, Step};
 use super::plan::{Place, Plan};
-use super::view;
+use super::{kernels, view};
 
-/// A name in the root of the view that nothing else has.
-const EMPTY: &str = "/.replay-empty";
+/// Names in the root of the view that nothing else has.
+const EMPTY: [&str; 2] = ["/.replay-empty", "/.replay-nothing"];
+/// Everybody may list it.
+const EMPTY_DIRECTORY: Mode = Mode::from_raw_mode(0o555);
 /// An empty directory of the view.
 const MEANWHILE: &str = "/mnt";
-/// The only file there, while it is needed.
-const EMPTY_MEANWHILE: &str = "/mnt/empty";
+/// The only file and the only directory there, while they are needed.
+const EMPTY_MEANWHILE: [&str; 2] = ["/mnt/empty", "/mnt/nothing"];
 
-/// Covers everything that the plan hides. This process lives in the view. Fails if something else is found there.
+/// Covers everything that the plan hides, and filesystems of the kernel. This process lives in the view. Fails if something
+/// else is found there.
 pub fn cover(plan: &Plan) -> Result<(), Fault> {
-    if plan.hidden.is_empty() {
-        return Ok(());
-    }
+    let [file, directory] = EMPTY;
+    let step = "make an empty file and an empty directory";
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    drop(open(EMPTY, flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step("make an empty file")?);
-    let covered = plan.hidden.iter().try_for_each(|hidden| one(plan, hidden));
+    drop(open(file, flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step(step)?);
+    mkdir(directory, EMPTY_DIRECTORY).step(step)?;
+    plan.hidden.iter().try_for_each(|hidden| one(plan, hidden))?;
+    kernels::cover(plan)?;
     // What was mounted stays when the name goes.
-    unlink(EMPTY).step("remove the name of an empty file")?;
-    covered
+    unlink(file).and_then(|()| rmdir(directory)).step("remove their names")
 }
 
 fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
     let Some(at) = At::of(plan, hidden) else { return Ok(()) };
     let other = || Fault::because(at.fault(), "something else took its name while the server started");
-    let file = at.open()?.ok_or_else(other)?.1;
-    let stat = fstat(&file).step_with(|| at.fault())?;
+    let there = at.open()?.ok_or_else(other)?.1;
+    let stat = fstat(&there).step_with(|| at.fault())?;
     if (stat.st_dev, stat.st_ino) != (hidden.dev, hidden.ino) {
         return Err(other());
     }
-    view::cover(&file, Path::new(EMPTY)).step_with(|| at.fault())
+    blank(&there, &at.fault())
+}
+
+/// Mounts something empty over a file or directory, while [`cover`] is at work.
+pub fn blank(there: &OwnedFd, step: &str) -> Result<(), Fault> {
+    let kind = FileType::from_raw_mode(fstat(there).step(step)?.st_mode);
+    view::cover(there, Path::new(EMPTY[usize::from(kind == FileType::Directory)])).step(step)
 }
 
 /// The place of something hidden.
@@ -99,18 +110,22 @@ impl At {
         }
     }
 
-    /// What has its name, if nothing is mounted over it. Fails for what cannot be covered, such as a link.
-    fn bare(&self) -> Result<Option<OwnedFd>, Fault> {
-        let Some((dir, file)) = self.open()? else { return Ok(None) };
-        if mount(&dir).step_with(|| self.fault())? != mount(&file).step_with(|| self.fault())? {
+    /// What has its name, if nothing is mounted over it, and what can cover it. Fails for a link and its like.
+    fn bare(&self) -> Result<Option<(OwnedFd, &'static str)>, Fault> {
+        let Some((dir, there)) = self.open()? else { return Ok(None) };
+        if mount(&dir).step_with(|| self.fault())? != mount(&there).step_with(|| self.fault())? {
             return Ok(None);
         }
-        if FileType::from_raw_mode(fstat(&file).step_with(|| self.fault())?.st_mode) != FileType::RegularFile {
+        let [file, directory] = EMPTY_MEANWHILE;
+        match FileType::from_raw_mode(fstat(&there).step_with(|| self.fault())?.st_mode) {
+            FileType::RegularFile => Ok(Some((there, file))),
+            FileType::Directory => Ok(Some((there, directory))),
             // The server hears the step and the number.
-            let step = format!("{}, which is no regular file any more", self.fault());
-            return Err(Fault { step, cause: Errno::NOTSUP.into() });
+            _ => {
+                let step = format!("{}, which is neither a file nor a directory any more", self.fault());
+                Err(Fault { step, cause: Errno::NOTSUP.into() })
+            }
         }
-        Ok(Some(file))
     }
 }
 
@@ -120,19 +135,20 @@ fn mount(fd: &OwnedFd) -> rustix::io::Result<u64> {
 
 /// Covers what has taken one of these names since the last command started, in the mount namespace of this process.
 pub fn cover_again(all: &[At]) -> Result<(), Fault> {
-    let bare = all.iter().map(|at| Ok(at.bare()?.map(|file| (at, file)))).filter_map(Result::transpose);
+    let bare = all.iter().map(|at| Ok(at.bare()?.map(|there| (at, there)))).filter_map(Result::transpose);
     let bare = bare.collect::<Result<Vec<_>, Fault>>()?;
     if bare.is_empty() {
         return Ok(());
     }
-    let step = "make an empty file";
+    let step = "make an empty file and an empty directory";
     let memory = view::file_system_in_memory()?;
     let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
     drop(openat(&memory, "empty", flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step(step)?);
+    mkdirat(&memory, "nothing", EMPTY_DIRECTORY).step(step)?;
     // A mount that is nowhere cannot be copied before Linux 6.15.
     move_mount(&memory, "", CWD, MEANWHILE, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step(step)?;
-    for (at, file) in bare {
-        view::cover(&file, Path::new(EMPTY_MEANWHILE)).step_with(|| at.fault())?;
+    for (at, (there, with)) in bare {
+        view::cover(&there, Path::new(with)).step_with(|| at.fault())?;
     }
     unmount(MEANWHILE, UnmountFlags::DETACH).step(step)
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, ResolveFlags, chmod, fchmod, flock, mkdirat, openat, openat2,
-    renameat, symlinkat, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, chmod, fchmod, flock, mkdirat, openat,
+    openat2, renameat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -19,6 +19,8 @@ use super::lent::Lent;
 use super::wire::RawString;
 use crate::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
 
+/// What the name of the directory begins with that holds all of one user; the user's number follows.
+const DEPOT_PREFIX: &str = "replay-";
 /// What the name of every such directory begins with.
 const PREFIX: &str = "replay-scratch-";
 /// What the name of one ends with that is being removed: nobody is about to use it, whatever is still in it.
@@ -32,6 +34,30 @@ pub(super) const PRIVATE: Mode = Mode::RWXU;
 pub struct Scratch {
     path: PathBuf,
     handle: OwnedFd,
+}
+
+/// The directory below `parent` in which the private directories of all servers of this user lie, so that it alone has to be
+/// hidden from who is allowed `parent`. It is made if it is not there, and stays: what is mounted over it for commands of
+/// another server would go with it (`rmdir(2)` in another mount namespace).
+///
+/// Fails with EPERM where it belongs to somebody else, or others may use it.
+pub fn depot(parent: &Path) -> Result<PathBuf, Fault> {
+    let parent =
+        std::fs::canonicalize(parent).step_with(|| format!("the temporary directory `{}`", parent.display()))?;
+    let user = rustix::process::geteuid().as_raw();
+    let path = parent.join(format!("{DEPOT_PREFIX}{user}"));
+    let made = || format!("make `{}`", path.display());
+    match mkdirat(CWD, &path, PRIVATE) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(errno).step_with(made),
+    }
+    let stat = rustix::fs::lstat(&path).step_with(made)?;
+    let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    if !is_directory || stat.st_uid != user || stat.st_mode & 0o077 != 0 {
+        let step = format!("use `{}`, which is no directory, another user's or open to others", path.display());
+        return Err(Fault { step, cause: Errno::PERM.into() });
+    }
+    Ok(path)
 }
 
 impl Scratch {
@@ -261,6 +287,19 @@ mod tests {
         assert_eq!(fs::read_to_string(outside.path().join("file")).unwrap(), "stays");
         Ground::hold(&used.path().into()).unwrap().remove();
         assert!(!used.path().try_exists().unwrap());
+    }
+
+    #[test]
+    fn all_of_a_user_lie_in_one_directory_that_is_nobody_elses() {
+        let parent = tempfile::tempdir().unwrap();
+        let made = depot(parent.path()).unwrap();
+        assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o7777, 0o700);
+        assert_eq!(depot(parent.path()).unwrap(), made);
+        fs::set_permissions(&made, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(depot(parent.path()).unwrap_err().errno(), libc::EPERM);
+        fs::remove_dir(&made).unwrap();
+        symlink("/", &made).unwrap();
+        assert_eq!(depot(parent.path()).unwrap_err().errno(), libc::EPERM);
     }
 
     #[test]

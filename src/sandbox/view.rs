@@ -82,7 +82,9 @@ pub fn enter(plan: &Plan, alone: &SingleThread) -> Result<Option<Pid>, Fault> {
     for name in SKELETON {
         directory(&root, Path::new(name))?;
     }
-    for (to, at) in SKELETON_LINKS.iter().chain(&DEVICE_LINKS) {
+    // An allowed directory may have the name of one of them, or lie below it.
+    let is_free = |at: &str| !plan.roots.iter().any(|root| below_root(root.place.path.as_path()).starts_with(at));
+    for (to, at) in SKELETON_LINKS.iter().filter(|(_, at)| is_free(at)).chain(&DEVICE_LINKS) {
         symlinkat(*to, &root, *at).step_with(|| format!("link /{at}"))?;
     }
     for (to, at) in links {

@@ -8,13 +8,13 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::limits::MAX_LINKS;
+use crate::mounts::{self, Mount, Position};
 use crate::sandbox::Tier;
 use crate::tools::Services;
 
@@ -114,7 +114,7 @@ impl Reach {
         };
         let roots = self.roots.iter().map(|root| (root, "an allowed directory"));
         for (place, what) in roots.chain(self.system.iter().map(|place| (place, "a directory that commands see"))) {
-            let inner = mounts.iter().map(|mount| &mount.at).filter(|at| at.starts_with(place));
+            let inner = mounts.iter().map(|mount| &mount.place).filter(|at| at.starts_with(place));
             for at in std::iter::once(place).chain(inner) {
                 let is_reached = if is_below_root && real.starts_with(at) {
                     let other = position.as_ref().and_then(|position| position.another_way(&real, at, &mounts));
@@ -166,33 +166,6 @@ impl Reach {
     }
 }
 
-/// Where something lies on its filesystem, whatever that is mounted at.
-struct Position {
-    device: String,
-    path: PathBuf,
-}
-
-impl Position {
-    /// Of a true path; `None` where no mount is known.
-    fn of(path: &Path, mounts: &[Mount]) -> Option<Self> {
-        let over = mounts.iter().filter(|mount| path.starts_with(&mount.at));
-        // Of several at one place the last one is what is seen.
-        let mount = over.max_by_key(|mount| mount.at.as_os_str().len())?;
-        Some(Self { device: mount.device.clone(), path: mount.root.join(path.strip_prefix(&mount.at).ok()?) })
-    }
-
-    /// What this is called below `at` beside `real`, its own name there: a mount in between may show part of the same tree.
-    fn another_way(&self, real: &Path, at: &Path, mounts: &[Mount]) -> Option<PathBuf> {
-        let base = Self::of(at, mounts).filter(|base| self.is_below(base))?;
-        let way = at.join(self.path.strip_prefix(&base.path).ok()?);
-        (way != real).then_some(way)
-    }
-
-    fn is_below(&self, other: &Self) -> bool {
-        self.device == other.device && self.path.starts_with(&other.path)
-    }
-}
-
 /// A file and the directories above it.
 fn above(real: &Path) -> Vec<Id> {
     real.ancestors().filter_map(id).collect()
@@ -213,39 +186,12 @@ fn id(path: &Path) -> Option<Id> {
     Some((known.dev(), known.ino()))
 }
 
-/// One line of mountinfo: the number of the filesystem, which directory of it is mounted, and where.
-struct Mount {
-    device: String,
-    root: PathBuf,
-    at: PathBuf,
-}
-
-/// What is mounted, in order: the third, fourth and fifth field of each line of mountinfo, with four characters as octal
-/// escapes (`proc_pid_mountinfo(5)`). Nothing where there is no /proc.
+/// What is mounted, in order. Nothing where there is no /proc.
 fn mounts() -> Result<Vec<Mount>> {
-    let text = match std::fs::read("/proc/self/mountinfo") {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        read => read.context("/proc/self/mountinfo cannot be read")?,
-    };
-    Ok(text.split(|byte| *byte == b'\n').filter_map(mount).collect())
-}
-
-fn mount(line: &[u8]) -> Option<Mount> {
-    let mut fields = line.split(|byte| *byte == b' ').skip(2);
-    let device = String::from_utf8_lossy(fields.next()?).into_owned();
-    Some(Mount { device, root: unescaped(fields.next()?), at: unescaped(fields.next()?) })
-}
-
-fn unescaped(field: &[u8]) -> PathBuf {
-    let mut bytes = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((&first, behind)) = rest.split_first() {
-        let digits = behind.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
-        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| first == b'\\');
-        bytes.push(escaped.unwrap_or(first));
-        rest = if escaped.is_some() { &behind[3..] } else { behind };
+    match mounts::table() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        table => table.context("/proc/self/mountinfo cannot be read"),
     }
-    OsString::from_vec(bytes).into()
 }
 
 #[cfg(test)]
@@ -286,7 +232,7 @@ mod tests {
     fn two_mounts_of_one_tree_are_known_by_their_place_on_the_filesystem() {
         let lines =
             ["1 0 8:1 / / rw - ext4 a rw", "2 1 8:1 /x/data /data rw - ext4 a rw", "3 1 8:2 / /disk rw - ext4 b rw"];
-        let mounts: Vec<Mount> = lines.iter().filter_map(|line| mount(line.as_bytes())).collect();
+        let mounts: Vec<Mount> = lines.iter().filter_map(|line| Mount::parse(line.as_bytes())).collect();
         let position = |path: &str| Position::of(Path::new(path), &mounts).unwrap();
         let log = position("/data/logs/log");
         let below =
@@ -298,7 +244,7 @@ mod tests {
     fn a_mount_inside_a_directory_shows_part_of_it_again() {
         let lines =
             ["1 0 8:1 / / rw - ext4 a rw", "2 1 8:1 /w/logs /w/in rw - ext4 a rw", "3 1 8:2 / /w/disk rw - ext4 b rw"];
-        let mounts: Vec<Mount> = lines.iter().filter_map(|line| mount(line.as_bytes())).collect();
+        let mounts: Vec<Mount> = lines.iter().filter_map(|line| Mount::parse(line.as_bytes())).collect();
         let way = |real: &str, at: &str| {
             Position::of(Path::new(real), &mounts).unwrap().another_way(Path::new(real), Path::new(at), &mounts)
         };
@@ -316,10 +262,5 @@ mod tests {
         let world_readable = Path::new("/etc/passwd");
         let reach = |runs| Reach { runs, ..Reach::default() };
         assert_eq!([true, false].map(|runs| reach(runs).keeps_out("--audit", world_readable).is_ok()), [false, true]);
-    }
-
-    #[test]
-    fn names_in_mountinfo_are_escaped() {
-        assert_eq!(unescaped(br"/a\040b\134c\9"), Path::new(r"/a b\c\9"));
     }
 }

@@ -13,7 +13,7 @@ use super::{LeftBehind, tenant_of};
 use crate::audit::AuditLog;
 use crate::cli::Options;
 use crate::config::{Config, TokenEntry};
-use crate::policy::{Hidden, Root};
+use crate::policy::{Hidden, Pins, Root};
 use crate::sandbox::{Ground, Scratch};
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Server};
@@ -35,6 +35,8 @@ pub struct Newcomers {
     pub tracer: Option<Arc<Tracer>>,
     /// The audit log.
     pub log: Option<Arc<AuditLog>>,
+    /// The directories of all, those included that nobody has any more.
+    pub pins: Pins,
     /// The directories of the domain, and whether it lets them be written to.
     pub domain: Vec<(Id, bool)>,
     /// Where private directories of commands are made.
@@ -78,16 +80,22 @@ pub fn id(root: &Root) -> Option<Id> {
 }
 
 impl Newcomers {
+    /// Says which entries there will be: nobody's directory goes through a link that another of them could make.
+    pub fn expect(&mut self, entries: &[TokenEntry]) {
+        self.pins.expect_nothing();
+        let configs: Vec<Config> =
+            entries.iter().filter_map(|entry| Config::for_token(&self.options, entry).ok()).collect();
+        self.pins.expect(configs.iter().flat_map(|config| &config.grants));
+    }
+
     /// The tenant of this entry, and what it may reach. Fails, with the way out, if it cannot be served without a restart.
     pub fn admit(&mut self, entry: &TokenEntry, secrets: &Secrets) -> Result<(Arc<Tenant>, Reach)> {
         let mut config = Config::for_token(&self.options, entry)?;
         config.hidden.clone_from(&self.hidden);
-        if let Some(ground) = &self.ground {
-            config.temporary.clone_from(ground);
-        }
+        config.ground.clone_from(&self.ground);
         // Those that come later have to have some as well; a restart shares it out anew.
         config.search_memory_bytes = self.search_memory_bytes / 2;
-        let server = start::server(&config)?;
+        let server = start::server_beside(&config, &mut self.pins)?;
         let admitted = self.check(&config, entry, &server, secrets);
         if admitted.is_err() {
             LeftBehind(Arc::clone(&server)).remove();

@@ -123,6 +123,7 @@ impl Reload {
             let now = if entry.is_some() { "another token" } else { "no token any more" };
             tracing::info!("`{}` has {now}; what the one before used and left behind has ended", tenant.name);
         }
+        self.newcomers.expect(now);
         for entry in now {
             let all = self.roster.all();
             match all.iter().find(|tenant| tenant.name == entry.name) {

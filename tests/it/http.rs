@@ -7,6 +7,7 @@ mod differential;
 mod early;
 mod floods;
 mod leaving;
+mod nested;
 mod newcomers;
 mod operating;
 mod owned;

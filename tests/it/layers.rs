@@ -19,7 +19,7 @@ const LAYERS: [&[&str]; 12] = [
     &["search", "calls", "python"],
     &["edit", "fs", "exec", "record", "telemetry"],
     &["policy", "sandbox", "pattern", "text", "protocol", "outbound"],
-    &["cancel"],
+    &["cancel", "mounts"],
     &["limits"],
 ];
 

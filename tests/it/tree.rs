@@ -78,6 +78,13 @@ impl Tree {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("read {}: {error}", path.display()))
     }
 
+    /// The private directories of commands below a temporary directory in which nothing else is.
+    pub fn private_directories(&self, temporary: &str) -> Vec<PathBuf> {
+        let depots = fs::read_dir(self.path(temporary)).expect("the temporary directory");
+        let depots = depots.map(|depot| fs::read_dir(depot.expect("an entry").path()).expect("a directory"));
+        depots.flatten().map(|entry| entry.expect("an entry").path()).collect()
+    }
+
     /// Whether there is anything by this name, a dangling link included.
     pub fn has(&self, relative: &str) -> bool {
         fs::symlink_metadata(self.path(relative)).is_ok()

@@ -9,6 +9,8 @@ mod battery;
 mod endings;
 mod everyday;
 mod floods;
+mod grounds;
+mod mounts;
 mod neighbours;
 mod places;
 mod protected;

@@ -250,6 +250,27 @@ fn e55_a_mount_made_by_the_operator_is_followed() {
 }
 
 #[test]
+fn no_link_is_followed_that_an_agent_reaches_by_another_mount() {
+    for (script, allowed) in [
+        ("mount --bind work/m other", "other/link"),
+        ("mount -t tmpfs none work/m; ln -s ../outside work/m/link; mount --bind work/m other", "other/link"),
+        ("mount --bind work/m other; ln -s other/link own", "own"),
+    ] {
+        let tree = Stage::layout(|tree| {
+            tree.dir("work/m").dir("other").link("../../outside", "work/m/link");
+        });
+        let Some(wrapper) = with_mounts(&format!("cd '{}'; {script}", tree.root().display())) else { return };
+        let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
+        let (work, allowed) = (format!("{}:rw", tree.text("work")), tree.text(allowed));
+        let mut server = Server::start_under(&tree, &wrapper, &["--allow", &work, "--allow", &allowed]);
+        assert_eq!(server.wait_exit().code(), Some(2));
+        let goes = format!("`{allowed}` goes through the link `{}`", tree.text("other/link"));
+        let said = server.stderr();
+        assert!(said.contains(&goes) && said.contains(&format!("`{}` could", tree.text("work"))), "{said}");
+    }
+}
+
+#[test]
 fn e57_a_full_disk_loses_nothing() {
     let tree = Stage::layout(|tree| {
         tree.dir("work/small");

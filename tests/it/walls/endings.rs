@@ -134,8 +134,8 @@ fn all_gone(walls: &Walls, tag: &str, launcher: u32) {
         ));
     }
     assert_eq!(tagged(tag), Vec::<u32>::new());
-    let left: Vec<_> = fs::read_dir(walls.tree.path("tmp")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, Vec::<std::ffi::OsString>::new(), "the private directory is left");
+    let left = walls.tree.private_directories("tmp");
+    assert_eq!(left, Vec::<std::path::PathBuf>::new(), "the private directory is left");
     assert_eq!(walls.tree.read("work/ok.txt"), "fine\n");
     assert_eq!(walls.outside, walls.tree.fingerprint("outside"));
 }

@@ -36,6 +36,20 @@ fn a_directory_in_shared_memory_is_the_systems() {
     });
 }
 
+#[test]
+fn a_directory_in_the_other_temporary_one_is_the_systems() {
+    everywhere(|setting| {
+        let Ok(dir) = tempfile::tempdir_in("/var/tmp") else { return };
+        std::fs::write(dir.path().join("file"), "x").unwrap();
+        if let Some((user, group)) = setting.owner {
+            std::os::unix::fs::chown(dir.path(), Some(user), Some(group)).unwrap();
+        }
+        let allow = format!("{}:rw", dir.path().display());
+        assert_eq!(run(setting, &allow, "cat file && echo x > new"), "x");
+        assert!(dir.path().join("new").exists());
+    });
+}
+
 /// In a mount namespace of the test's own, where other directories lie at these places.
 #[test]
 fn nothing_is_written_into_an_allowed_directory_to_build_the_view() {

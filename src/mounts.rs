@@ -1,0 +1,190 @@
+//! What is mounted where, and which filesystems are the kernel's own.
+
+use std::ffi::OsString;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{fstatfs, makedev};
+
+/// Filesystems that store files and may say that they have no room: those in memory without a bound, and those that say what
+/// another filesystem, program or machine says. By their numbers (statfs(2), linux/magic.h).
+const STORES: [u64; 13] = [
+    0x0102_1994, // tmpfs
+    0x8584_58F6, // ramfs
+    0x794C_7630, // overlayfs
+    0x6573_5546, // FUSE
+    0x0102_1997, // 9p
+    0x0000_6969, // NFS
+    0xFF53_4D42, // CIFS
+    0xFE53_4D42, // SMB2
+    0x5346_414F, // AFS
+    0x6B41_4653, // kAFS
+    0x00C3_6400, // Ceph
+    0x786F_4256, // vboxsf
+    0x0000_0187, // autofs, which has nothing but places for others
+];
+/// The only one of the kernel's that says how much room it has: that of the firmware's variables.
+const EFIVARFS: u64 = 0xDE5E_81E4;
+/// Devices. It says the same of itself as a tmpfs, but there is only one.
+const DEVTMPFS: &[u8] = b"devtmpfs";
+
+/// A line of mountinfo (`proc_pid_mountinfo(5)`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// Of this mount, as `STATX_MNT_ID` of statx(2) has it.
+    pub id: u64,
+    /// Of the mount that it is mounted on.
+    pub parent: u64,
+    /// `st_dev` of stat(2) of what is in it, but for filesystems that have several, such as btrfs.
+    pub device: u64,
+    /// Which directory of the filesystem is mounted.
+    pub root: PathBuf,
+    /// Where.
+    pub place: PathBuf,
+    /// The name of the filesystem's type.
+    pub kind: Vec<u8>,
+}
+
+impl Mount {
+    /// `None` if it is no such line.
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let number = |field: &[u8]| std::str::from_utf8(field).ok()?.parse::<u64>().ok();
+        let (id, parent) = (number(fields.next()?)?, number(fields.next()?)?);
+        let (major, minor) = std::str::from_utf8(fields.next()?).ok()?.split_once(':')?;
+        let device = makedev(major.parse().ok()?, minor.parse().ok()?);
+        let (root, place) = (unescaped(fields.next()?), unescaped(fields.next()?));
+        // Optional fields end with a dash.
+        fields.find(|field| *field == b"-")?;
+        Some(Self { id, parent, device, root, place, kind: fields.next()?.to_owned() })
+    }
+
+    /// Where what is mounted lies on its filesystem.
+    pub fn position(&self) -> Position {
+        Position { device: self.device, path: self.root.clone() }
+    }
+
+    /// Whether it is the filesystem of devices.
+    pub fn is_of_devices(&self) -> bool {
+        self.kind == DEVTMPFS
+    }
+}
+
+/// All lines of mountinfo; `None` if one of them is none.
+pub fn parse(text: &[u8]) -> Option<Vec<Mount>> {
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(Mount::parse).collect()
+}
+
+/// What is mounted in the mount namespace of this process.
+#[expect(clippy::disallowed_methods, reason = "a table of the kernel's")]
+pub fn table() -> std::io::Result<Vec<Mount>> {
+    let text = std::fs::read("/proc/self/mountinfo")?;
+    parse(&text).ok_or_else(|| std::io::Error::other("/proc/self/mountinfo has a line that is none"))
+}
+
+/// Where something lies on its filesystem, whatever that is mounted at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
+    device: u64,
+    path: PathBuf,
+}
+
+impl Position {
+    /// Of a true path; `None` where no mount is known.
+    pub fn of(path: &Path, table: &[Mount]) -> Option<Self> {
+        let over = table.iter().filter(|mount| path.starts_with(&mount.place));
+        // Of several at one place the last one is what is seen.
+        let mount = over.max_by_key(|mount| mount.place.as_os_str().len())?;
+        Some(Self { device: mount.device, path: mount.root.join(path.strip_prefix(&mount.place).ok()?) })
+    }
+
+    /// What this is called below `at` beside `real`, its own name there: a mount in between may show part of the same tree.
+    pub fn another_way(&self, real: &Path, at: &Path, table: &[Mount]) -> Option<PathBuf> {
+        let base = Self::of(at, table).filter(|base| self.is_below(base))?;
+        let way = at.join(self.path.strip_prefix(&base.path).ok()?);
+        (way != real).then_some(way)
+    }
+
+    /// Whether it lies at or below the other one.
+    pub fn is_below(&self, other: &Self) -> bool {
+        self.device == other.device && self.path.starts_with(&other.path)
+    }
+}
+
+/// Whether this lies on a filesystem of the kernel's own (proc, sysfs, cgroup, devpts and their like): what is in it is no
+/// stored file but a way to ask or to steer the machine. That of devices is known by [`Mount::is_of_devices`] alone.
+///
+/// Such a filesystem has no room, and says so: `simple_statfs` in the kernel's fs/libfs.c leaves `f_blocks` of statfs(2) at 0.
+/// So one that is not known here counts as the kernel's, unless it has room for files.
+pub fn is_kernels(file: impl AsFd) -> rustix::io::Result<bool> {
+    let said = fstatfs(file)?;
+    let kind = u64::try_from(said.f_type).unwrap_or_default();
+    Ok(kind == EFIVARFS || said.f_blocks == 0 && !STORES.contains(&kind))
+}
+
+/// A field as it is: blanks, newlines and backslashes in it are written as three octal digits.
+fn unescaped(field: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, more)) = rest.split_first() {
+        let digits =
+            more.get(..3).filter(|digits| first == b'\\' && digits.iter().all(|digit| (b'0'..b'8').contains(digit)));
+        if let Some(digits) = digits {
+            bytes.push(digits.iter().fold(0, |byte: u8, digit| byte << 3 | (digit - b'0')));
+            rest = &more[3..];
+        } else {
+            bytes.push(first);
+            rest = more;
+        }
+    }
+    OsString::from_vec(bytes).into()
+}
+
+/// Whether something else is mounted over `mount`, or over a directory on the way to it, so that its place leads elsewhere.
+pub fn is_covered(mount: &Mount, table: &[Mount]) -> bool {
+    let mut below = vec![mount.id];
+    while let Some(above) = table.iter().find(|other| Some(&other.id) == below.last()).map(|known| known.parent) {
+        if below.contains(&above) {
+            break;
+        }
+        below.push(above);
+    }
+    table.iter().any(|other| mount.place.starts_with(&other.place) && !below.contains(&other.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_line_says_what_is_mounted_where() {
+        let line = br"36 35 98:0 /a /mnt/a\040b\134c rw,noatime master:1 shared:2 - fuse.sshfs host:/ rw,user_id=0";
+        let place = PathBuf::from(r"/mnt/a b\c");
+        let (id, parent, device) = (36, 35, makedev(98, 0));
+        let kind = b"fuse.sshfs".to_vec();
+        assert_eq!(Mount::parse(line), Some(Mount { id, parent, device, root: "/a".into(), place, kind }));
+        let plain = Mount::parse(b"36 35 98:0 / /mnt rw - nfs4 host:/ rw").unwrap();
+        assert_eq!((plain.place, plain.kind), ("/mnt".into(), b"nfs4".to_vec()));
+        assert_eq!(parse(b"36 35 98:0 / /mnt rw\n"), None);
+        assert_eq!(unescaped(br"a\04"), Path::new(r"a\04"));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "files of the system")]
+    fn what_asks_or_steers_the_machine_is_told_from_what_stores_files() {
+        let is_kernels = |path: &str| is_kernels(std::fs::File::open(path).unwrap()).unwrap();
+        assert_eq!(["/proc", "/proc/self/environ", "/sys"].map(is_kernels), [true; 3]);
+        assert_eq!(["/", "/etc/passwd", "/dev/shm"].map(is_kernels), [false; 3]);
+    }
+
+    #[test]
+    fn what_lies_over_a_mount_hides_it() {
+        let lines = b"1 0 8:1 / / rw - ext4 a rw\n2 1 0:9 / /w/proc rw - proc a rw\n3 2 0:9 / /w/proc/fs rw - a a rw\n\
+                      4 2 8:1 /x /w/proc rw - ext4 a rw\n5 1 0:10 / /w/procs rw - tmpfs a rw\n";
+        let table = parse(lines).unwrap();
+        let covered: Vec<bool> = table.iter().map(|mount| is_covered(mount, &table)).collect();
+        assert_eq!(covered, [false, true, true, false, false]);
+    }
+}
