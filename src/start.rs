@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
+use crate::budget::{Account, Budget};
 use crate::calls::{Isolation, Reach};
 use crate::cli::{self, Sandbox};
 use crate::config::{CallsConfig, Config};
@@ -26,9 +27,14 @@ use crate::tools::{Calls, Commands, Registry, Services};
 /// This program, for the launcher; also after its file was replaced.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// The server that this configuration asks for. Fails when a directory cannot be opened; that no wall can be built is a
+/// The server that this configuration asks for, in a process that has no other.
+pub fn alone(config: &Config) -> Result<Arc<Server>> {
+    server(config, Budget::new(config.memory_bytes).account())
+}
+
+/// The server that this configuration asks for, with memory from this account. Fails when a directory cannot be opened; that no wall can be built is a
 /// refusal of commands.
-pub fn server(config: &Config) -> Result<Arc<Server>> {
+pub fn server(config: &Config, account: Account) -> Result<Arc<Server>> {
     let policy = Policy::open_hiding(&config.grants, &config.protect, &config.hidden)?;
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
@@ -42,7 +48,7 @@ pub fn server(config: &Config) -> Result<Arc<Server>> {
     let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
     let python = if config.has_python_spare { python } else { python.without_spare() };
     let writer = Writer::new(config.durability);
-    let services = Services { policy, writer, memory, python, commands, calls, tests: Kept::default() };
+    let services = Services { account, policy, writer, memory, python, commands, calls, tests: Kept::default() };
     Ok(Server::new(registry, services, config.errors))
 }
 

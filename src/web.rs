@@ -22,6 +22,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::Value;
 
 use crate::audit::AuditLog;
+use crate::budget::Budget;
 use crate::cli::Cli;
 use crate::config::{Config, HttpConfig, TokenEntry};
 use crate::exec::BackgroundCommands;
@@ -88,8 +89,9 @@ pub fn prepare(
     // Who comes later has a share of its own.
     let search_memory_bytes =
         config.search_memory_bytes / (tokens.len() + usize::from(cli.http.token_file.is_some())).max(1);
+    let budget = Budget::new(config.memory_bytes);
     if tokens.is_empty() {
-        let server = start::server(config)?;
+        let server = start::server(config, budget.account())?;
         let offer = offer(&server, &ledger, tracer.as_ref(), None);
         tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer, limits));
         cores.push((ANYONE.to_owned(), server));
@@ -99,12 +101,13 @@ pub fn prepare(
             own.hidden.clone_from(&config.hidden);
             // The operator has said what all of it may take.
             own.search_memory_bytes = search_memory_bytes;
-            let server = start::server(&own).with_context(|| format!("the token `{}`", entry.name))?;
+            let server =
+                start::server(&own, budget.account()).with_context(|| format!("the token `{}`", entry.name))?;
             tenants.push(tenant_of(entry, &server, &ledger, tracer.as_ref(), limits));
             cores.push((entry.name.clone(), server));
         }
         if cli.http.stdio {
-            cores.insert(0, (STDIO.to_owned(), start::server(config)?));
+            cores.insert(0, (STDIO.to_owned(), start::server(config, budget.account())?));
         }
     }
     let manager = Notifier::connect(manager.as_deref()).unwrap_or_else(|error| {
@@ -126,6 +129,7 @@ pub fn prepare(
         domain: Vec::new(),
         ground: None,
         search_memory_bytes,
+        budget,
     };
     let (mut more, mut yard) = (Vec::new(), None);
     if cli.http.token_file.is_some() {

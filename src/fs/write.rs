@@ -12,12 +12,13 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::budget::{Room, Share};
 use crate::policy::{Checked, Kind, Rules, Write};
 
 use super::dirs::make_below;
 use super::error::FsError;
 use super::locks::{Locks, Named, PathLock};
-use super::read::{Reader, read_whole};
+use super::read::{Loaded, Reader, read_whole};
 use super::sweep::Sweeper;
 use super::temp::{Privacy, Temp};
 use super::{attributes, read};
@@ -45,6 +46,8 @@ impl Stamp {
 pub struct Current {
     /// All its bytes.
     pub bytes: Vec<u8>,
+    /// What they take of the budget.
+    pub share: Share,
     /// For [`Writer::replace`]: refuse if it is not this version any more.
     pub stamp: Stamp,
 }
@@ -187,15 +190,15 @@ impl Writer {
     }
 }
 
-/// Reads the present content of a file that is to be changed, at most `max_bytes`.
-pub fn current(target: &Checked<Write>, max_bytes: u64) -> Result<Current, FsError> {
+/// Reads the present content of a file that is to be changed, at most `max_bytes`, into memory that is taken from `room`.
+pub fn current(target: &Checked<Write>, max_bytes: u64, room: Option<Room<'_>>) -> Result<Current, FsError> {
     if !target.parents().is_empty() {
         return Err(FsError::NotFound { path: target.shown().into() });
     }
     let old = open_old(target.dir(), target)?;
     let size = u64::try_from(old.stat.st_size).unwrap_or(0);
-    let bytes = read_whole(old.file.as_fd(), size, max_bytes, target.shown())?;
-    Ok(Current { bytes, stamp: Stamp::of(&old.stat) })
+    let Loaded { bytes, share } = read_whole(old.file.as_fd(), size, max_bytes, target.shown(), room)?;
+    Ok(Current { bytes, share, stamp: Stamp::of(&old.stat) })
 }
 
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! A tool sees typed parameters and returns a typed reply: no JSON, no error code, no revision.
 
 use std::marker::PhantomData;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::context::Context;
 use super::schema;
 use crate::error::Error;
-use crate::limits::QUICK_BYTES;
+use crate::limits::{ARGUMENT_COPIES, QUICK_BYTES, SMALL_ARGUMENTS_BYTES, SMALL_REPLY_BYTES};
 use crate::protocol::{Content, ToolReply};
 
 /// A tool, declared once; everything that is said about it elsewhere is derived from here.
@@ -275,8 +275,16 @@ impl<T: Tool> Callable for Declared<T> {
     }
 
     fn call(&self, context: &Context<'_>, arguments: Option<&RawValue>, structured: bool) -> Result<ToolReply, Error> {
+        let length = arguments.map_or(0, |raw| raw.get().len());
+        let _arguments = (length > SMALL_ARGUMENTS_BYTES)
+            .then(|| context.at_length(|| context.room().take(length * ARGUMENT_COPIES)))
+            .transpose()?;
         let params = schema::read_params::<T::Params>(T::NAME, self.schema(), arguments)?;
         let reply = T::run(context, params)?;
+        let texts = reply.content.iter().map(Content::length).sum::<usize>();
+        let all = if structured { 2 * texts } else { texts };
+        let held = (all > SMALL_REPLY_BYTES).then(|| context.at_length(|| context.room().take(all)));
+        let held = held.transpose().map_err(Error::Unanswered)?.map(Arc::new);
         let structured = match reply.structured.filter(|_| structured) {
             Some(Structured::Typed(output)) => {
                 let write = || serde_json::to_string(&output);
@@ -290,6 +298,6 @@ impl<T: Tool> Callable for Declared<T> {
             None => None,
         };
         let (content, meta, is_error) = (reply.content, reply.meta, reply.is_error);
-        Ok(ToolReply { content, structured, meta, is_error, code: None })
+        Ok(ToolReply { content, structured, meta, is_error, code: None, held })
     }
 }

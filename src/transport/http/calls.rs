@@ -21,6 +21,7 @@ use super::pace::{Held, Spent};
 use super::pending::Pending;
 use super::tenant::{Place, Tenant};
 use super::upload::Message;
+use crate::budget::Share;
 use crate::cancel::CancelToken;
 use crate::limits::{HTTP_ROOM_MS, QUICK_BYTES};
 use crate::protocol::{Code, Id, Incoming, Outcome, Revision, RpcError, parse, render, rendered_length};
@@ -39,7 +40,7 @@ pub struct Answer {
     /// Of an error.
     pub code: Option<Code>,
     /// Given back once the client has taken all of it.
-    pub room: Option<OwnedSemaphorePermit>,
+    pub room: Option<Share>,
 }
 
 /// A session, and who waits for its replies.
@@ -275,11 +276,11 @@ impl Stage {
 }
 
 /// Room for a reply of so many bytes among those that clients have not taken yet, waited for a moment.
-async fn room(tenant: &Tenant, bytes: usize) -> Option<OwnedSemaphorePermit> {
+async fn room(tenant: &Tenant, bytes: usize) -> Option<Share> {
     if let Some(room) = tenant.try_give_out(bytes) {
         return Some(room);
     }
-    let room = timeout(Duration::from_millis(HTTP_ROOM_MS), tenant.give_out(bytes)).await.ok().flatten();
+    let room = timeout(Duration::from_millis(HTTP_ROOM_MS), tenant.give_out(bytes)).await.ok();
     if room.is_none() {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
     }
@@ -316,7 +317,7 @@ fn perform(tenant: &Tenant, conversation: &Conversation, outbox: &dyn Outbox, wo
         Work::Batch(message, _, cancel) => {
             let Incoming::Batch(members) = parse(&message.bytes) else { return None };
             let mut bytes = Vec::new();
-            batch::serve(session, &members, outbox, &cancel, &mut bytes);
+            let _held = batch::serve(session, &members, outbox, &cancel, &mut bytes);
             (!bytes.is_empty()).then_some(Answer { bytes, code: None, room: None })
         }
     }
