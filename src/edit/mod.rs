@@ -207,26 +207,26 @@ pub fn preview(
     if applied.content.is(before) {
         return Ok(None);
     }
-    let lines = |pieces: &mut dyn Iterator<Item = &[u8]>| -> usize {
-        pieces.map(|piece| memchr::memchr_iter(b'\n', piece).count()).sum()
-    };
-    let lines = lines(&mut std::iter::once(before)) + lines(&mut applied.content.pieces());
+    let is_utf8 = applied.encoding.is_utf8();
+    let copies = if is_utf8 { 1 } else { 1 + 2 * DECODING_COPIES };
+    let bytes = applied.content.len().max(before.len()) * copies;
     let mut share = options.share();
-    let copies = if applied.encoding.is_utf8() { 1 } else { DECODING_COPIES };
-    options.cover(&mut share, applied.content.len() * copies + lines * DIFF_BYTES_PER_LINE)?;
-    Ok(diff_of(path, before, applied, options))
-}
-
-fn diff_of(path: &str, before: &[u8], applied: &Applied<'_>, options: Options<'_>) -> Option<String> {
+    options.cover(&mut share, bytes)?;
+    let counted = Options { room: None, ..options };
+    let mut compare = |old: &str, new: &str| {
+        options.cover(&mut share, bytes + diff::compared_lines(old, new) * DIFF_BYTES_PER_LINE)?;
+        Ok(Some(diff::unified(path, old, new, options.bound.deadline)))
+    };
     // Only content that was readable gets here; a byte order mark is the same on both sides.
-    let mut old = Working::read(before.into(), options).ok()?;
-    let deadline = options.bound.deadline;
-    if applied.encoding.is_utf8() {
-        let mut new = Working::read(applied.content.to_vec().into(), options).ok()?;
-        return Some(diff::unified(path, old.text().ok()?, new.text().ok()?, deadline));
+    let Ok(mut old) = Working::read(before.into(), counted) else { return Ok(None) };
+    let Ok(old) = old.text() else { return Ok(None) };
+    let new = applied.content.to_vec();
+    if is_utf8 {
+        let Ok(mut new) = Working::read(new.into(), counted) else { return Ok(None) };
+        return new.text().map_or(Ok(None), |new| compare(old, new));
     }
-    let new = encoding::detect_and_decode(applied.content.to_vec(), Some(applied.encoding.name())).ok()?;
-    Some(diff::unified(path, old.text().ok()?, &new.text, deadline))
+    let decoded = encoding::detect_and_decode(new, Some(applied.encoding.name()));
+    decoded.map_or(Ok(None), |new| compare(old, &new.text))
 }
 
 #[cfg(test)]

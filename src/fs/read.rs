@@ -34,7 +34,7 @@ pub fn read_all(file: &Checked<Read>, max_bytes: u64) -> Result<Vec<u8>, FsError
     Ok(read_whole(file.as_fd(), file.size(), max_bytes, file.shown(), None)?.bytes)
 }
 
-/// The same, with the memory taken from `room` before it is used.
+/// The same, with the memory taken from `room` before it is used; nothing is taken for what is small.
 pub fn load(file: &Checked<Read>, max_bytes: u64, room: Room<'_>) -> Result<Loaded, FsError> {
     if file.kind() == Kind::Directory {
         return Err(FsError::IsDirectory { path: file.shown().into() });
@@ -54,18 +54,18 @@ pub(super) fn read_whole(
     if size > max_bytes {
         return Err(too_large(size));
     }
+    let short = |source| FsError::Memory { path: shown.into(), source };
     let mut share = room.map(|room| room.share()).unwrap_or_default();
-    let mut take = |bytes: usize| match room {
-        Some(room) => room.grow(&mut share, bytes).map_err(|source| FsError::Memory { path: shown.into(), source }),
-        None => Ok(()),
-    };
-    take(size as usize + 1)?;
+    if let Some(room) = room {
+        room.cover(&mut share, size as usize).map_err(short)?;
+    }
     // One spare byte tells a file of this size from one that has grown.
     let mut bytes = Vec::with_capacity(size as usize + 1);
     loop {
         if bytes.len() == bytes.capacity() {
             let more = bytes.len().clamp(64 * 1024, 64 * 1024 * 1024);
-            take(more)?;
+            // Nobody waits for what has just grown: it may be a thread on which others wait.
+            share.try_grow(more).map_err(short)?;
             bytes.reserve_exact(more);
         }
         let offset = bytes.len() as u64;

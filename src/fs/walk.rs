@@ -161,8 +161,8 @@ impl Found<'_> {
     }
 }
 
-/// Walks the tree below `start`; fails where a `.gitignore` that should be obeyed cannot be. Entries are visited on several threads; `settle` is given what they came to in order, one
-/// at a time, and may end the walk.
+/// Walks the tree below `start`. Entries are visited on several threads; `settle` is given what they came to in order, one
+/// at a time, and may end the walk. Fails where a `.gitignore` that is to be obeyed cannot be.
 pub fn walk<V: Visitor>(
     start: &Checked<Read>,
     options: &WalkOptions<'_>,

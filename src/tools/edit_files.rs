@@ -244,7 +244,10 @@ impl Batch<'_> {
             let message = format!("the files of one call are more than {MAX_EDIT_TOTAL_BYTES} bytes together");
             return Err(Error::Unsuitable { message, hint: "edit fewer files in one call".into() });
         }
-        let fs::write::Current { bytes, share, stamp } = current;
+        let fs::write::Current { bytes, mut share, stamp } = current;
+        // Of small ones there may be many.
+        let uncounted = bytes.len().saturating_sub(share.bytes());
+        self.context.room().grow(&mut share, uncounted)?;
         let applied = apply(target.shown(), Cow::Owned(bytes), self.edits, self.context.room())?;
         Ok(Computed { applied, stamp, _share: share })
     }

@@ -282,7 +282,7 @@ impl<T: Tool> Callable for Declared<T> {
         let params = schema::read_params::<T::Params>(T::NAME, self.schema(), arguments)?;
         let reply = T::run(context, params)?;
         let texts = reply.content.iter().map(Content::length).sum::<usize>();
-        let all = if structured { 2 * texts } else { texts };
+        let all = if structured && reply.structured.is_some() { 2 * texts } else { texts };
         let held = (all > SMALL_REPLY_BYTES).then(|| context.at_length(|| context.room().take(all)));
         let held = held.transpose().map_err(Error::Unanswered)?.map(Arc::new);
         let structured = match reply.structured.filter(|_| structured) {

@@ -93,7 +93,7 @@ fn what_can_never_be_held_is_refused_at_once_with_what_could_be() {
         "`{}` cannot be held: {} bytes of memory are needed, and {most} of the {most} that may be held (--memory-mib) are \
          free\nhint: ask for less at once, or have the operator raise --memory-mib",
         tree.text("work/a"),
-        (100 << 20) + 1,
+        100 << 20,
     );
     assert_eq!(reply.failure(), Some(Failure { code: Some(-32603), message }));
     assert!(begun.elapsed() < Duration::from_secs(9), "it was waited for");
