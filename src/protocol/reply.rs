@@ -80,7 +80,7 @@ pub struct ToolReply {
     pub is_error: bool,
     /// The code that its error has where errors have codes. For those who look on; no revision sends it.
     pub code: Option<Code>,
-    /// What it takes of the budget, if it is long.
+    /// What it takes of the budget if it is long, with what is written of it.
     pub held: Option<Arc<Share>>,
 }
 

@@ -15,7 +15,7 @@ use super::context::Context;
 use super::schema;
 use crate::error::Error;
 use crate::limits::{ARGUMENT_COPIES, QUICK_BYTES, SMALL_ARGUMENTS_BYTES, SMALL_REPLY_BYTES};
-use crate::protocol::{Content, ToolReply};
+use crate::protocol::{Content, ToolReply, reply_length};
 
 /// A tool, declared once; everything that is said about it elsewhere is derived from here.
 pub trait Tool: Send + Sync + 'static {
@@ -281,10 +281,6 @@ impl<T: Tool> Callable for Declared<T> {
             .transpose()?;
         let params = schema::read_params::<T::Params>(T::NAME, self.schema(), arguments)?;
         let reply = T::run(context, params)?;
-        let texts = reply.content.iter().map(Content::length).sum::<usize>();
-        let all = if structured && reply.structured.is_some() { 2 * texts } else { texts };
-        let held = (all > SMALL_REPLY_BYTES).then(|| context.at_length(|| context.room().take(all)));
-        let held = held.transpose().map_err(Error::Unanswered)?.map(Arc::new);
         let structured = match reply.structured.filter(|_| structured) {
             Some(Structured::Typed(output)) => {
                 let write = || serde_json::to_string(&output);
@@ -298,6 +294,14 @@ impl<T: Tool> Callable for Declared<T> {
             None => None,
         };
         let (content, meta, is_error) = (reply.content, reply.meta, reply.is_error);
-        Ok(ToolReply { content, structured, meta, is_error, code: None, held })
+        let mut reply = ToolReply { content, structured, meta, is_error, code: None, held: None };
+        let texts = reply.content.iter().map(Content::length).sum::<usize>();
+        if texts > SMALL_REPLY_BYTES {
+            // With what is to be written of it, at once: who held one and waited for the other could wait for good.
+            let all = texts + reply.structured.as_ref().map_or(0, String::len) + reply_length(&reply);
+            let held = context.at_length(|| context.room().take(all)).map_err(Error::Unanswered)?;
+            reply.held = Some(Arc::new(held));
+        }
+        Ok(reply)
     }
 }

@@ -39,9 +39,9 @@ pub fn serve(
         }
     }
     if out.len() > start + 1 {
-        out.push(b']')
+        out.push(b']');
     } else {
-        out.truncate(start)
+        out.truncate(start);
     }
     share
 }

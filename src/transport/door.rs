@@ -23,7 +23,7 @@ use super::writer::Writer;
 use crate::budget::{Account, Purpose, Share};
 use crate::cancel::CancelToken;
 use crate::limits::{MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES, TAKEOVER_MS};
-use crate::protocol::{Code, Incoming, Outcome, Refusal, RpcError, parse, render, rendered_length};
+use crate::protocol::{Body, Code, Incoming, Outcome, Refusal, RpcError, parse, render, rendered_length};
 use crate::server::{Admission, Session, Ticket, size};
 use crate::tools::Weight;
 
@@ -309,8 +309,9 @@ impl Door {
 
     fn reply(&self, out: &mut Vec<u8>, ticket: &Ticket, outcome: &Outcome) {
         out.clear();
+        let is_counted = matches!(outcome, Ok(Body::Tool(reply)) if reply.held.is_some());
         let is_small = size(outcome) <= SMALL_REPLY_BYTES as u64;
-        let _held = (!is_small).then(|| self.hold(rendered_length(outcome), Purpose::Reply));
+        let _held = (!is_counted && !is_small).then(|| self.hold(rendered_length(outcome), Purpose::Reply));
         render(out, Some(&ticket.id), outcome, ticket.revision);
         self.flush(out);
     }

@@ -353,7 +353,7 @@ impl Reader<'_> {
 
     /// Sends a reply that took no work. It waits for room like any other: a client that does not read is read no further.
     async fn say(&mut self, bytes: Vec<u8>) {
-        let room = Some(self.tenant.give_out(bytes.len()).await);
+        let room = Some(Arc::new(self.tenant.give_out(bytes.len()).await));
         self.feed.answer(Answer { bytes, room, ..Answer::default() });
     }
 
