@@ -169,7 +169,13 @@ pub struct Options {
     /// whole after kill -9, but not after a power cut: for trees that can be made again
     #[arg(long, global = true)]
     pub no_fsync: bool,
-    /// Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing
+    /// Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is
+    /// refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of
+    /// the machine, or of its cgroup
+    #[arg(long, global = true, value_name = "MIB", value_parser = MEMORY_MIB.parser())]
+    pub memory_mib: Option<u64>,
+    /// Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at
+    /// most; 0 remembers nothing
     #[arg(long, global = true, value_name = "MIB", default_value_t = limits::DEFAULT_SEARCH_MEMORY_MIB,
         value_parser = SEARCH_MEMORY_MIB.parser())]
     pub search_memory_mib: u64,

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::budget::Exhausted;
 use crate::calls::CallsError;
 use crate::edit::EditError;
 use crate::exec::ExecError;
@@ -25,6 +26,12 @@ pub enum Error {
     /// The disk.
     #[error(transparent)]
     Fs(#[from] FsError),
+    /// Memory that others hold, or that there is not.
+    #[error(transparent)]
+    Memory(#[from] Exhausted),
+    /// The call is done, and there is no memory for its reply.
+    #[error("the call is done, but its reply cannot be held: {0}")]
+    Unanswered(Exhausted),
     /// An edit that does not fit its file.
     #[error("{path}: {source}")]
     Edit {
@@ -145,6 +152,8 @@ impl Error {
             Self::Python(PythonError::Fs(FsError::Protected { .. })) => Code::ToolDenied,
             Self::Python(_) => Code::ToolFailed,
             Self::Fs(_)
+            | Self::Memory(_)
+            | Self::Unanswered(_)
             | Self::Testrun(_)
             | Self::Edit { .. }
             | Self::Pattern(_)
@@ -165,6 +174,7 @@ impl Error {
         match self {
             Self::Policy(error) => error.hint(),
             Self::Fs(error) => error.hint(),
+            Self::Memory(error) | Self::Unanswered(error) => Some(error.hint().into()),
             Self::Edit { source, .. } => source.hint().map(Cow::Owned),
             Self::Pattern(source) | Self::PatternAt { source, .. } => Some(source.hint().into()),
             Self::Glob { source, .. } => Some(source.hint().into()),
@@ -247,6 +257,7 @@ impl From<SearchError> for Error {
             SearchError::Policy(error) => Self::Policy(error),
             SearchError::Fs(error) => Self::Fs(error),
             SearchError::Glob { parameter, source } => Self::Glob { parameter, source },
+            SearchError::Globs { .. } => Self::params(error.to_string()),
             SearchError::UnknownType { name, near } => Self::params(if near.is_empty() {
                 format!("unknown file type `{name}`; the names are those of ripgrep, such as `rust`, `py` or `cpp`")
             } else {
@@ -255,6 +266,7 @@ impl From<SearchError> for Error {
             SearchError::PatternAt { path, line, source } => {
                 Self::PatternAt { path: show_path(&path).into_owned(), line, source }
             }
+            SearchError::Memory(error) => Self::Memory(error),
             SearchError::Cancelled => Self::Cancelled,
         }
     }

@@ -4,6 +4,7 @@
 
 pub mod audit;
 pub mod bench;
+pub mod budget;
 pub mod caller;
 pub mod calls;
 pub mod cancel;

@@ -30,8 +30,24 @@ pub const OPEN_FILES_KEPT_SHARE: u64 = 4;
 pub const WATCHES_SHARE: u64 = 3;
 /// Terminals that the commands of one server have at a time; the system has 3,072 for all that are no system of their own.
 pub const MAX_TERMINALS: u32 = 256;
-/// Bytes of requests that may wait or run at the same time before stdin is no longer read.
-pub const MAX_OPEN_BYTES: usize = 256 * 1024 * 1024;
+/// Of the memory of the machine, or of its cgroup, calls may hold one part in so many unless the operator says otherwise.
+pub const MEMORY_SHARE: u64 = 4;
+/// Least that `--memory-mib` may say, in MiB.
+pub const MIN_MEMORY_MIB: u64 = 16;
+/// Most of `--memory-mib` that what searches remember may take: one part in so many.
+pub const SEARCH_MEMORY_SHARE: u64 = 4;
+/// What the calls of a server may hold whose operator says nothing about memory, such as a mock, in bytes.
+pub const UNTOLD_MEMORY_BYTES: usize = 512 * 1024 * 1024;
+/// How long a call waits for memory that others hold, in milliseconds, before it is refused.
+pub const MEMORY_WAIT_MS: u64 = 10_000;
+/// Time between two looks at the cancel token of a call that waits for memory, in milliseconds.
+pub const MEMORY_LOOK_MS: u64 = 50;
+/// Steps by which memory is taken for what grows, in bytes; the first is not counted.
+pub const MEMORY_STEP_BYTES: usize = 64 * 1024;
+/// Arguments of a call up to this length are not counted beside their message, in bytes.
+pub const SMALL_ARGUMENTS_BYTES: usize = 64 * 1024;
+/// What the arguments of a call take beside their message, in their length: as text, as values and as what is written.
+pub const ARGUMENT_COPIES: usize = 3;
 /// What the reply to one batch may come to before its other members are refused, in bytes: it is held until it is whole.
 pub const MAX_BATCH_REPLY_BYTES: usize = 64 * 1024 * 1024;
 /// How long a cheap call may hold stdin before another thread takes over reading, in milliseconds.
@@ -80,7 +96,13 @@ pub const WALK_BATCH_FILES: usize = 32;
 /// Results of a walk that may wait for those before them until the threads that are ahead wait too, in bytes.
 pub const MAX_WALK_WAITING_BYTES: usize = 8 * 1024 * 1024;
 /// Largest `.gitignore` that is obeyed, in bytes.
-pub const MAX_GITIGNORE_BYTES: u64 = 1024 * 1024;
+pub const MAX_GITIGNORE_BYTES: u64 = 128 * 1024;
+/// Most rules of one that is.
+pub const MAX_GITIGNORE_RULES: usize = 8192;
+/// What a compiled rule takes beside that, in bytes.
+pub const GITIGNORE_BYTES_PER_RULE: usize = 2048;
+/// What a compiled rule or glob takes for each byte of its text at most, in bytes (measured: 900, for many `*` or `?`).
+pub const GLOB_BYTES_PER_BYTE: usize = 1024;
 /// How often a recursive delete empties a directory again into which something new was put meanwhile.
 pub const REMOVE_RETRIES: usize = 16;
 /// Locks that the files being changed share.
@@ -119,6 +141,11 @@ pub const MAX_CONTEXT_LINES: u64 = 50;
 pub const DEFAULT_GLOB_RESULTS: u64 = 1000;
 /// A file with a NUL within this many first bytes is binary to grep.
 pub const BINARY_SNIFF_BYTES: usize = 4096;
+/// What a search that reads a file bit by bit holds of it while its lines are short, in bytes (`DEFAULT_BUFFER_CAPACITY` of
+/// `grep_searcher::line_buffer`).
+pub const LINE_BUFFER_BYTES: usize = 64 * 1024;
+/// What found text takes in memory until it is a reply, in its length: as found, as text and as structure.
+pub const FOUND_COPIES: usize = 4;
 /// Longest line that a search holds in memory, in bytes; a file with a longer one is skipped and counted.
 pub const MAX_LINE_BUFFER_BYTES: usize = 64 * 1024 * 1024;
 /// Longest line that a search shows whole, in bytes.
@@ -147,6 +174,10 @@ pub const MAX_NAMED_UNREADABLE: usize = 5;
 pub const MAX_NEAR_NAMES: usize = 8;
 /// Files searched or entries seen between two reports of progress.
 pub const SEARCH_PROGRESS_STEP: u64 = 1024;
+/// Most globs in one list.
+pub const MAX_GLOBS: usize = 1024;
+/// What the globs of one list may come to, in bytes.
+pub const MAX_GLOBS_BYTES: usize = 64 * 1024;
 /// Longest glob accepted, in bytes.
 pub const MAX_GLOB_BYTES: usize = 4096;
 /// Most alternatives that a glob's braces may stand for.
@@ -225,6 +256,14 @@ pub const MAX_SHOWN_LINE_CHARS: usize = 200;
 pub const MAX_DIFF_BYTES: usize = 10 * 1024 * 1024;
 /// Most places that one edit replaces: each is remembered, and a file of one letter has as many places as bytes.
 pub const MAX_EDIT_PLACES: usize = 16 * 1024 * 1024;
+/// What a text that is not UTF-8 takes beside its bytes while it is decoded and compared, in its length.
+pub const DECODING_COPIES: usize = 5;
+/// What the comparison of two texts takes for each of their lines, in bytes.
+pub const DIFF_BYTES_PER_LINE: usize = 128;
+/// What is remembered of a place that an edit replaces, beside its new text, in bytes: vectors that grow hold twice as much.
+pub const EDIT_BYTES_PER_PLACE: usize = 48;
+/// Places after which an edit looks whether there is memory for them.
+pub const EDIT_PLACES_STEP: usize = 1024;
 /// Most files in one `edit_files` call.
 pub const MAX_EDIT_FILES: usize = 10_000;
 /// Threads that write the files of one call.

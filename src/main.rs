@@ -91,13 +91,13 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Some(Command::Tools { json }) => {
             let config = Config::resolve(&cli.options)?;
-            std::io::stdout().write_all(oneshot::tools(&start::server(&config)?, json).as_bytes())?;
+            std::io::stdout().write_all(oneshot::tools(&start::alone(&config)?, json).as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
         Some(Command::Call { tool, arguments, json }) => {
             let config = Config::resolve(&cli.options)?.for_tool(&tool);
             logging(config.log_level);
-            let server = start::server(&config)?;
+            let server = start::alone(&config)?;
             own_walls(&server);
             let answer = oneshot::call(&server, &tool, &arguments, json)?;
             server.services().commands.end_all();
@@ -128,7 +128,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let signals = catch(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT])?;
             let config = Config::for_calls(cli.options, &action)?;
             logging(config.log_level);
-            let server = start::server(&config)?;
+            let server = start::alone(&config)?;
             let here = caller::Here { signals: signals.as_fd(), temporary: &config.temporary };
             let status = caller::act(server.services(), &action, &here);
             server.services().commands.end_all();
@@ -136,7 +136,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Some(Command::Sandbox { action: SandboxAction::Explain }) => {
             let config = Config::resolve(&cli.options)?;
-            let server = start::server(&config)?;
+            let server = start::alone(&config)?;
             let services = server.services();
             let text = inspect::explain(&config, &services.policy, &services.commands.standing)?;
             std::io::stdout().write_all(text.as_bytes())?;
@@ -152,7 +152,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let config = Config::resolve(&cli.options)?;
             logging(config.log_level);
             let signals = catch_signals()?;
-            Ok(ExitCode::from(inspect::run(&*start::server(&config)?, &program, signals.as_fd())?))
+            Ok(ExitCode::from(inspect::run(&*start::alone(&config)?, &program, signals.as_fd())?))
         }
         Some(Command::Token { action }) => {
             std::io::stdout().write_all(web::act_on_tokens(&action)?.as_bytes())?;
@@ -189,7 +189,7 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     let config = &hiding(config, log.as_deref());
     let ledger = Ledger::new(observers(log.as_ref()));
     let tracer = tracer(cli)?;
-    let server = start::server(config)?;
+    let server = start::alone(config)?;
     let service: Arc<dyn Service> = match mock {
         Some(mock) => Arc::new(Beside::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
         None => server.clone(),

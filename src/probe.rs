@@ -33,7 +33,7 @@ pub fn probe(mut options: Options, signals: BorrowedFd<'_>) -> Result<(String, b
     options.allow_write = vec![base.0.join("rw"), base.0.join("rw2")];
     options.allow_read = vec![base.0.join("ro")];
     let config = Config::resolve(&options)?;
-    let server = start::server(&config)?;
+    let server = start::alone(&config)?;
     let commands = &server.services().commands;
     let Some(launcher) = &commands.launcher else {
         bail!("commands are refused: {}", commands.standing.refused.as_deref().unwrap_or("the set of tools has none"));

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
+use crate::budget::{Account, Budget};
 use crate::calls::{Isolation, Reach};
 use crate::cli::{self, Sandbox};
 use crate::config::{CallsConfig, Config};
@@ -28,14 +29,19 @@ use crate::tools::{Calls, Commands, Registry, Services};
 /// This program, for the launcher; also after its file was replaced.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// The server that this configuration asks for. Fails when a directory cannot be opened; that no wall can be built is a
+/// The server that this configuration asks for, in a process that has no other.
+pub fn alone(config: &Config) -> Result<Arc<Server>> {
+    server(config, Budget::new(config.memory_bytes).account())
+}
+
+/// The server that this configuration asks for, with memory from this account. Fails when a directory cannot be opened; that no wall can be built is a
 /// refusal of commands.
-pub fn server(config: &Config) -> Result<Arc<Server>> {
-    server_beside(config, &mut Pins::default())
+pub fn server(config: &Config, account: Account) -> Result<Arc<Server>> {
+    server_beside(config, account, &mut Pins::default())
 }
 
 /// The same for one of several servers of this process, whose directories `pins` holds.
-pub fn server_beside(config: &Config, pins: &mut Pins) -> Result<Arc<Server>> {
+pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
     let mut policy = Policy::open_pinned(&config.grants, &config.protect, &config.hidden, pins)?;
     policy.hide(&depots(config, &policy)?)?;
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
@@ -50,7 +56,7 @@ pub fn server_beside(config: &Config, pins: &mut Pins) -> Result<Arc<Server>> {
     let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
     let python = if config.has_python_spare { python } else { python.without_spare() };
     let writer = Writer::new(config.durability);
-    let services = Services { policy, writer, memory, python, commands, calls, tests: Kept::default() };
+    let services = Services { account, policy, writer, memory, python, commands, calls, tests: Kept::default() };
     Ok(Server::new(registry, services, config.errors))
 }
 

@@ -22,6 +22,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::Value;
 
 use crate::audit::AuditLog;
+use crate::budget::Budget;
 use crate::cli::Cli;
 use crate::config::{Config, HttpConfig, TokenEntry};
 use crate::exec::BackgroundCommands;
@@ -91,8 +92,9 @@ pub fn prepare(
         config.search_memory_bytes / (tokens.len() + usize::from(cli.http.token_file.is_some())).max(1);
     let mut pins = Pins::default();
     pins.expect(config.grants.iter());
+    let budget = Budget::new(config.memory_bytes);
     if tokens.is_empty() {
-        let server = start::server_beside(config, &mut pins)?;
+        let server = start::server_beside(config, budget.account(), &mut pins)?;
         let offer = offer(&server, &ledger, tracer.as_ref(), None);
         tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer, limits));
         cores.push((ANYONE.to_owned(), server));
@@ -105,12 +107,13 @@ pub fn prepare(
             // The operator has said what all of it may take.
             own.search_memory_bytes = search_memory_bytes;
             let server =
-                start::server_beside(&own, &mut pins).with_context(|| format!("the token `{}`", entry.name))?;
+                start::server_beside(&own, budget.account(), &mut pins)
+                    .with_context(|| format!("the token `{}`", entry.name))?;
             tenants.push(tenant_of(entry, &server, &ledger, tracer.as_ref(), limits));
             cores.push((entry.name.clone(), server));
         }
         if cli.http.stdio {
-            cores.insert(0, (STDIO.to_owned(), start::server_beside(config, &mut pins)?));
+            cores.insert(0, (STDIO.to_owned(), start::server_beside(config, budget.account(), &mut pins)?));
         }
     }
     let manager = Notifier::connect(manager.as_deref()).unwrap_or_else(|error| {
@@ -133,6 +136,7 @@ pub fn prepare(
         pins: Pins::default(),
         ground: None,
         search_memory_bytes,
+        budget,
     };
     let (mut more, mut yard) = (Vec::new(), None);
     if cli.http.token_file.is_some() {

@@ -13,6 +13,7 @@ use super::isolation::{Isolation, JAVA_OPTIONS, behind_java_options, proxy_varia
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
+use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::exec::{
     Bounds, Command, Counts, Flow, Intercepted, Interception, Launcher, Mark, Outcome, Running, Stage, run_intercepted,
@@ -30,6 +31,8 @@ const WITHOUT_NEWS: [(&str, &str); 3] =
 /// What the server has for all runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
+    /// Who pays for what is recorded.
+    pub account: &'a Account,
     /// Starts the command.
     pub launcher: &'a Launcher,
     /// The places for commands.
@@ -187,6 +190,7 @@ fn start(
         mode,
         Arc::clone(authority),
         ground.roots,
+        ground.account.clone(),
     )?;
     Ok((proxy, ways))
 }

@@ -1,5 +1,7 @@
 //! What numbers may be, each range declared once.
 
+use crate::limits;
+
 /// What a number may be, on the command line and in the profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
@@ -29,7 +31,9 @@ pub const OPEN_FILES: Range = Range { min: 32, max: 1_048_576 };
 pub const COMMANDS: Range = Range { min: 1, max: 1024 };
 /// Output that is kept.
 pub const OUTPUT_BYTES: Range = Range { min: 1024, max: 1 << 30 };
-/// Up to 1 TiB.
+/// Up to a TiB.
+pub const MEMORY_MIB: Range = Range { min: limits::MIN_MEMORY_MIB, max: 1024 * 1024 };
+/// Up to a TiB.
 pub const SEARCH_MEMORY_MIB: Range = Range { min: 0, max: 1024 * 1024 };
 /// Up to 30 days.
 pub const IDLE_SECS: Range = Range { min: 1, max: 30 * 86_400 };

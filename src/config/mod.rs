@@ -3,6 +3,7 @@
 
 mod commands;
 mod http;
+mod memory;
 mod profile;
 mod telemetry;
 
@@ -70,6 +71,8 @@ pub struct Config {
     pub python_idle_timeout: Duration,
     /// Whether a write waits for the disk.
     pub durability: Durability,
+    /// What all calls together may hold.
+    pub memory_bytes: usize,
     /// What may be remembered of files between searches; 0 for nothing.
     pub search_memory_bytes: usize,
     /// How calls are recorded and answered.
@@ -162,6 +165,8 @@ impl Config {
         let count =
             |typed: Option<u64>, asked: Option<u64>, usual| typed.or(asked).map_or(usual, |count| count as usize);
         let toolsets = toolsets(&options.tools);
+        let memory = options.memory_mib.map_or_else(memory::usual_bytes, |mib| mib * 1024 * 1024);
+        let search_memory = (options.search_memory_mib * 1024 * 1024).min(memory / limits::SEARCH_MEMORY_SHARE);
         Ok(Self {
             calls: CallsConfig::resolve(&toolsets, options.isolation),
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
@@ -196,7 +201,8 @@ impl Config {
             ),
             has_python_spare: !options.python.no_python_spare,
             durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
-            search_memory_bytes: (options.search_memory_mib * 1024 * 1024) as usize,
+            memory_bytes: (memory - search_memory) as usize,
+            search_memory_bytes: search_memory as usize,
             client_limits: client_limits(options),
             log_level: level_filter(options.log_level),
         })

@@ -1,10 +1,11 @@
 //! The replacements of one edit, as places and new texts, not yet carried out.
 
 use super::Rule;
+use crate::budget::Share;
 use std::ops::Range;
 
 /// What takes the places of the spans.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Texts {
     /// The same text everywhere.
     Same(String),
@@ -13,17 +14,25 @@ pub(super) enum Texts {
 }
 
 /// The replacements of one edit: spans in ascending order that do not overlap, and their new texts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Changes {
     spans: Vec<Range<usize>>,
     texts: Texts,
     rule: Rule,
     more: bool,
+    /// What these take of the budget.
+    share: Share,
 }
 
 impl Changes {
     pub(super) fn new(spans: Vec<Range<usize>>, texts: Texts, rule: Rule) -> Self {
-        Self { spans, texts, rule, more: false }
+        Self { spans, texts, rule, more: false, share: Share::default() }
+    }
+
+    /// Keeps what was taken of the budget for them.
+    pub(super) fn holding(mut self, share: Share) -> Self {
+        self.share = share;
+        self
     }
 
     /// Says that the limit left out places.

@@ -2,13 +2,17 @@
 //!
 //! The last edit of a call is written from here to the disk piece by piece, so that a large file is in memory once.
 
+use super::Options;
 use super::changes::Changes;
-use crate::text::encoding::{self, Encoding, EncodingError};
+use super::error::EditErrorKind;
+use crate::budget::Share;
+use crate::limits::DECODING_COPIES;
+use crate::text::encoding::{self, Encoding};
 use crate::text::lines::lines_of;
 use std::borrow::Cow;
 
 /// New content: the old one, and what takes the place of parts of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Content<'a> {
     base: Cow<'a, str>,
     /// Where the text begins: behind a byte order mark.
@@ -16,6 +20,8 @@ pub struct Content<'a> {
     changes: Option<Changes>,
     /// The whole in another encoding, which then is what counts.
     encoded: Option<Vec<u8>>,
+    /// What was taken of the budget for all of this, but for the bytes that it was made of.
+    share: Share,
 }
 
 impl Content<'_> {
@@ -70,14 +76,16 @@ impl Content<'_> {
 pub type Pieces<'a> = Box<dyn Iterator<Item = &'a [u8]> + 'a>;
 
 /// Content as text, with what is needed to write it back.
-pub(super) struct Working<'a> {
+pub(super) struct Working<'a, 'o> {
     content: Content<'a>,
+    options: Options<'o>,
     pub(super) encoding: Encoding,
     had_bom: bool,
 }
 
-impl<'a> Working<'a> {
-    pub(super) fn read(bytes: Cow<'a, [u8]>) -> Result<Self, EncodingError> {
+impl<'a, 'o> Working<'a, 'o> {
+    pub(super) fn read(bytes: Cow<'a, [u8]>, options: Options<'o>) -> Result<Self, EditErrorKind> {
+        let mut share = options.share();
         // Valid UTF-8 is text whatever control characters it holds: editing it loses nothing.
         let text = match bytes {
             Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| bytes.to_vec()),
@@ -91,24 +99,33 @@ impl<'a> Working<'a> {
                 (text, body, Encoding::UTF_8, false)
             }
             Err(bytes) => {
-                let decoded = encoding::detect_and_decode(bytes, None)?;
+                options.cover(&mut share, bytes.len() * DECODING_COPIES)?;
+                let decoded = encoding::detect_and_decode(bytes, None).map_err(EditErrorKind::Encoding)?;
                 (Cow::Owned(decoded.text), 0, decoded.encoding, decoded.had_bom)
             }
         };
-        Ok(Self { content: Content { base: text, body, changes: None, encoded: None }, encoding, had_bom })
+        Ok(Self {
+            content: Content { base: text, body, changes: None, encoded: None, share },
+            options,
+            encoding,
+            had_bom,
+        })
     }
 
     /// The text, all changes carried out and without a byte order mark.
-    pub(super) fn text(&mut self) -> &str {
+    pub(super) fn text(&mut self) -> Result<&str, EditErrorKind> {
         let content = &mut self.content;
         if let Some(changes) = content.changes.take() {
             let (mark, body) = content.base.split_at(content.body);
-            let mut text = String::with_capacity(changes.result_bytes(content.base.len()));
+            let length = changes.result_bytes(content.base.len());
+            // The text before is there as well until this one is whole.
+            self.options.cover(&mut content.share, length)?;
+            let mut text = String::with_capacity(length);
             text.push_str(mark);
             text.extend(changes.pieces(body));
             content.base = Cow::Owned(text);
         }
-        &content.base[content.body..]
+        Ok(&content.base[content.body..])
     }
 
     /// Changes the text as [`Self::text`] gave it last.
@@ -125,10 +142,10 @@ impl<'a> Working<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<Content<'a>, EncodingError> {
+    pub(super) fn finish(mut self) -> Result<Content<'a>, EditErrorKind> {
         if !self.encoding.is_utf8() || self.had_bom {
             let (encoding, had_bom) = (self.encoding, self.had_bom);
-            let encoded = encoding::encode(self.text(), encoding, had_bom)?;
+            let encoded = encoding::encode(self.text()?, encoding, had_bom).map_err(EditErrorKind::Encoding)?;
             self.content.base = Cow::Borrowed("");
             self.content.encoded = Some(encoded);
         }

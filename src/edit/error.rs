@@ -1,6 +1,7 @@
 //! Why an edit failed, in words that let the caller make the next call right.
 
 use super::closest::{Cause, Difference};
+use crate::budget::Exhausted;
 use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES};
 use crate::pattern::{PatternError, ReplacementError};
 use crate::text::encoding::EncodingError;
@@ -69,6 +70,9 @@ pub enum EditErrorKind {
     /// More places than can be remembered.
     #[error("the edit would replace more than {MAX_EDIT_PLACES} places")]
     TooMany,
+    /// What it takes beside the file is more than can be held now.
+    #[error(transparent)]
+    Memory(#[from] Exhausted),
     /// The deadline passed.
     #[error("the edit took longer than its time limit")]
     TimedOut,
@@ -120,6 +124,7 @@ impl EditError {
             EditErrorKind::Encoding(error) => error.hint().to_owned(),
             EditErrorKind::TooLarge => "use a shorter `newText`, or replace fewer places".to_owned(),
             EditErrorKind::TooMany => "replace them in steps with `limit`, or use a command such as sed".to_owned(),
+            EditErrorKind::Memory(error) => error.hint().to_owned(),
             EditErrorKind::TimedOut => "use a longer literal `oldText`, or fewer edits in one call".to_owned(),
         };
         let after_others =

@@ -2,9 +2,9 @@
 
 use super::changes::Texts;
 use super::plan::{fits, out_of_time};
-use super::{Edit, error::EditErrorKind};
-use crate::cancel::Bound;
-use crate::limits::{MAX_EDIT_PLACES, MAX_LISTED_LINES};
+use super::{Edit, Options, error::EditErrorKind};
+use crate::budget::Share;
+use crate::limits::{EDIT_BYTES_PER_PLACE, EDIT_PLACES_STEP, MAX_EDIT_PLACES, MAX_LISTED_LINES};
 use crate::pattern::Pattern;
 use crate::text::lines;
 use memchr::memmem::{self, Finder};
@@ -16,6 +16,8 @@ use std::ops::Range;
 pub(super) struct Found {
     pub(super) spans: Vec<Range<usize>>,
     pub(super) count: usize,
+    /// What they take of the budget, the old and new texts of other places included.
+    pub(super) share: Share,
 }
 
 impl Found {
@@ -24,8 +26,12 @@ impl Found {
     }
 
     /// Counts places, keeping as many as the edit or the message can use.
-    fn gather(places: impl Iterator<Item = Range<usize>>, limit: usize) -> Self {
-        let mut found = Self::default();
+    fn gather(
+        places: impl Iterator<Item = Range<usize>>,
+        limit: usize,
+        options: Options<'_>,
+    ) -> Result<Self, EditErrorKind> {
+        let mut found = Self { share: options.share(), ..Self::default() };
         // One place more than may be replaced is enough to know that there are too many.
         let all = limit.min(MAX_EDIT_PLACES + 1);
         let (most, kept) = if limit == 1 { (usize::MAX, MAX_LISTED_LINES) } else { (all, all) };
@@ -33,9 +39,12 @@ impl Found {
             found.count += 1;
             if found.spans.len() < kept {
                 found.spans.push(place);
+                if found.spans.len().is_multiple_of(EDIT_PLACES_STEP) {
+                    options.cover(&mut found.share, found.spans.len() * EDIT_BYTES_PER_PLACE)?;
+                }
             }
         }
-        found
+        Ok(found)
     }
 
     /// Two places that overlap are two places, when there has to be one.
@@ -57,19 +66,20 @@ pub(super) fn first(text: &str, old: &str) -> Option<usize> {
 }
 
 /// Places of `old`, character by character.
-pub(super) fn exact(text: &str, old: &str, limit: usize) -> Found {
+pub(super) fn exact(text: &str, old: &str, limit: usize, options: Options<'_>) -> Result<Found, EditErrorKind> {
     let finder = Finder::new(old.as_bytes());
     let width = old.len();
     let places = finder.find_iter(text.as_bytes()).map(|at| at..at + width);
-    Found::gather(places, limit).with_overlap(limit, |only| {
+    Ok(Found::gather(places, limit, options)?.with_overlap(limit, |only| {
         // Only a place that begins inside the first one is looked for.
         let window = &text.as_bytes()[only + 1..(only + 2 * width).min(text.len())];
         finder.find(window).map(|at| only + 1 + at..only + 1 + at + width)
-    })
+    }))
 }
 
 /// Places of `old` when upper and lower case are the same.
-pub(super) fn ignoring_case(text: &str, old: &str, limit: usize, bound: Bound<'_>) -> Result<Found, EditErrorKind> {
+pub(super) fn ignoring_case(text: &str, old: &str, limit: usize, options: Options<'_>) -> Result<Found, EditErrorKind> {
+    let bound = options.bound;
     // Long texts would make large automata: a beginning finds the places, a comparison confirms them.
     let head = &old[..old.floor_char_boundary(HEAD_BYTES)];
     let tail: Vec<char> = old[head.len()..].chars().map(fold).collect();
@@ -101,7 +111,7 @@ pub(super) fn ignoring_case(text: &str, old: &str, limit: usize, bound: Bound<'_
             None
         }
     });
-    let found = Found::gather(places, limit).with_overlap(limit, |only| {
+    let found = Found::gather(places, limit, options)?.with_overlap(limit, |only| {
         let after = only + text[only..].chars().next().map_or(1, char::len_utf8);
         next(after).ok().flatten()
     });
@@ -130,14 +140,17 @@ pub(super) fn across_line_endings(
     text: &str,
     edit: &Edit,
     limit: usize,
+    options: Options<'_>,
 ) -> Result<Option<(Found, Texts)>, EditErrorKind> {
     let old = lines::to_lf(&edit.old_text);
     let mixed = matches!(old, Cow::Owned(_)) || memmem::find(text.as_bytes(), b"\r\n").is_some();
     if !old.contains('\n') || !mixed {
         return Ok(None);
     }
+    let mut copy = options.share();
+    options.cover(&mut copy, text.len())?;
     let flat = lines::to_lf(text);
-    let mut found = exact(&flat, &old, limit);
+    let mut found = exact(&flat, &old, limit, options)?;
     if found.count == 0 {
         return Ok(None);
     }
@@ -167,6 +180,7 @@ pub(super) fn across_line_endings(
         let endings: Vec<&str> = endings(&text[span.clone()]).collect();
         all.push_str(&join(&old, &new, &endings, "\n"));
         ends.push(all.len());
+        options.cover(&mut found.share, ends.len() * EDIT_BYTES_PER_PLACE + 2 * all.len())?;
     }
     Ok(Some((found, Texts::Each(all, ends))))
 }
@@ -208,19 +222,26 @@ pub(super) fn join(old: &[&str], new: &[&str], endings: &[&str], spare: &str) ->
 
 /// The new texts of an edit. Where the old text has no line ending of its own and the place lies in a CRLF line, the
 /// line feeds of the new text are written as that line's; otherwise the new text goes in as it stands.
-pub(super) fn new_texts(text: &str, edit: &Edit, spans: &[Range<usize>]) -> Texts {
+pub(super) fn new_texts(
+    text: &str,
+    edit: &Edit,
+    found: &mut Found,
+    options: Options<'_>,
+) -> Result<Texts, EditErrorKind> {
     let new = edit.new_text.as_str();
     let as_it_stands = edit.old_text.contains('\n') || !new.contains('\n') || new.contains('\r');
     if as_it_stands || memmem::find(text.as_bytes(), b"\r\n").is_none() {
-        return Texts::Same(new.to_owned());
+        return Ok(Texts::Same(new.to_owned()));
     }
     let crlf = new.replace('\n', "\r\n");
-    let (mut all, mut ends) = (String::new(), Vec::with_capacity(spans.len()));
-    for span in spans {
+    let places = found.spans.len();
+    options.cover(&mut found.share, places * EDIT_BYTES_PER_PLACE + 2 * places * crlf.len())?;
+    let (mut all, mut ends) = (String::new(), Vec::with_capacity(places));
+    for span in &found.spans {
         all.push_str(if is_crlf_at(text, span.end) { &crlf } else { new });
         ends.push(all.len());
     }
-    Texts::Each(all, ends)
+    Ok(Texts::Each(all, ends))
 }
 
 /// Whether the line of `at` ends with `\r\n`; the last line goes by the one before.

@@ -15,14 +15,15 @@ pub use closest::{Cause, Difference};
 pub use content::{Content, Pieces};
 pub use error::{EditError, EditErrorKind, MatchKind};
 
+use crate::budget::{Exhausted, Room, Share};
 use crate::cancel::Bound;
-use crate::limits::CLOSEST_BLOCK_MS;
+use crate::limits::{CLOSEST_BLOCK_MS, DECODING_COPIES, DIFF_BYTES_PER_LINE};
 use crate::text::diff;
 use crate::text::encoding::{self, Encoding};
 use content::Working;
 use std::borrow::Cow;
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One replacement to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,11 +60,25 @@ pub struct Options<'a> {
     pub bound: Bound<'a>,
     /// How long the search for the closest block may take after an edit failed.
     pub closest_block: Duration,
+    /// Where memory is taken from, beside that of the content.
+    pub room: Option<Room<'a>>,
+}
+
+impl Options<'_> {
+    /// Has a share cover so many bytes in all.
+    fn cover(self, share: &mut Share, bytes: usize) -> Result<(), Exhausted> {
+        self.room.map_or(Ok(()), |room| room.cover(share, bytes))
+    }
+
+    /// Nothing yet, to be grown.
+    fn share(self) -> Share {
+        self.room.map(|room| room.share()).unwrap_or_default()
+    }
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { bound: Bound::default(), closest_block: Duration::from_millis(CLOSEST_BLOCK_MS) }
+        Self { bound: Bound::default(), closest_block: Duration::from_millis(CLOSEST_BLOCK_MS), room: None }
     }
 }
 
@@ -111,7 +126,7 @@ pub struct EditReport {
 }
 
 /// The outcome of all edits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Applied<'a> {
     /// The new content.
     pub content: Content<'a>,
@@ -132,12 +147,12 @@ pub fn apply<'a>(
     edits: &[Edit],
     options: Options<'_>,
 ) -> Result<Applied<'a>, EditError> {
-    let unreadable = |index| move |error| EditError::new(index, EditErrorKind::Encoding(error));
-    let mut working = Working::read(bytes.into()).map_err(unreadable(0))?;
+    let failed = |index| move |kind| EditError::new(index, kind);
+    let mut working = Working::read(bytes.into(), options).map_err(failed(0))?;
     let mut done: Vec<Done> = Vec::with_capacity(edits.len());
     let mut changed = false;
     for (index, edit) in edits.iter().enumerate() {
-        let text = working.text();
+        let text = working.text().map_err(failed(index))?;
         let changes = plan::plan(text, edit, options).map_err(|kind| EditError::new(index, kind))?;
         changed |= changes.change(text);
         for done in &mut done {
@@ -154,7 +169,7 @@ pub fn apply<'a>(
     let per_edit = reports(&working, &done);
     let encoding = working.encoding;
     let last = edits.len().saturating_sub(1);
-    Ok(Applied { content: working.finish().map_err(unreadable(last))?, changed, per_edit, encoding })
+    Ok(Applied { content: working.finish().map_err(failed(last))?, changed, per_edit, encoding })
 }
 
 /// What an edit did, in bytes of the text as it is now.
@@ -166,7 +181,7 @@ struct Done {
 }
 
 /// Turns byte ranges of the final text into lines, in one pass over the text up to the last range.
-fn reports(text: &Working<'_>, done: &[Done]) -> Vec<EditReport> {
+fn reports(text: &Working<'_, '_>, done: &[Done]) -> Vec<EditReport> {
     let ends = |range: &Range<usize>| [range.start, range.start.max(range.end.saturating_sub(1))];
     let mut offsets: Vec<usize> = done.iter().flat_map(|done| ends(&done.range)).collect();
     offsets.sort_unstable();
@@ -182,19 +197,36 @@ fn reports(text: &Working<'_>, done: &[Done]) -> Vec<EditReport> {
 
 /// The unified diff between a file's content and the outcome of its edits; `None` when nothing differs.
 ///
-/// Both are decoded, so that the diff of a file in any encoding can be read.
-pub fn preview(path: &str, before: &[u8], applied: &Applied<'_>, deadline: Option<Instant>) -> Option<String> {
+/// Both are decoded, so that the diff of a file in any encoding can be read. Fails if there is not the memory for that.
+pub fn preview(
+    path: &str,
+    before: &[u8],
+    applied: &Applied<'_>,
+    options: Options<'_>,
+) -> Result<Option<String>, Exhausted> {
     if applied.content.is(before) {
-        return None;
+        return Ok(None);
     }
+    let is_utf8 = applied.encoding.is_utf8();
+    let copies = if is_utf8 { 1 } else { 1 + 2 * DECODING_COPIES };
+    let bytes = applied.content.len().max(before.len()) * copies;
+    let mut share = options.share();
+    options.cover(&mut share, bytes)?;
+    let counted = Options { room: None, ..options };
+    let mut compare = |old: &str, new: &str| {
+        options.cover(&mut share, bytes + diff::compared_lines(old, new) * DIFF_BYTES_PER_LINE)?;
+        Ok(Some(diff::unified(path, old, new, options.bound.deadline)))
+    };
     // Only content that was readable gets here; a byte order mark is the same on both sides.
-    let mut old = Working::read(before.into()).ok()?;
-    if applied.encoding.is_utf8() {
-        let mut new = Working::read(applied.content.to_vec().into()).ok()?;
-        return Some(diff::unified(path, old.text(), new.text(), deadline));
+    let Ok(mut old) = Working::read(before.into(), counted) else { return Ok(None) };
+    let Ok(old) = old.text() else { return Ok(None) };
+    let new = applied.content.to_vec();
+    if is_utf8 {
+        let Ok(mut new) = Working::read(new.into(), counted) else { return Ok(None) };
+        return new.text().map_or(Ok(None), |new| compare(old, new));
     }
-    let new = encoding::detect_and_decode(applied.content.to_vec(), Some(applied.encoding.name())).ok()?;
-    Some(diff::unified(path, old.text(), &new.text, deadline))
+    let decoded = encoding::detect_and_decode(new, Some(applied.encoding.name()));
+    decoded.map_or(Ok(None), |new| compare(old, &new.text))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::changes::{Changes, Texts};
 use super::error::{EditErrorKind, MatchKind};
 use super::{Edit, Options, Rule, blocks, closest, literal};
 use crate::cancel::Bound;
-use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES, MAX_LISTED_LINES};
+use crate::limits::{EDIT_BYTES_PER_PLACE, EDIT_PLACES_STEP, MAX_EDIT_BYTES, MAX_EDIT_PLACES, MAX_LISTED_LINES};
 use crate::pattern::{self, Pattern, PatternError, Replacement, slip};
 use crate::text::lines::lines_of;
 use std::time::Instant;
@@ -16,11 +16,11 @@ pub(super) fn plan(text: &str, edit: &Edit, options: Options<'_>) -> Result<Chan
     }
     check(options.bound)?;
     let changes = if edit.is_regex {
-        by_pattern(text, edit, options.bound)?
+        by_pattern(text, edit, options)?
     } else if edit.case_insensitive {
-        ignoring_case(text, edit, options.bound)?
+        ignoring_case(text, edit, options)?
     } else {
-        by_text(text, edit, options.bound)?
+        by_text(text, edit, options)?
     };
     if let Some(changes) = &changes {
         few_enough(changes.len() as usize)?;
@@ -79,9 +79,9 @@ fn not_unique(text: &str, kind: MatchKind, count: usize, starts: &[usize]) -> Ed
     }
 }
 
-fn by_text(text: &str, edit: &Edit, bound: Bound<'_>) -> Result<Option<Changes>, EditErrorKind> {
+fn by_text(text: &str, edit: &Edit, options: Options<'_>) -> Result<Option<Changes>, EditErrorKind> {
     let guarded = edit.limit == 1;
-    let found = literal::exact(text, &edit.old_text, limit(edit));
+    let mut found = literal::exact(text, &edit.old_text, limit(edit), options)?;
     // A text that begins with a line feed must not tear it from its CR.
     let splits_crlf =
         edit.old_text.starts_with('\n') && found.spans.iter().any(|span| text[..span.start].ends_with('\r'));
@@ -90,19 +90,19 @@ fn by_text(text: &str, edit: &Edit, bound: Bound<'_>) -> Result<Option<Changes>,
     }
     if found.count > 0 && !splits_crlf {
         fits(found.spans.len().saturating_mul(edit.new_text.len()))?;
-        let texts = literal::new_texts(text, edit, &found.spans);
-        return Ok(Some(Changes::new(found.spans, texts, Rule::Exact)));
+        let texts = literal::new_texts(text, edit, &mut found, options)?;
+        return Ok(Some(Changes::new(found.spans, texts, Rule::Exact).holding(found.share)));
     }
-    if let Some((found, texts)) = literal::across_line_endings(text, edit, limit(edit))? {
+    if let Some((found, texts)) = literal::across_line_endings(text, edit, limit(edit), options)? {
         if guarded && found.count > 1 {
             return Err(not_unique(text, MatchKind::Exact, found.count, &found.starts()));
         }
-        return Ok(Some(Changes::new(found.spans, texts, Rule::LineEndings)));
+        return Ok(Some(Changes::new(found.spans, texts, Rule::LineEndings).holding(found.share)));
     }
     if !guarded {
         return Ok(None);
     }
-    let Some(found) = blocks::find(text, &edit.old_text, bound)? else {
+    let Some(found) = blocks::find(text, &edit.old_text, options.bound)? else {
         return Ok(None);
     };
     if found.count > 1 {
@@ -112,8 +112,8 @@ fn by_text(text: &str, edit: &Edit, bound: Bound<'_>) -> Result<Option<Changes>,
     Ok(Some(Changes::new(vec![found.block.range()], Texts::Same(new), Rule::Whitespace)))
 }
 
-fn ignoring_case(text: &str, edit: &Edit, bound: Bound<'_>) -> Result<Option<Changes>, EditErrorKind> {
-    let found = literal::ignoring_case(text, &edit.old_text, limit(edit), bound)?;
+fn ignoring_case(text: &str, edit: &Edit, options: Options<'_>) -> Result<Option<Changes>, EditErrorKind> {
+    let mut found = literal::ignoring_case(text, &edit.old_text, limit(edit), options)?;
     if edit.limit == 1 && found.count > 1 {
         return Err(not_unique(text, MatchKind::Exact, found.count, &found.starts()));
     }
@@ -121,15 +121,17 @@ fn ignoring_case(text: &str, edit: &Edit, bound: Bound<'_>) -> Result<Option<Cha
         return Ok(None);
     }
     fits(found.spans.len().saturating_mul(edit.new_text.len()))?;
-    let texts = literal::new_texts(text, edit, &found.spans);
-    Ok(Some(Changes::new(found.spans, texts, Rule::CaseInsensitive)))
+    let texts = literal::new_texts(text, edit, &mut found, options)?;
+    Ok(Some(Changes::new(found.spans, texts, Rule::CaseInsensitive).holding(found.share)))
 }
 
-fn by_pattern(text: &str, edit: &Edit, bound: Bound<'_>) -> Result<Option<Changes>, EditErrorKind> {
-    let options = pattern::Options { case_insensitive: edit.case_insensitive };
-    let pattern = Pattern::new(&edit.old_text, options)?;
+fn by_pattern(text: &str, edit: &Edit, options: Options<'_>) -> Result<Option<Changes>, EditErrorKind> {
+    let bound = options.bound;
+    let flags = pattern::Options { case_insensitive: edit.case_insensitive };
+    let pattern = Pattern::new(&edit.old_text, flags)?;
     let new = Replacement::parse(&edit.new_text, &pattern)?;
     let (mut spans, mut all, mut ends) = (Vec::new(), String::new(), Vec::new());
+    let mut share = options.share();
     let mut matches =
         if new.refers_to_groups() { pattern.find_iter(text, bound) } else { pattern.spans_iter(text, bound) };
     for found in matches.by_ref().take(limit(edit)) {
@@ -139,9 +141,13 @@ fn by_pattern(text: &str, edit: &Edit, bound: Bound<'_>) -> Result<Option<Change
         ends.push(all.len());
         spans.push(found.range());
         few_enough(spans.len())?;
+        if spans.len().is_multiple_of(EDIT_PLACES_STEP) || all.len() > share.bytes() {
+            options.cover(&mut share, 2 * all.len() + spans.len() * EDIT_BYTES_PER_PLACE)?;
+        }
     }
     let more = edit.limit > 0 && matches.next().is_some_and(|found| found.is_ok());
-    Ok((!spans.is_empty()).then(|| Changes::new(spans, Texts::Each(all, ends), Rule::Regex).and_more(more)))
+    Ok((!spans.is_empty())
+        .then(|| Changes::new(spans, Texts::Each(all, ends), Rule::Regex).and_more(more).holding(share)))
 }
 
 /// The engine gives one error for both of its bounds.

@@ -7,10 +7,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Instant;
 
 /// Time enough on any machine; the cases are small.
 const CALM: Options<'_> =
-    Options { bound: Bound { deadline: None, cancel: None }, closest_block: Duration::from_secs(20) };
+    Options { bound: Bound { deadline: None, cancel: None }, closest_block: Duration::from_secs(20), room: None };
 
 fn edit_of(value: &Value) -> Edit {
     let flag = |name: &str| value[name].as_bool().unwrap_or(false);
@@ -37,7 +38,7 @@ fn outcome(input: &[u8], call: &Value) -> (Vec<u8>, Value) {
             };
             let mut reply = json!({"edits": applied.per_edit.iter().map(report).collect::<Vec<_>>()});
             if call["dryRun"] == json!(true) {
-                let diff = preview("/p/input", input, &applied, None);
+                let diff = preview("/p/input", input, &applied, CALM).unwrap();
                 reply["diff"] = json!(diff.unwrap_or_else(|| "(no changes)".to_owned()));
                 return (input.to_vec(), reply);
             }

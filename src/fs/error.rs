@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+use crate::budget::Exhausted;
+use crate::limits::{MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
 use crate::policy::{Kind, Quoted};
 
 /// Why a file operation failed. Unless a variant says otherwise, nothing was changed.
@@ -26,6 +28,23 @@ pub enum FsError {
         bytes: u64,
         /// The largest size allowed.
         cap: u64,
+    },
+    /// There is not enough memory to hold it.
+    #[error("{} cannot be held: {source}", Quoted(.path))]
+    Memory {
+        /// The absolute path.
+        path: PathBuf,
+        /// What was wanted.
+        source: Exhausted,
+    },
+    /// Rules that would take too much memory and time.
+    #[error(
+        "{} is not obeyed, and nothing was searched: it has more than {MAX_GITIGNORE_RULES} rules or {MAX_GITIGNORE_BYTES} bytes",
+        Quoted(.path)
+    )]
+    TooManyRules {
+        /// The absolute path of the `.gitignore`.
+        path: PathBuf,
     },
     /// A file was wanted.
     #[error("{} is a directory, not a file", Quoted(.path))]
@@ -202,6 +221,8 @@ impl FsError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
             Self::NotFound { .. } => "list the parent directory to see what is there",
+            Self::Memory { source, .. } => source.hint(),
+            Self::TooManyRules { .. } => "leave out `respectGitignore`, and name what to leave out in `excludeGlobs`",
             Self::TooLarge { .. } => "read a range of its lines instead",
             Self::AlreadyExists { .. } => "choose another name, or delete what is there first",
             Self::NotEmpty { .. } => "ask for a recursive delete if everything in it should go",
@@ -219,6 +240,15 @@ impl FsError {
             Self::Partly { source, .. } => return source.hint(),
             _ => return None,
         }))
+    }
+
+    /// The same for a file that was named by its path below a directory.
+    pub(super) fn below(self, dir: &Path) -> Self {
+        match self {
+            Self::TooManyRules { path } => Self::TooManyRules { path: dir.join(path) },
+            Self::Memory { path, source } => Self::Memory { path: dir.join(path), source },
+            error => error,
+        }
     }
 
     /// The error for `errno`, met while trying to `doing` the file shown as `path`.

@@ -1,4 +1,8 @@
 //! `.gitignore` files, each read through the open directory that holds it.
+//!
+//! A compiled rule can take almost a thousand times the memory of its text. So a file has a cap, what it compiles to is taken from the
+//! budget of the call, and a search that cannot obey a file is refused: one that left out nothing would find what it was told
+//! to leave out.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,10 +13,16 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::limits::MAX_GITIGNORE_BYTES;
+use crate::budget::{Room, Share};
+use crate::limits::{GITIGNORE_BYTES_PER_RULE, GLOB_BYTES_PER_BYTE, MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
+use crate::policy::{Checked, Read};
 
 use super::dir::open_file;
+use super::error::FsError;
 use super::read::read_whole;
+
+/// The name of such a file.
+const NAME: &str = ".gitignore";
 
 /// The rules of one directory, and those of the directories above it.
 #[derive(Debug)]
@@ -22,58 +32,91 @@ pub(super) struct Ignores {
     lead: Vec<u8>,
     /// How much of a path below the start names this directory, its slash included.
     skip: usize,
-    rules: Gitignore,
+    rules: Rules,
+}
+
+#[derive(Debug)]
+struct Rules {
+    compiled: Gitignore,
+    _share: Share,
 }
 
 impl Ignores {
     /// Adds the rules of a directory above the start of a walk; `lead` is the way from there to the start.
-    pub(super) fn above_start(above: Option<Arc<Self>>, dir: impl AsFd, lead: &[u8]) -> Option<Arc<Self>> {
+    pub(super) fn above_start(
+        above: Option<Arc<Self>>,
+        dir: &Checked<Read>,
+        lead: &[u8],
+        room: Room<'_>,
+    ) -> Result<Option<Arc<Self>>, FsError> {
         let lead = [lead, b"/"].concat();
-        match load(dir) {
+        Ok(match load(dir, room).map_err(|error| error.below(dir.shown()))? {
             Some(rules) => Some(Arc::new(Self { above, lead, skip: 0, rules })),
             None => above,
-        }
+        })
     }
 
-    /// Adds the rules of a directory of the walk; `rel` is its path below the start, empty for the start.
-    pub(super) fn inside(above: Option<Arc<Self>>, dir: &OwnedFd, rel: &[u8]) -> Option<Arc<Self>> {
+    /// Adds the rules of a directory of the walk; `rel` is its path below the start, empty for the start. An error names the
+    /// file below the directory.
+    pub(super) fn inside(
+        above: Option<Arc<Self>>,
+        dir: &OwnedFd,
+        rel: &[u8],
+        room: Room<'_>,
+    ) -> Result<Option<Arc<Self>>, FsError> {
         let skip = if rel.is_empty() { 0 } else { rel.len() + 1 };
-        match load(dir) {
+        Ok(match load(dir, room)? {
             Some(rules) => Some(Arc::new(Self { above, lead: Vec::new(), skip, rules })),
             None => above,
-        }
+        })
     }
 
     /// Whether the entry `rel` below the start is ignored: the nearest rule that says anything decides.
     pub(super) fn ignored(&self, rel: &[u8], is_dir: bool) -> bool {
-        let mut rules = Some(self);
-        while let Some(here) = rules {
+        let mut ignores = Some(self);
+        while let Some(here) = ignores {
             let rest = rel.get(here.skip..).unwrap_or_default();
+            let rules = &here.rules.compiled;
             let found = if here.lead.is_empty() {
-                here.rules.matched(OsStr::from_bytes(rest), is_dir)
+                rules.matched(OsStr::from_bytes(rest), is_dir)
             } else {
-                here.rules.matched(OsStr::from_bytes(&[&here.lead, rest].concat()), is_dir)
+                rules.matched(OsStr::from_bytes(&[&here.lead, rest].concat()), is_dir)
             };
             match found {
                 Match::Ignore(_) => return true,
                 Match::Whitelist(_) => return false,
-                Match::None => rules = here.above.as_deref(),
+                Match::None => ignores = here.above.as_deref(),
             }
         }
         false
     }
 }
 
-/// The rules of one `.gitignore`; none if there is no such regular file, or it is absurdly large.
-fn load(dir: impl AsFd) -> Option<Gitignore> {
-    let file = open_file(dir, OsStr::new(".gitignore")).ok()?;
-    let text = read_whole(file.handle.as_fd(), file.size(), MAX_GITIGNORE_BYTES, Path::new(".gitignore")).ok()?;
+/// The rules of one `.gitignore`; none if there is no such regular file, or it cannot be read.
+fn load(dir: impl AsFd, room: Room<'_>) -> Result<Option<Rules>, FsError> {
+    let too_many = || FsError::TooManyRules { path: NAME.into() };
+    let Ok(file) = open_file(dir, OsStr::new(NAME)) else { return Ok(None) };
+    let text = match read_whole(file.handle.as_fd(), file.size(), MAX_GITIGNORE_BYTES, Path::new(NAME), None) {
+        Ok(loaded) => loaded.bytes,
+        Err(FsError::TooLarge { .. }) => return Err(too_many()),
+        Err(_) => return Ok(None),
+    };
+    let text = String::from_utf8_lossy(&text);
+    let lines =
+        || text.trim_start_matches('\u{feff}').lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let rules = lines().count();
+    if rules > MAX_GITIGNORE_RULES {
+        return Err(too_many());
+    }
+    let wanted = rules * GITIGNORE_BYTES_PER_RULE + text.len() * GLOB_BYTES_PER_BYTE;
+    let mut share = room.share();
+    room.cover(&mut share, wanted).map_err(|source| FsError::Memory { path: NAME.into(), source })?;
     // Paths are matched as seen from the directory itself.
     let mut builder = GitignoreBuilder::new(".");
-    let text = String::from_utf8_lossy(&text);
-    for line in text.trim_start_matches('\u{feff}').lines() {
+    for line in lines() {
         // A line that is no glob is no rule; git passes over it as well.
         let _ = builder.add_line(None, line);
     }
-    builder.build().ok().filter(|rules| !rules.is_empty())
+    let compiled = builder.build().map_err(|_| too_many())?;
+    Ok((!compiled.is_empty()).then_some(Rules { compiled, _share: share }))
 }

@@ -33,7 +33,7 @@ pub use error::FsError;
 pub use info::{Info, info, info_of_open};
 pub use listing::{Entries, Listing, OpenDir, Order};
 pub use locks::{DirLocks, Locks, Named, PathLock};
-pub use read::{OpenFile, Reader, read_all};
+pub use read::{Loaded, OpenFile, Reader, load, read_all};
 pub use remove::{Removed, remove};
 pub use rename::move_no_clobber;
 pub use tree::{Tree, TreeEntry, TreeOptions, tree};

@@ -8,32 +8,65 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::fstat;
 use rustix::io::{Errno, pread};
 
+use crate::budget::{Room, Share};
 use crate::policy::{Checked, Kind, Read};
 
 use super::error::FsError;
 use super::version::{Version, is_honest, is_written_back};
 
+/// A file in memory, and the share of the budget that it takes: its length, holes included.
+#[derive(Debug)]
+pub struct Loaded {
+    /// All its bytes.
+    pub bytes: Vec<u8>,
+    /// To be kept as long as they are.
+    pub share: Share,
+}
+
 /// Reads the whole file: one read call when it is as long as it was when it was opened.
 ///
-/// `max_bytes` caps what is read, not what the size says, so a file that grows or lies about its size stays bounded.
+/// `max_bytes` caps what is read, not what the size says, so a file that grows or lies about its size stays bounded. The memory is
+/// not counted: for caps that many calls can reach together.
 pub fn read_all(file: &Checked<Read>, max_bytes: u64) -> Result<Vec<u8>, FsError> {
     if file.kind() == Kind::Directory {
         return Err(FsError::IsDirectory { path: file.shown().into() });
     }
-    read_whole(file.as_fd(), file.size(), max_bytes, file.shown())
+    Ok(read_whole(file.as_fd(), file.size(), max_bytes, file.shown(), None)?.bytes)
+}
+
+/// The same, with the memory taken from `room` before it is used; nothing is taken for what is small.
+pub fn load(file: &Checked<Read>, max_bytes: u64, room: Room<'_>) -> Result<Loaded, FsError> {
+    if file.kind() == Kind::Directory {
+        return Err(FsError::IsDirectory { path: file.shown().into() });
+    }
+    read_whole(file.as_fd(), file.size(), max_bytes, file.shown(), Some(room))
 }
 
 /// The same for any handle; `size` is what `fstat` said.
-pub(super) fn read_whole(file: BorrowedFd<'_>, size: u64, max_bytes: u64, shown: &Path) -> Result<Vec<u8>, FsError> {
+pub(super) fn read_whole(
+    file: BorrowedFd<'_>,
+    size: u64,
+    max_bytes: u64,
+    shown: &Path,
+    room: Option<Room<'_>>,
+) -> Result<Loaded, FsError> {
     let too_large = |bytes| FsError::TooLarge { path: shown.into(), bytes, cap: max_bytes };
     if size > max_bytes {
         return Err(too_large(size));
+    }
+    let short = |source| FsError::Memory { path: shown.into(), source };
+    let mut share = room.map(|room| room.share()).unwrap_or_default();
+    if let Some(room) = room {
+        room.cover(&mut share, size as usize).map_err(short)?;
     }
     // One spare byte tells a file of this size from one that has grown.
     let mut bytes = Vec::with_capacity(size as usize + 1);
     loop {
         if bytes.len() == bytes.capacity() {
-            bytes.reserve(bytes.len().clamp(64 * 1024, 64 * 1024 * 1024));
+            let more = bytes.len().clamp(64 * 1024, 64 * 1024 * 1024);
+            // Nobody waits for what has just grown: it may be a thread on which others wait.
+            share.try_grow(more).map_err(short)?;
+            bytes.reserve_exact(more);
         }
         let offset = bytes.len() as u64;
         match pread(file, spare_capacity(&mut bytes), offset) {
@@ -44,7 +77,7 @@ pub(super) fn read_whole(file: BorrowedFd<'_>, size: u64, max_bytes: u64, shown:
             Err(errno) => return Err(FsError::of(shown, "read", errno)),
         }
     }
-    Ok(bytes)
+    Ok(Loaded { bytes, share })
 }
 
 /// Reads a file from an offset on, as a stream. Several may read one handle: each has its own position.
@@ -143,6 +176,6 @@ impl OpenFile {
 
     /// Reads the whole file, at most `max_bytes`; `shown` is the path for the error.
     pub fn read_all(&self, max_bytes: u64, shown: &Path) -> Result<Vec<u8>, FsError> {
-        read_whole(self.handle.as_fd(), self.version.size, max_bytes, shown)
+        Ok(read_whole(self.handle.as_fd(), self.version.size, max_bytes, shown, None)?.bytes)
     }
 }

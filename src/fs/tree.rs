@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use rustix::io::Errno;
 
+use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::limits::MAX_WALK_DEPTH;
 use crate::policy::{Checked, Kind, Read};
@@ -21,6 +22,8 @@ pub struct TreeOptions<'a> {
     pub max_entries: usize,
     /// Leaves out what `.gitignore` files name, and `.git` itself.
     pub respect_gitignore: bool,
+    /// Who pays for the rules of those; `None` where nothing is counted.
+    pub account: Option<&'a Account>,
     /// Whether an entry, by its path below the start, is listed at all.
     pub keep: &'a (dyn Fn(&[u8], Kind) -> bool + Sync),
     /// Directories of these names are listed and not gone into.
@@ -62,6 +65,7 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
         max_depth,
         respect_gitignore: options.respect_gitignore,
         above: &[],
+        account: options.account,
         cancel: options.cancel,
     };
     let mut tree = Tree::default();

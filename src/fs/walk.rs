@@ -9,12 +9,13 @@ use std::io;
 use std::ops::{ControlFlow, Range};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{AtFlags, Mode, openat};
 use rustix::io::Errno;
 
+use crate::budget::{Account, Room};
 use crate::cancel::CancelToken;
 use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, MAX_WALK_WAITING_BYTES};
 use crate::policy::{Checked, Kind, Read, Rules};
@@ -47,8 +48,16 @@ pub struct WalkOptions<'a> {
     /// Directories above the start whose `.gitignore` files count too, the outermost first, each with the way from there to
     /// the start (`src/lib`).
     pub above: &'a [(Checked<Read>, Vec<u8>)],
+    /// Who pays for the rules of `.gitignore` files; `None` where nothing is counted.
+    pub account: Option<&'a Account>,
     /// Stops the walk.
     pub cancel: &'a CancelToken,
+}
+
+impl<'a> WalkOptions<'a> {
+    fn room(&self) -> Room<'a> {
+        Room { account: self.account, cancel: self.cancel }
+    }
 }
 
 /// What is done with the entries of a walk.
@@ -154,7 +163,7 @@ impl Found<'_> {
 }
 
 /// Walks the tree below `start`. Entries are visited on several threads; `settle` is given what they came to in order, one
-/// at a time, and may end the walk.
+/// at a time, and may end the walk. Fails where a `.gitignore` that is to be obeyed cannot be.
 pub fn walk<V: Visitor>(
     start: &Checked<Read>,
     options: &WalkOptions<'_>,
@@ -166,11 +175,11 @@ pub fn walk<V: Visitor>(
     }
     let mut ignores = None;
     for (dir, lead) in options.above.iter().filter(|_| options.respect_gitignore) {
-        ignores = Ignores::above_start(ignores, dir, lead);
+        ignores = Ignores::above_start(ignores, dir, lead, options.room())?;
     }
     let first = Start { ignores, taken: false };
     let line = Line::new(Rest::Start(first), MAX_WALK_WAITING_BYTES, settle);
-    let walker = Walker { start, options, visitor, open: Arc::default() };
+    let walker = Walker { start, options, visitor, open: Arc::default(), failed: OnceLock::new() };
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.unwrap_or_else(processors).clamp(1, MAX_WALK_THREADS);
     let mut own = Own::new(visitor);
@@ -193,6 +202,9 @@ pub fn walk<V: Visitor>(
         });
     } else {
         walker.work(&line, &mut own);
+    }
+    if let Some(error) = walker.failed.into_inner() {
+        return Err(error);
     }
     Ok(if line.is_stopped() { Ended::Stopped } else { Ended::Complete })
 }
@@ -225,6 +237,8 @@ struct Walker<'a, V> {
     options: &'a WalkOptions<'a>,
     visitor: &'a V,
     open: Arc<AtomicUsize>,
+    /// Why the walk has ended, if that is a failure.
+    failed: OnceLock<FsError>,
 }
 
 impl<V: Visitor> Walker<'_, V> {
@@ -271,7 +285,7 @@ impl<V: Visitor> Walker<'_, V> {
                 Task::Entries(place, range) => self.entries(line, &place, range, own, &mut out),
                 Task::Start(ignores) => {
                     let opened = openat(self.start, ".", LIST, Mode::empty());
-                    more = self.list(opened, Vec::new(), ignores, 0, own, &mut out);
+                    more = self.list(line, opened, Vec::new(), ignores, 0, own, &mut out);
                 }
                 Task::Below(place, step) => {
                     let name = place.entries.listing.name(step.place()).unwrap_or_default();
@@ -283,7 +297,7 @@ impl<V: Visitor> Walker<'_, V> {
                         Some(dir) => open_below(rules, &dir.handle, name),
                         None => reopen(self.start, &place.rel).and_then(|at| open_below(rules, &at, name)),
                     };
-                    more = self.list(opened, rel, place.ignores, place.depth + 1, own, &mut out);
+                    more = self.list(line, opened, rel, place.ignores, place.depth + 1, own, &mut out);
                 }
             }
         }
@@ -334,22 +348,36 @@ impl<V: Visitor> Walker<'_, V> {
     }
 
     /// Lists a directory that was just opened: what there is to do in it.
-    fn list(
+    #[expect(clippy::too_many_arguments, reason = "what a directory is listed with has no name of its own")]
+    fn list<F>(
         &self,
+        line: &Line<Rest<V::Notes>, V::Out, F>,
         opened: Result<OwnedFd, Errno>,
         mut rel: Vec<u8>,
         above: Option<Arc<Ignores>>,
         depth: usize,
         own: &mut Own<V::Local>,
         out: &mut V::Out,
-    ) -> Option<Rest<V::Notes>> {
+    ) -> Option<Rest<V::Notes>>
+    where
+        F: FnMut(V::Out) -> ControlFlow<()>,
+    {
         let Ok(handle) = opened else {
             self.visitor.unreadable(out, &rel);
             return None;
         };
         let mut ignores = above;
         if self.options.respect_gitignore {
-            ignores = Ignores::inside(ignores, &handle, &rel);
+            ignores = match Ignores::inside(ignores, &handle, &rel, self.options.room()) {
+                Ok(ignores) => ignores,
+                Err(error) => {
+                    let dir = self.start.shown().join(OsStr::from_bytes(&rel));
+                    // The first is told.
+                    let _ = self.failed.set(error.below(&dir));
+                    line.stop();
+                    return None;
+                }
+            };
         }
         if !rel.is_empty() {
             rel.push(b'/');

@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
 use sha2::{Digest, Sha256};
 
+use crate::budget::{Room, Share};
 use crate::limits::COARSEST_CLOCK_SECS;
 use crate::policy::{Checked, Kind, Write};
 
@@ -18,7 +19,7 @@ use super::commit::{Dating, Prepared, commit_all};
 use super::dirs::make_below;
 use super::error::FsError;
 use super::locks::{DirLocks, Locks, Named, PathLock};
-use super::read::{Reader, read_whole};
+use super::read::{Loaded, Reader, read_whole};
 use super::sweep::Sweeper;
 use super::temp::{Privacy, Temp};
 
@@ -65,6 +66,8 @@ impl Stamp {
 pub struct Current {
     /// All its bytes.
     pub bytes: Vec<u8>,
+    /// What they take of the budget.
+    pub share: Share,
     /// For [`Writer::replace`]: refuse if it is not this version any more.
     pub stamp: Stamp,
 }
@@ -215,8 +218,8 @@ impl Writer {
     }
 }
 
-/// Reads the present content of a file that is to be changed, at most `max_bytes`.
-pub fn current(target: &Checked<Write>, max_bytes: u64) -> Result<Current, FsError> {
+/// Reads the present content of a file that is to be changed, at most `max_bytes`, into memory that is taken from `room`.
+pub fn current(target: &Checked<Write>, max_bytes: u64, room: Option<Room<'_>>) -> Result<Current, FsError> {
     if !target.parents().is_empty() {
         return Err(FsError::NotFound { path: target.shown().into() });
     }
@@ -224,9 +227,9 @@ pub fn current(target: &Checked<Write>, max_bytes: u64) -> Result<Current, FsErr
     let size = u64::try_from(old.stat.st_size).unwrap_or(0);
     let mut stamp = Stamp::of(&old.stat);
     let is_recent = stamp.is_recent();
-    let bytes = read_whole(old.file.as_fd(), size, max_bytes, target.shown())?;
+    let Loaded { bytes, share } = read_whole(old.file.as_fd(), size, max_bytes, target.shown(), room)?;
     stamp.content = is_recent.then(|| Sha256::digest(&bytes).into());
-    Ok(Current { bytes, stamp })
+    Ok(Current { bytes, share, stamp })
 }
 
 /// A file that is to be replaced.

@@ -109,6 +109,8 @@ pub const MAX_POSTGRES_STATE_BYTES: usize = 8 * 1024;
 pub const MAX_SHOWN_QUESTION_CHARS: usize = 200;
 /// Longest body, or turn of an unknown protocol, that a recording keeps, in bytes; a call with a longer one only passes.
 pub const MAX_RECORDED_BODY_BYTES: usize = 128 * 1024 * 1024;
+/// What a recorded call takes in memory until its set is written, in its length: as kept, and as written or searched for secrets.
+pub const RECORDING_COPIES: usize = 2;
 /// What one recording may come to, in bytes; calls beyond it pass but are not recorded.
 pub const MAX_RECORDING_BYTES: usize = 512 * 1024 * 1024;
 /// Connections of recorded commands that are served at the same time; more wait in the sockets' queues.

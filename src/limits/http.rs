@@ -83,10 +83,10 @@ pub const HTTP_GONE_MS: u64 = 1000;
 pub const MAX_HTTP2_REQUESTS: u32 = 128;
 /// How long a reply waits for room among those that clients have not read yet, in milliseconds, before its call fails.
 pub const HTTP_ROOM_MS: u64 = 1000;
-/// Replies up to this length have room of their own, so that large ones are not in their way, in bytes.
+/// How often is looked whether there is, in milliseconds.
+pub const HTTP_ROOM_LOOK_MS: u64 = 10;
+/// Replies up to this length have memory that large ones cannot take, in bytes.
 pub const SMALL_REPLY_BYTES: usize = 64 * 1024;
-/// What small replies of one tenant may come to that its clients have not read yet, in bytes.
-pub const MAX_SMALL_REPLIES_BYTES: usize = 64 * 1024 * 1024;
 /// What is handed to a connection at once of a reply, in bytes.
 pub const HTTP_CHUNK_BYTES: usize = 64 * 1024;
 /// What may wait in a stream of events that its client does not read, in bytes; what comes then is left out, but for replies.

@@ -16,7 +16,7 @@ pub use headers::Mirrored;
 pub use json::escape_into;
 pub use message::{Called, Id, Incoming, Refusal, Request, Response, parse};
 pub use meta::{Meta, SERVER_INFO_KEY};
-pub use render::{notification, render, rendered_length};
+pub use render::{notification, render, rendered_length, reply_length};
 pub use reply::{Body, Content, Outcome, RpcError, ToolReply};
 pub use revision::Revision;
 pub use syntax::fault;

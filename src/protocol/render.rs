@@ -42,16 +42,19 @@ pub fn rendered_length(outcome: &Outcome) -> usize {
         Err(error) => escaped_length(&error.message),
         Ok(Body::Raw(text)) => text.len(),
         Ok(Body::Line(line)) => line.len(),
-        Ok(Body::Tool(reply)) => {
-            let of = |content: &Content| match content {
-                Content::Text(text) => escaped_length(text),
-                Content::Image { data, .. } | Content::Audio { data, .. } => data.len(),
-                Content::Blob { blob, .. } => blob.len(),
-                Content::Link { uri, .. } => escaped_length(uri),
-            };
-            reply.content.iter().map(of).sum::<usize>() + reply.structured.as_ref().map_or(0, String::len)
-        }
+        Ok(Body::Tool(reply)) => reply_length(reply),
     }
+}
+
+/// The same of a tool's answer.
+pub fn reply_length(reply: &ToolReply) -> usize {
+    let of = |content: &Content| match content {
+        Content::Text(text) => escaped_length(text),
+        Content::Image { data, .. } | Content::Audio { data, .. } => data.len(),
+        Content::Blob { blob, .. } => blob.len(),
+        Content::Link { uri, .. } => escaped_length(uri),
+    };
+    reply.content.iter().map(of).sum::<usize>() + reply.structured.as_ref().map_or(0, String::len)
 }
 
 /// One notification as a JSON-RPC message, with no newline after it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::code::Code;
+use crate::budget::Share;
 
 /// A block of a tool's answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +55,16 @@ impl Content {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
+
+    /// Bytes of its text or data.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Image { data, .. } | Self::Audio { data, .. } => data.len(),
+            Self::Blob { blob, .. } => blob.len(),
+            Self::Link { uri, .. } => uri.len(),
+        }
+    }
 }
 
 /// A tool's answer with its types erased: structured output is JSON text already.
@@ -69,6 +80,8 @@ pub struct ToolReply {
     pub is_error: bool,
     /// The code that its error has where errors have codes. For those who look on; no revision sends it.
     pub code: Option<Code>,
+    /// What it takes of the budget if it is long, with what is written of it.
+    pub held: Option<Arc<Share>>,
 }
 
 /// The result of a request that went well.

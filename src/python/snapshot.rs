@@ -51,6 +51,7 @@ impl Snapshot {
             max_depth: MAX_WALK_DEPTH,
             respect_gitignore: false,
             above: &[],
+            account: None,
             cancel: &looker.stop,
         };
         let mut snapshot = Self::default();

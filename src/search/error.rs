@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::budget::Exhausted;
 use crate::fs::FsError;
 use crate::pattern::PatternError;
 use crate::policy::PolicyError;
-use crate::text::glob::GlobError;
+use crate::text::glob::{GlobError, TooManyGlobs};
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,14 @@ pub enum SearchError {
         parameter: String,
         /// Why.
         source: GlobError,
+    },
+    /// Globs that are too many.
+    #[error("`{parameter}` {source}")]
+    Globs {
+        /// The parameter.
+        parameter: &'static str,
+        /// How many they are, and may be.
+        source: TooManyGlobs,
     },
     /// No file type has this name.
     #[error("unknown file type `{name}`")]
@@ -42,6 +51,9 @@ pub enum SearchError {
         /// Why.
         source: PatternError,
     },
+    /// What was found, or a file, is too much to hold now.
+    #[error(transparent)]
+    Memory(#[from] Exhausted),
     /// Nobody wants the answer any more.
     #[error("the search was cancelled")]
     Cancelled,

@@ -11,9 +11,10 @@ use super::error::SearchError;
 use super::lines::{FileSearcher, Found, Hit, How, Limits, Stopped};
 use super::memory::{self, Memory, Notes, Recall};
 use super::scope::{Scope, Start, to_path};
+use crate::budget::{Exhausted, Room, Share};
 use crate::cancel::Bound;
 use crate::fs::{self, Ended, Entries, OpenDir, OpenFile, Visitor};
-use crate::limits::{MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
+use crate::limits::{FOUND_COPIES, MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
 use crate::pattern::{Budget, Pattern, PatternError};
 use crate::policy::{Checked, Kind, Read};
 
@@ -68,12 +69,14 @@ pub struct Hits {
     pub skipped: u64,
     /// The first of those that lie inside and could not be read.
     pub unreadable: Vec<PathBuf>,
+    /// What all of it takes of the budget, and what is made of it.
+    pub held: Share,
 }
 
 /// Searches every file of a scope.
 pub fn grep(call: Call<'_>, scope: &Scope, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {
     let budget = Budget::new(Bound { deadline: None, cancel: Some(call.cancel) });
-    let mut gathered = Gathered::new(wanted);
+    let mut gathered = Gathered::new(wanted, call.room());
     let seen = AtomicU64::new(0);
     let recall = recall(call.memory, pattern, wanted);
     let recall = recall.as_ref();
@@ -86,7 +89,7 @@ pub fn grep(call: Call<'_>, scope: &Scope, pattern: &Pattern, wanted: Wanted) ->
         let progress = Settled { units: AtomicU64::new(gathered.units), bytes: AtomicUsize::new(gathered.bytes) };
         let (settled, seen, budget) = (&progress, &seen, &budget);
         let visit = Search { call, scope, start, pattern, budget, wanted, settled, seen, recall };
-        let ended = fs::walk(&start.dir, &scope.walk_options(start, call.cancel), &visit, |stretch| {
+        let ended = fs::walk(&start.dir, &scope.walk_options(start, call), &visit, |stretch| {
             let flow = gathered.add(stretch);
             progress.units.store(gathered.units, Ordering::Relaxed);
             progress.bytes.store(gathered.bytes, Ordering::Relaxed);
@@ -107,12 +110,12 @@ pub fn grep(call: Call<'_>, scope: &Scope, pattern: &Pattern, wanted: Wanted) ->
 /// Searches one file.
 pub fn grep_one(call: Call<'_>, file: &Checked<Read>, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {
     let budget = Budget::new(Bound { deadline: None, cancel: Some(call.cancel) });
-    let mut gathered = Gathered { searched: 1, ..Gathered::new(wanted) };
+    let mut gathered = Gathered { searched: 1, ..Gathered::new(wanted, call.room()) };
     let mut stretch = Stretch::default();
     let limits = limits_of(wanted, 0, 0);
     let path = file.shown().to_path_buf();
     let searched = match OpenFile::of(file) {
-        Ok(file) => FileSearcher::new(pattern, &budget, how_of(wanted)).search(&file, limits, call.cancel),
+        Ok(file) => FileSearcher::new(pattern, &budget, how_of(wanted), call.room()).search(&file, limits),
         Err(_) => Err(Stopped::Unreadable),
     };
     stretch.add(searched, || path, wanted.mode);
@@ -157,10 +160,9 @@ struct Stretch {
     weight: usize,
 }
 
-struct Failure {
-    path: PathBuf,
-    line: u64,
-    source: PatternError,
+enum Failure {
+    Pattern { path: PathBuf, line: u64, source: PatternError },
+    Memory(Exhausted),
 }
 
 impl Stretch {
@@ -176,7 +178,8 @@ impl Stretch {
                 Ok((path(), found))
             }
             Err(Stopped::Unreadable) => return self.skip(path()),
-            Err(Stopped::Pattern(source, line)) => Err(Failure { path: path(), line, source }),
+            Err(Stopped::Pattern(source, line)) => Err(Failure::Pattern { path: path(), line, source }),
+            Err(Stopped::Memory(short)) => Err(Failure::Memory(short)),
         };
         self.weight += size_of_val(&result);
         if let Ok((path, found)) = &result {
@@ -214,7 +217,7 @@ impl<'a> Visitor for Search<'a> {
     type Notes = Notes;
 
     fn local(&self) -> Self::Local {
-        FileSearcher::new(self.pattern, self.budget, how_of(self.wanted))
+        FileSearcher::new(self.pattern, self.budget, how_of(self.wanted), self.call.room())
     }
 
     fn enters(&self, rel: &[u8]) -> bool {
@@ -256,7 +259,7 @@ impl<'a> Visitor for Search<'a> {
         let settled = self.recall.and_then(|recall| recall.settled(&file, notes).map(|version| (recall, version)));
         let (units, bytes) = (&self.settled.units, &self.settled.bytes);
         let limits = limits_of(self.wanted, units.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
-        let searched = local.search(&file, limits, self.call.cancel);
+        let searched = local.search(&file, limits);
         let found_at = found.place();
         if let Some((recall, version)) = settled
             && let Ok(found) = &searched
@@ -284,8 +287,11 @@ pub(super) fn is_gone(error: &std::io::Error) -> bool {
 }
 
 /// Results as they come, in order.
-struct Gathered {
+struct Gathered<'a> {
     wanted: Wanted,
+    room: Room<'a>,
+    /// What was taken of the budget for what was found.
+    share: Share,
     files: Vec<(PathBuf, Found)>,
     /// Matches, or files, since the last time it began.
     units: u64,
@@ -296,10 +302,12 @@ struct Gathered {
     failed: Option<Failure>,
 }
 
-impl Gathered {
-    fn new(wanted: Wanted) -> Self {
+impl<'a> Gathered<'a> {
+    fn new(wanted: Wanted, room: Room<'a>) -> Self {
         Self {
             wanted,
+            room,
+            share: room.share(),
             files: Vec::new(),
             units: 0,
             bytes: 0,
@@ -333,6 +341,9 @@ impl Gathered {
                         if self.wanted.mode == Mode::Lines { found.matches + u64::from(found.cut) } else { 1 };
                     self.bytes += found.hits.iter().map(|hit| hit.text.len() + 1).sum::<usize>();
                     self.files.push((path, found));
+                    if let Err(short) = self.room.cover(&mut self.share, self.bytes * FOUND_COPIES) {
+                        self.failed = Some(Failure::Memory(short));
+                    }
                 }
                 // What comes after enough results does not matter, so neither does a failure there.
                 Err(failure) => self.failed = Some(failure),
@@ -345,16 +356,23 @@ impl Gathered {
     }
 
     fn finish(mut self, overlapping: bool) -> Result<Hits, SearchError> {
-        if let Some(Failure { path, line, source }) = self.failed {
-            return Err(SearchError::PatternAt { path, line, source });
+        match self.failed {
+            Some(Failure::Pattern { path, line, source }) => return Err(SearchError::PatternAt { path, line, source }),
+            Some(Failure::Memory(short)) => return Err(SearchError::Memory(short)),
+            None => {}
         }
         if overlapping {
             let bytes = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
             self.files.sort_by_cached_key(|(path, _)| bytes(path));
             self.files.dedup_by(|(a, _), (b, _)| a == b);
         }
-        let mut hits =
-            Hits { searched: self.searched, skipped: self.skipped, unreadable: self.unreadable, ..Hits::default() };
+        let mut hits = Hits {
+            searched: self.searched,
+            skipped: self.skipped,
+            unreadable: self.unreadable,
+            held: self.share,
+            ..Hits::default()
+        };
         let mut left = self.wanted.most;
         for (path, mut found) in self.files {
             if left == 0 {

@@ -8,9 +8,11 @@ use grep_matcher::Matcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
 use super::window::shown;
-use crate::cancel::CancelToken;
+use crate::budget::{Exhausted, Room, Share};
 use crate::fs::OpenFile;
-use crate::limits::{BINARY_SNIFF_BYTES, MAX_LINE_BUFFER_BYTES, MAX_WHOLE_SEARCH_BYTES};
+use crate::limits::{
+    BINARY_SNIFF_BYTES, DECODING_COPIES, LINE_BUFFER_BYTES, MAX_LINE_BUFFER_BYTES, MAX_WHOLE_SEARCH_BYTES,
+};
 use crate::pattern::{Budget, Pattern, PatternError};
 use crate::text::encoding::{UTF8_BOM, is_utf16};
 use crate::text::lines::line_at;
@@ -56,6 +58,8 @@ pub enum Stopped {
     Unreadable,
     /// The pattern, at this line.
     Pattern(PatternError, u64),
+    /// There is not the memory for the file, or for a line of it.
+    Memory(Exhausted),
 }
 
 /// How a file is read, as its first [`BINARY_SNIFF_BYTES`] tell.
@@ -105,13 +109,16 @@ pub struct FileSearcher<'a> {
     /// For UTF-16, which is decoded on the way.
     wide: Searcher,
     buffer: Vec<u8>,
+    room: Room<'a>,
+    /// What the buffer takes of the budget.
+    share: Share,
     /// The beginning of a file that is not read in one piece.
     head: Vec<u8>,
 }
 
 impl<'a> FileSearcher<'a> {
     /// Each thread has one of its own; the budget is that of the whole call.
-    pub fn new(pattern: &'a Pattern, budget: &'a Budget<'a>, how: How) -> Self {
+    pub fn new(pattern: &'a Pattern, budget: &'a Budget<'a>, how: How, room: Room<'a>) -> Self {
         let build = |wide: bool| {
             let context = if how.count_only { 0 } else { how.context };
             SearcherBuilder::new()
@@ -125,16 +132,18 @@ impl<'a> FileSearcher<'a> {
                 .build()
         };
         let (plain, wide) = (build(false), build(true));
-        Self { pattern, budget, how, plain, wide, buffer: Vec::new(), head: Vec::new() }
+        let share = room.share();
+        Self { pattern, budget, how, plain, wide, buffer: Vec::new(), room, share, head: Vec::new() }
     }
 
     /// Searches an open file. One with a NUL near its beginning is binary and has no lines.
-    pub fn search(&mut self, file: &OpenFile, limits: Limits, cancel: &CancelToken) -> Result<Found, Stopped> {
+    pub fn search(&mut self, file: &OpenFile, limits: Limits) -> Result<Found, Stopped> {
         if self.how.multiline {
             return self.search_over_lines(file, limits);
         }
         let finder = &self.pattern.finder(self.budget);
         let (bytes, most) = if file.size() <= MAX_WHOLE_SEARCH_BYTES {
+            self.room.cover(&mut self.share, file.size() as usize).map_err(Stopped::Memory)?;
             (&mut self.buffer, MAX_WHOLE_SEARCH_BYTES)
         } else {
             (&mut self.head, BINARY_SNIFF_BYTES as u64)
@@ -148,12 +157,16 @@ impl<'a> FileSearcher<'a> {
         let bom = if bytes.starts_with(UTF8_BOM) { UTF8_BOM.len() } else { 0 };
         let mut collector = Collector { finder, found: Found::default(), limits, kept: 0, gap: false };
         let searcher = if reading == Reading::Decoded { &mut self.wide } else { &mut self.plain };
-        let mut source = Source { inner: file.reader(bom as u64), cancel };
+        let (room, share) = (self.room, self.room.share());
+        let mut source = Source { inner: file.reader(bom as u64), room, share, short: None };
         let searched = if is_whole {
             searcher.search_slice(finder, &bytes[bom..], &mut collector)
         } else {
             searcher.search_reader(finder, &mut source, &mut collector)
         };
+        if let Some(short) = source.short {
+            return Err(Stopped::Memory(short));
+        }
         if let Some(failure) = finder.failure() {
             let line = if reading == Reading::Decoded {
                 collector.found.hits.last().map_or(1, |hit| hit.line)
@@ -171,13 +184,18 @@ impl<'a> FileSearcher<'a> {
     /// A match may begin and end anywhere, so the file is in memory as a whole; a larger one is not searched.
     fn search_over_lines(&mut self, file: &OpenFile, limits: Limits) -> Result<Found, Stopped> {
         let bytes = &mut self.buffer;
-        if !file.read_start(bytes, MAX_LINE_BUFFER_BYTES as u64).map_err(|_| Stopped::Unreadable)? {
+        let size = file.size().min(MAX_LINE_BUFFER_BYTES as u64);
+        self.room.cover(&mut self.share, size as usize).map_err(Stopped::Memory)?;
+        // It may have grown a little since.
+        let most = (size + MAX_WHOLE_SEARCH_BYTES).min(MAX_LINE_BUFFER_BYTES as u64);
+        if !file.read_start(bytes, most).map_err(|_| Stopped::Unreadable)? {
             return Err(Stopped::Unreadable);
         }
         let text = match Reading::of(bytes) {
             Reading::Binary => return Ok(Found::default()),
             Reading::Decoded => {
                 let (encoding, bom) = Encoding::for_bom(bytes).ok_or(Stopped::Unreadable)?;
+                self.room.cover(&mut self.share, bytes.len() * DECODING_COPIES).map_err(Stopped::Memory)?;
                 Cow::Owned(encoding.decode_without_bom_handling(&bytes[bom..]).0.into_owned().into_bytes())
             }
             Reading::Bytes => Cow::Borrowed(bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes)),
@@ -208,15 +226,32 @@ fn line_in(file: &OpenFile, offset: u64) -> u64 {
     line
 }
 
-/// One file may be larger than anybody wants to wait for.
+/// One file may be larger than anybody wants to wait for, and one line of it larger than there is memory.
 struct Source<'a, R> {
     inner: R,
-    cancel: &'a CancelToken,
+    room: Room<'a>,
+    share: Share,
+    /// Why there is no more, if memory is the reason.
+    short: Option<Exhausted>,
 }
+
+/// A buffer that is full becomes three times as long (`grep_searcher::line_buffer`), and what it gives to be read into is then
+/// two thirds of it. So the next buffer is at most so many times as long as what was given last.
+const NEXT_BUFFER: usize = 5;
 
 impl<R: Read> Read for Source<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.cancel.is_cancelled() { Err(io::Error::other("cancelled")) } else { self.inner.read(buffer) }
+        if self.room.cancel.is_cancelled() {
+            return Err(io::Error::other("cancelled"));
+        }
+        if buffer.len() > LINE_BUFFER_BYTES {
+            let next = (buffer.len() * NEXT_BUFFER).min(MAX_LINE_BUFFER_BYTES + LINE_BUFFER_BYTES);
+            if let Err(short) = self.room.cover(&mut self.share, next) {
+                self.short = Some(short);
+                return Err(io::Error::other(short));
+            }
+        }
+        self.inner.read(buffer)
     }
 }
 

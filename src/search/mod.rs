@@ -18,6 +18,7 @@ pub use grep::{FileHits, Hits, Mode, Wanted, grep, grep_one};
 pub use names::{Named, Paths, names};
 pub use scope::{Asked, Exclude, Scope};
 
+use crate::budget::{Account, Room};
 use crate::cancel::CancelToken;
 use crate::policy::Policy;
 use memory::Memory;
@@ -29,10 +30,19 @@ pub struct Call<'a> {
     pub policy: &'a Policy,
     /// Ends the search.
     pub cancel: &'a CancelToken,
+    /// Who pays for the memory that it takes; `None` where nothing is counted.
+    pub account: Option<&'a Account>,
     /// What is known of files from searches before.
     pub memory: &'a Memory,
     /// Told now and then how many files or entries have been looked at.
     pub progress: &'a (dyn Fn(u64) + Sync),
+}
+
+impl<'a> Call<'a> {
+    /// Where memory is taken from.
+    pub fn room(&self) -> Room<'a> {
+        Room { account: self.account, cancel: self.cancel }
+    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use super::Call;
 use super::error::SearchError;
 use super::memory::{self, Notes, Recall};
 use super::scope::{Scope, Start};
+use crate::budget::Share;
 use crate::fs::{self, Ended, Entries, Found, OpenDir, Visitor};
-use crate::limits::{GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES, SEARCH_PROGRESS_STEP};
+use crate::limits::{FOUND_COPIES, GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES, SEARCH_PROGRESS_STEP};
 use crate::policy::Kind;
 
 /// Absolute paths in one buffer.
@@ -85,6 +86,8 @@ pub struct Named {
     pub skipped: u64,
     /// The first of those.
     pub unreadable: Vec<Vec<u8>>,
+    /// What the paths take of the budget, and what is made of them.
+    pub held: Share,
 }
 
 /// Finds the entries for which `keep` says so; the first `max` of them, the others are counted.
@@ -94,19 +97,24 @@ pub fn names(
     max: usize,
     keep: &(dyn Fn(&OsStr, Kind) -> bool + Sync),
 ) -> Result<Named, SearchError> {
-    let mut named = Named::default();
+    let mut named = Named { held: call.room().share(), ..Named::default() };
+    let mut short = None;
     let seen = AtomicU64::new(0);
     let limit = if scope.overlaps() { usize::MAX } else { max };
     let mut full_at = None;
     let recall = call.memory.recall_entries();
     for start in scope.starts() {
         let visit = Look { call, scope, start, keep, seen: &seen, recall: recall.as_ref() };
-        let ended = fs::walk(&start.dir, &scope.walk_options(start, call.cancel), &visit, |stretch: Stretch| {
+        let ended = fs::walk(&start.dir, &scope.walk_options(start, call), &visit, |stretch: Stretch| {
             named.skipped += stretch.skipped;
             let room = MAX_NAMED_UNREADABLE.saturating_sub(named.unreadable.len());
             named.unreadable.extend(stretch.unreadable.into_iter().take(room));
             named.paths.append(&stretch.paths, limit - named.paths.len().min(limit));
             named.total += stretch.paths.len();
+            if let Err(error) = call.room().cover(&mut named.held, named.paths.bytes.len() * FOUND_COPIES) {
+                short = Some(error);
+                return ControlFlow::Break(());
+            }
             let is_full = named.total > limit || named.paths.bytes.len() > MAX_NAMES_BYTES;
             let now = seen.load(Ordering::Relaxed);
             if is_full && now - *full_at.get_or_insert(now) > GLOB_COUNT_ON_ENTRIES
@@ -117,6 +125,9 @@ pub fn names(
             }
             ControlFlow::Continue(())
         })?;
+        if let Some(short) = short {
+            return Err(short.into());
+        }
         if ended == Ended::Stopped && call.cancel.is_cancelled() {
             return Err(SearchError::Cancelled);
         }

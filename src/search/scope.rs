@@ -5,13 +5,14 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
+use super::Call;
 use super::error::SearchError;
 use super::types::FileTypes;
-use crate::cancel::CancelToken;
+use crate::budget::{Room, Share};
 use crate::fs::{self, Found, Order, WalkOptions};
-use crate::limits::MAX_WALK_DEPTH;
+use crate::limits::{GLOB_BYTES_PER_BYTE, MAX_WALK_DEPTH};
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
-use crate::text::glob::{GlobError, GlobMatcher, escape, fixed_prefix};
+use crate::text::glob::{self, GlobError, GlobMatcher, escape, few_enough, fixed_prefix};
 
 /// What to look for, as an agent says it.
 #[derive(Debug, Default)]
@@ -27,6 +28,8 @@ pub struct Asked<'a> {
     pub types: &'a [String],
     /// Leave out what `.gitignore` files name.
     pub respect_gitignore: bool,
+    /// Where the memory of the globs is taken from, and what says that nobody wants the answer any more.
+    pub room: Option<Room<'a>>,
 }
 
 /// Where to walk and what to take.
@@ -37,6 +40,8 @@ pub struct Scope {
     exclude: Exclude,
     types: Option<FileTypes>,
     respect_gitignore: bool,
+    /// What the globs take of the budget.
+    _share: Share,
 }
 
 /// A directory to walk.
@@ -54,10 +59,12 @@ pub struct Start {
 impl Scope {
     /// Compiles the globs and opens the directories where they begin; what is not there matches nothing.
     pub fn new(policy: &Policy, asked: Asked<'_>) -> Result<Self, SearchError> {
-        let exclude = Exclude::new(asked.exclude)?;
+        let exclude = Exclude::new(asked.exclude, asked.room)?;
+        let share = held("globs", asked.globs.unwrap_or_default(), asked.room)?;
         let types = if asked.types.is_empty() { None } else { Some(FileTypes::new(asked.types)?) };
-        let mut starts = if let Some(globs) = asked.globs {
-            starts(policy, globs, asked.directory.as_ref(), &exclude)?
+        let globs = asked.globs;
+        let mut starts = if let Some(globs) = globs {
+            starts(policy, globs, &asked, &exclude)?
         } else {
             let dir = match asked.directory {
                 Some(dir) => dir,
@@ -67,7 +74,7 @@ impl Scope {
         };
         starts.sort_by(|a, b| a.prefix.cmp(&b.prefix));
         let overlaps = starts.windows(2).any(|pair| pair[1].prefix.starts_with(&pair[0].prefix));
-        Ok(Self { starts, overlaps, exclude, types, respect_gitignore: asked.respect_gitignore })
+        Ok(Self { starts, overlaps, exclude, types, respect_gitignore: asked.respect_gitignore, _share: share })
     }
 
     /// Where the search begins, if that is one place: what stands before the path of what is found.
@@ -88,14 +95,15 @@ impl Scope {
         self.overlaps
     }
 
-    pub(super) fn walk_options<'a>(&self, start: &Start, cancel: &'a CancelToken) -> WalkOptions<'a> {
+    pub(super) fn walk_options<'a>(&self, start: &Start, call: Call<'a>) -> WalkOptions<'a> {
         WalkOptions {
             threads: None,
             order: Order::Paths,
             max_depth: start.max_depth,
             respect_gitignore: self.respect_gitignore,
             above: &[],
-            cancel,
+            account: call.account,
+            cancel: call.cancel,
         }
     }
 
@@ -123,16 +131,16 @@ impl Start {
 }
 
 /// Where to walk, and what to take there: one walk for all globs that begin at the same place, or below it.
-fn starts(
-    policy: &Policy,
-    globs: &[String],
-    base: Option<&Checked<Read>>,
-    exclude: &Exclude,
-) -> Result<Vec<Start>, SearchError> {
+fn starts(policy: &Policy, globs: &[String], asked: &Asked<'_>, exclude: &Exclude) -> Result<Vec<Start>, SearchError> {
+    let wanted = || match asked.room {
+        Some(room) if room.cancel.is_cancelled() => Err(SearchError::Cancelled),
+        _ => Ok(()),
+    };
+    let base = asked.directory.as_ref();
     let mut rests: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     for (index, glob) in globs.iter().enumerate() {
-        // Compiled by itself first, so that the error can say which one it is.
-        GlobMatcher::new(&[glob], false).map_err(|source| bad_glob("globs", index, source))?;
+        // By itself first, so that the error can say which one it is.
+        glob::check(glob).map_err(|source| bad_glob("globs", index, source))?;
         let prefix = fixed_prefix(glob);
         let rest = glob[prefix.len()..].trim_start_matches('/');
         let start = match base {
@@ -144,6 +152,7 @@ fn starts(
     }
     let mut found: Vec<(Checked<Read>, Vec<String>)> = Vec::new();
     for (start, rests) in rests {
+        wanted()?;
         let dir = match policy.read(&start) {
             // Inside, and nothing there: the globs match nothing.
             Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => continue,
@@ -166,6 +175,7 @@ fn starts(
         }
     }
     let start = |(dir, globs): (Checked<Read>, Vec<String>)| {
+        wanted()?;
         let matcher = GlobMatcher::new(&globs, false).map_err(|source| bad_glob("globs", 0, source))?;
         // Only `**` matches a slash that is not written.
         let levels = |glob: &String| {
@@ -184,6 +194,15 @@ fn plain_way(above: &Checked<Read>, path: &Path) -> Option<String> {
     (plain && fs::is_plain_way(above, way.as_os_str().as_bytes())).then(|| way.to_str().map(str::to_owned))?
 }
 
+/// What globs take of the budget once they are compiled, if they are few enough for that.
+fn held(parameter: &'static str, globs: &[String], room: Option<Room<'_>>) -> Result<Share, SearchError> {
+    few_enough(globs).map_err(|source| SearchError::Globs { parameter, source })?;
+    let Some(room) = room else { return Ok(Share::default()) };
+    let mut share = room.share();
+    room.cover(&mut share, globs.iter().map(String::len).sum::<usize>() * GLOB_BYTES_PER_BYTE)?;
+    Ok(share)
+}
+
 fn bad_glob(parameter: &str, index: usize, source: GlobError) -> SearchError {
     SearchError::Glob { parameter: format!("{parameter}[{index}]"), source }
 }
@@ -200,20 +219,22 @@ pub struct Exclude {
     paths: GlobMatcher,
     /// Directories of which everything is left out (`dir/**`), so that they need not be gone into.
     whole: GlobMatcher,
+    _share: Share,
 }
 
 impl Exclude {
     /// Compiles globs; an error names the one that is none, as a part of `excludeGlobs`.
-    pub fn new(globs: &[String]) -> Result<Self, SearchError> {
+    pub fn new(globs: &[String], room: Option<Room<'_>>) -> Result<Self, SearchError> {
+        let share = held("excludeGlobs", globs, room)?;
         for (index, glob) in globs.iter().enumerate() {
-            GlobMatcher::new(&[glob], false).map_err(|source| bad_glob("excludeGlobs", index, source))?;
+            glob::check(glob).map_err(|source| bad_glob("excludeGlobs", index, source))?;
         }
         let (paths, names): (Vec<&str>, Vec<&str>) =
             globs.iter().map(|glob| glob.trim_end_matches('/')).partition(|glob| glob.contains('/'));
         let whole: Vec<&str> = paths.iter().filter_map(|glob| glob.strip_suffix("/**")).collect();
         let compile =
             |globs: &[&str]| GlobMatcher::new(globs, false).map_err(|source| bad_glob("excludeGlobs", 0, source));
-        Ok(Self { names: compile(&names)?, paths: compile(&paths)?, whole: compile(&whole)? })
+        Ok(Self { names: compile(&names)?, paths: compile(&paths)?, whole: compile(&whole)?, _share: share })
     }
 
     /// Whether an entry, by its path below the start, is left out.

@@ -30,7 +30,13 @@ fn found(tree: &Tree, pattern: &str, wanted: Wanted, globs: &[&str], types: &[&s
         ..Asked::default()
     };
     let scope = Scope::new(&tree.policy, asked).unwrap();
-    let call = Call { policy: &tree.policy, memory: &Memory::off(), cancel: &CancelToken::new(), progress: &|_| {} };
+    let call = Call {
+        policy: &tree.policy,
+        memory: &Memory::off(),
+        cancel: &CancelToken::new(),
+        account: None,
+        progress: &|_| {},
+    };
     let hits = grep(call, &scope, &Pattern::new(pattern, Options::default()).unwrap(), wanted).unwrap();
     let base = tree.at("A/sub");
     let show = |file: &FileHits| {
@@ -142,7 +148,7 @@ fn a_cancelled_search_says_so() {
     let scope = Scope::new(&tree.policy, asked).unwrap();
     let cancel = CancelToken::new();
     cancel.cancel();
-    let call = Call { policy: &tree.policy, memory: &Memory::off(), cancel: &cancel, progress: &|_| {} };
+    let call = Call { policy: &tree.policy, memory: &Memory::off(), cancel: &cancel, account: None, progress: &|_| {} };
     let pattern = Pattern::new("a", Options::default()).unwrap();
     assert!(matches!(grep(call, &scope, &pattern, LINES), Err(SearchError::Cancelled)));
     assert!(matches!(names(call, &scope, 9, &|_, _| true), Err(SearchError::Cancelled)));
@@ -158,7 +164,13 @@ fn names_are_found_in_order_and_counted_beyond_the_cap() {
     let asked =
         Asked { directory: Some(tree.policy.read(tree.at("A/sub")).unwrap()), globs: Some(&globs), ..Asked::default() };
     let scope = Scope::new(&tree.policy, asked).unwrap();
-    let call = Call { policy: &tree.policy, memory: &Memory::off(), cancel: &CancelToken::new(), progress: &|_| {} };
+    let call = Call {
+        policy: &tree.policy,
+        memory: &Memory::off(),
+        cancel: &CancelToken::new(),
+        account: None,
+        progress: &|_| {},
+    };
     let base = format!("{}/", tree.at("A/sub/w").display());
     let named = |max| {
         let named = names(call, &scope, max, &|_, kind| kind == Kind::File).unwrap();

@@ -1,5 +1,6 @@
 //! File types by ripgrep's names (`rust`, `py`, `make`): globs over names that the `ignore` crate keeps.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use globset::Glob;
@@ -19,9 +20,9 @@ impl FileTypes {
         builder.add_defaults();
         let unknown = |name: &str| SearchError::UnknownType { name: name.chars().take(40).collect(), near: near(name) };
         let known = builder.definitions();
-        for name in names {
+        for name in &names.iter().collect::<BTreeSet<_>>() {
             // `all` means any known type to ripgrep; the rest are names of the list.
-            if name != "all" && !known.iter().any(|known| known.name() == name) {
+            if *name != "all" && !known.iter().any(|known| known.name() == *name) {
                 return Err(unknown(name));
             }
             builder.select(name);

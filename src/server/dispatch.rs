@@ -10,6 +10,7 @@ use super::listing::{cacheable, server_info};
 use super::service::{Exchange, Service};
 use super::session::stateless_revisions;
 use super::{Server, call};
+use crate::budget::Account;
 use crate::protocol::{Body, Code, Outcome, Request, Revision, RpcError, notification};
 use crate::text::escape::show;
 use crate::text::nearest::shortened;
@@ -22,6 +23,10 @@ impl Service for Server {
 
     fn is_prompt(&self) -> bool {
         self.services.policy.is_local()
+    }
+
+    fn account(&self) -> Account {
+        self.services.account.clone()
     }
 
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::session::{Session, Ticket};
+use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::protocol::{Outcome, Request, Response};
 use crate::tools::Weight;
@@ -63,6 +64,10 @@ pub trait Service: Send + Sync {
     /// thread that others wait for.
     fn is_prompt(&self) -> bool {
         self.inner().is_some_and(Service::is_prompt)
+    }
+    /// Who pays for the memory of its requests and replies. To be asked once for each of those who are served.
+    fn account(&self) -> Account {
+        self.inner().map_or_else(Account::default, Service::account)
     }
     /// Answers one; `None` is silence.
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome>;

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::in_flight::{GivenUp, InFlight, Removed};
 use super::level::Level;
 use super::service::{Exchange, Outbox, Service};
+use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::limits::MAX_SPAN_TEXT_BYTES;
 use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Response, Revision, RpcError, TraceContext};
@@ -21,6 +22,7 @@ use crate::tools::Weight;
 /// One client of a service.
 pub struct Session {
     service: Arc<dyn Service>,
+    account: Account,
     /// Index into [`Revision::ALL`] of what `initialize` agreed on.
     negotiated: AtomicU8,
     in_flight: InFlight,
@@ -89,6 +91,7 @@ impl Session {
     /// A session that has negotiated nothing yet.
     pub fn new(service: Arc<dyn Service>) -> Self {
         let session = Self {
+            account: service.account(),
             service,
             negotiated: AtomicU8::new(0),
             in_flight: InFlight::default(),
@@ -131,6 +134,11 @@ impl Session {
     /// What the client said of itself when it opened the session.
     pub fn client(&self) -> Option<&ClientInfo> {
         self.client.get()
+    }
+
+    /// Who pays for the memory of its requests and replies.
+    pub fn account(&self) -> Account {
+        self.account.clone()
     }
 
     /// Stops all work; nothing in flight is answered any more.

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Admission, ErrorStyle, Outbox, Server, Session};
+use crate::budget::Account;
 use crate::error::Error;
 use crate::fs::Writer;
 use crate::policy::{Access, Grant, Policy};
@@ -91,6 +92,7 @@ fn session_in(grants: &[Grant]) -> Session {
     assert_eq!(registry.add(Box::new(Panics)), Err("there are two tools called `panics`".to_owned()));
     let commands = Commands::refused("this is a test");
     let services = Services {
+        account: Account::default(),
         calls: Calls::default(),
         tests: crate::testrun::Kept::default(),
         policy: Policy::open(grants, &[]).unwrap(),

@@ -179,7 +179,14 @@ fn found(
     let [globs, exclude] =
         [globs, exclude].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let directory = Some(call.policy.read(base.shown())?);
-    let asked = Asked { directory, globs: Some(&globs), exclude: &exclude, types: &[], respect_gitignore };
+    let asked = Asked {
+        directory,
+        globs: Some(&globs),
+        exclude: &exclude,
+        types: &[],
+        respect_gitignore,
+        room: Some(call.room()),
+    };
     let scope = Scope::new(call.policy, asked)?;
     let is_file = |_: &OsStr, kind: Kind| kind == Kind::File;
     let named = search::names(call, &scope, MAX_TEST_FILES + 1, &is_file)?;

@@ -7,6 +7,7 @@ use super::error::TestrunError;
 use super::kept::Kept;
 use super::plan::quoted;
 use super::project::Disk;
+use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::exec::{self, Bounds, Command, Launcher, Outcome, Running, Stage, place_of};
 use crate::limits::{KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES};
@@ -20,6 +21,8 @@ use crate::search::memory::Memory;
 pub struct Ground<'a> {
     /// The allowed directories.
     pub policy: &'a Policy,
+    /// Who pays for memory.
+    pub account: &'a Account,
     /// What searches remember.
     pub memory: &'a Memory,
     /// Starts commands.
@@ -46,7 +49,8 @@ impl<'a> Ground<'a> {
 
     /// For searches.
     pub fn call(&self) -> search::Call<'a> {
-        search::Call { policy: self.policy, cancel: self.cancel, memory: self.memory, progress: &|_| {} }
+        let Self { policy, account, cancel, memory, .. } = *self;
+        search::Call { policy, cancel, account: Some(account), memory, progress: &|_| {} }
     }
 
     /// A directory that is shared with a command, and the command's path of it.

@@ -45,6 +45,14 @@ struct Common {
     lines_before: usize,
 }
 
+/// Lines of both texts that [`unified`] compares, beside those that are equal at their beginnings and ends.
+pub fn compared_lines(old: &str, new: &str) -> usize {
+    let common = Common::of(old.as_bytes(), new.as_bytes());
+    let lines =
+        |text: &str| memchr::memchr_iter(b'\n', &text.as_bytes()[common.from..text.len() - common.tail]).count();
+    lines(old) + lines(new)
+}
+
 impl Common {
     fn of(old: &[u8], new: &[u8]) -> Self {
         let same = common_prefix(old, new);

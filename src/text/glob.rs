@@ -4,7 +4,9 @@
 //! `?` and a class match one character, of a path that is not UTF-8 also one sequence of bytes that is none.
 //! A glob is measured before it is compiled, so one that stands for a million others costs nothing.
 
-use crate::limits::{MAX_GLOB_ALTERNATIVES, MAX_GLOB_BYTES, MAX_GLOB_DEPTH, MAX_PATTERN_PROGRAM_BYTES};
+use crate::limits::{
+    MAX_GLOB_ALTERNATIVES, MAX_GLOB_BYTES, MAX_GLOB_DEPTH, MAX_GLOBS, MAX_GLOBS_BYTES, MAX_PATTERN_PROGRAM_BYTES,
+};
 use globset::{Candidate, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use regex_automata::meta::Regex;
 use std::borrow::Cow;
@@ -66,6 +68,30 @@ impl GlobError {
             Self::Syntax { .. } => "write `\\` before `*`, `?`, `[`, `{` or `}` to mean the character itself",
         }
     }
+}
+
+/// A list of globs that would take too long to compile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "has {count} globs of {bytes} bytes together; at most {MAX_GLOBS} globs of {MAX_GLOBS_BYTES} bytes together are allowed: \
+     use `**` and `{{a,b}}`, or several calls"
+)]
+pub struct TooManyGlobs {
+    /// How many there are.
+    pub count: usize,
+    /// How long they are together.
+    pub bytes: usize,
+}
+
+/// Whether a list of globs is short enough to be compiled.
+pub fn few_enough<S: AsRef<str>>(globs: &[S]) -> Result<(), TooManyGlobs> {
+    let (count, bytes) = (globs.len(), globs.iter().map(|glob| glob.as_ref().len()).sum());
+    if count > MAX_GLOBS || bytes > MAX_GLOBS_BYTES { Err(TooManyGlobs { count, bytes }) } else { Ok(()) }
+}
+
+/// Whether a glob is well-formed, without making what matches it.
+pub fn check(glob: &str) -> Result<(), GlobError> {
+    compile(glob, false).map(drop)
 }
 
 /// Several globs that are matched together.

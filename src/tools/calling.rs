@@ -44,6 +44,7 @@ pub fn run_command(
     };
     let tmp = rules.standing.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
     let ground = Ground {
+        account: &services.account,
         launcher,
         running: &rules.running,
         scratch,

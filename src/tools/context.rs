@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::services::Services;
+use crate::budget::Room;
 use crate::cancel::CancelToken;
 use crate::exec::Stage;
 
@@ -24,7 +25,12 @@ pub struct Context<'a> {
 /// Does the work that it is given once, and returns when it is done.
 pub type Aside<'a> = dyn Fn(&mut dyn FnMut()) + Send + Sync + 'a;
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// Where the call takes memory from.
+    pub fn room(&self) -> Room<'a> {
+        Room { account: Some(&self.services.account), cancel: self.cancel }
+    }
+
     /// Does work that takes long for a tool that is quick as a rule, so that it is not in the way of others.
     pub fn at_length<T>(&self, work: impl Fn() -> T) -> T {
         let mut done = None;

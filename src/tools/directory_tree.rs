@@ -79,11 +79,12 @@ impl Tool for DirectoryTree {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let directory = open_directory(&context.services.policy, &params.path)?;
         let root = directory.shown().file_name().map_or(Cow::Borrowed("/"), |name| show(name.as_bytes()));
-        let exclude = Exclude::new(params.exclude_globs.as_deref().unwrap_or_default())?;
+        let exclude = Exclude::new(params.exclude_globs.as_deref().unwrap_or_default(), Some(context.room()))?;
         let options = TreeOptions {
             max_depth: params.depth.unwrap_or(MAX_WALK_DEPTH),
             max_entries: MAX_TREE_ENTRIES,
             respect_gitignore: params.respect_gitignore.unwrap_or_default(),
+            account: Some(&context.services.account),
             keep: &|rel, _| !exclude.matches(rel),
             closed: &[],
             cancel: context.cancel,

@@ -68,11 +68,11 @@ impl Tool for EditFile {
         let _locked = writer.lock(&target);
         let path = show_path(target.shown()).into_owned();
         let applied = edits::attempts(&target, |held| {
-            let current = fs::write::current(&target, MAX_EDIT_BYTES)?;
+            let current = fs::write::current(&target, MAX_EDIT_BYTES, Some(context.room()))?;
             if let Some(expected) = &params.expected_sha256 {
                 hash::expect(target.shown(), Some(&current.bytes), expected)?;
             }
-            let applied = edits::apply(current.bytes, &edits, context.cancel)
+            let applied = edits::apply(current.bytes, &edits, context.room())
                 .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
             if context.cancel.is_cancelled() {
                 return Err(Error::Cancelled);
@@ -99,14 +99,14 @@ fn preview(context: &Context<'_>, path: &str, edits: &[Edit], expected: Option<&
         }
         file => file?,
     };
-    let bytes = fs::read_all(&file, MAX_EDIT_BYTES)?;
+    let fs::Loaded { bytes, share: _held } = fs::load(&file, MAX_EDIT_BYTES, context.room())?;
     if let Some(expected) = expected {
         hash::expect(file.shown(), Some(&bytes), expected)?;
     }
     let path = show_path(file.shown()).into_owned();
-    let applied = edits::apply(&bytes, edits, context.cancel)
+    let applied = edits::apply(&bytes, edits, context.room())
         .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
-    let diff = edits::preview(&path, &bytes, &applied);
+    let diff = edits::preview(&path, &bytes, &applied, context.room())?;
     let mut content = vec![Content::text(&*diff)];
     content.extend(edits::notes(&applied, edits).map(Content::Text));
     let sha256 = expected.map(|_| hash::of(applied.content.pieces()));

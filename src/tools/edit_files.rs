@@ -14,7 +14,7 @@ use super::edits::{self, EditParam, EditReport};
 use super::parallel;
 use super::selection::{Selection, call, scope};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::cancel::CancelToken;
+use crate::budget::{Room, Share};
 use crate::edit::{Applied, Edit};
 use crate::error::Error;
 use crate::fs::write::Stamp;
@@ -25,7 +25,7 @@ use crate::protocol::Content;
 use crate::search::names;
 use crate::text::encoding;
 use crate::text::escape::show_path;
-use crate::text::glob::is_glob;
+use crate::text::glob::{few_enough, is_glob};
 
 /// Edits many files.
 pub struct EditFiles;
@@ -107,8 +107,13 @@ type FileResult = Result<(String, Vec<EditReport>), Error>;
 fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     let policy = &context.services.policy;
     let mut paths: Vec<PathBuf> = Vec::new();
+    let globs: Vec<&String> = patterns.iter().filter(|pattern| is_glob(pattern)).collect();
+    few_enough(&globs).map_err(|source| Error::params(format!("`paths` {source}")))?;
     for (index, pattern) in patterns.iter().enumerate() {
         // A name that has the characters of a glob and exists is that file.
+        if context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
         let literal = !is_glob(pattern) || policy.look(pattern).is_ok();
         if literal {
             // One spelling for one place, so that no file is edited twice; what has none is reported with the others.
@@ -139,21 +144,21 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
 
 fn preview(context: &Context<'_>, path: &Path, edits: &[Edit]) -> FileResult {
     let file = context.services.policy.read(path)?;
-    let bytes = fs::read_all(&file, MAX_EDIT_BYTES)?;
-    let applied = apply(file.shown(), Cow::Borrowed(&bytes), edits, context.cancel)?;
-    let text = edits::preview(&show_path(file.shown()), &bytes, &applied);
+    let fs::Loaded { bytes, share: _held } = fs::load(&file, MAX_EDIT_BYTES, context.room())?;
+    let applied = apply(file.shown(), Cow::Borrowed(&bytes), edits, context.room())?;
+    let text = edits::preview(&show_path(file.shown()), &bytes, &applied, context.room())?;
     Ok((text, applied.per_edit.iter().map(EditReport::from).collect()))
 }
 
 /// Files named by a glob were not looked at by anybody, so what searches leave out as binary is left alone here too.
-fn apply<'a>(shown: &Path, bytes: Cow<'a, [u8]>, edits: &[Edit], cancel: &CancelToken) -> Result<Applied<'a>, Error> {
+fn apply<'a>(shown: &Path, bytes: Cow<'a, [u8]>, edits: &[Edit], room: Room<'_>) -> Result<Applied<'a>, Error> {
     if encoding::is_binary(&bytes) {
         return Err(Error::Unsuitable {
             message: format!("`{}` is binary", show_path(shown)),
             hint: "if it is text all the same, edit it with edit_file".into(),
         });
     }
-    edits::apply(bytes, edits, cancel)
+    edits::apply(bytes, edits, room)
         .map_err(|source| Error::Edit { path: show_path(shown).into_owned(), source: Box::new(source) })
 }
 
@@ -170,6 +175,8 @@ struct Batch<'a> {
 struct Computed {
     applied: Applied<'static>,
     stamp: Stamp,
+    /// What the old content took of the budget.
+    _share: Share,
 }
 
 impl Batch<'_> {
@@ -237,15 +244,18 @@ impl Batch<'_> {
     }
 
     fn compute_at(&self, target: &Checked<Write>, budget: &AtomicU64) -> Result<Computed, Error> {
-        let current = fs::write::current(target, MAX_EDIT_BYTES)?;
+        let current = fs::write::current(target, MAX_EDIT_BYTES, Some(self.context.room()))?;
         let held = budget.fetch_add(current.bytes.len() as u64, Ordering::Relaxed);
         if held + current.bytes.len() as u64 > MAX_EDIT_TOTAL_BYTES && held > 0 {
             let message = format!("the files of one call are more than {MAX_EDIT_TOTAL_BYTES} bytes together");
             return Err(Error::Unsuitable { message, hint: "edit fewer files in one call".into() });
         }
-        let fs::write::Current { bytes, stamp } = current;
-        let applied = apply(target.shown(), Cow::Owned(bytes), self.edits, self.context.cancel)?;
-        Ok(Computed { applied, stamp })
+        let fs::write::Current { bytes, mut share, stamp } = current;
+        // Of small ones there may be many.
+        let uncounted = bytes.len().saturating_sub(share.bytes());
+        self.context.room().grow(&mut share, uncounted)?;
+        let applied = apply(target.shown(), Cow::Owned(bytes), self.edits, self.context.room())?;
+        Ok(Computed { applied, stamp, _share: share })
     }
 
     /// All files or none: everything that can fail for want of space or rights happens before the first rename, and a

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cancel::{Bound, CancelToken};
+use crate::budget::{Exhausted, Room};
+use crate::cancel::Bound;
 use crate::edit::{self, Applied, Edit, EditError, Options, Rule};
 use crate::error::Error;
 use crate::fs::{DirLocks, FsError};
@@ -71,18 +72,13 @@ impl From<&edit::EditReport> for EditReport {
 }
 
 /// Applies the edits within the time that one file may take.
-pub fn apply<'a>(
-    bytes: impl Into<Cow<'a, [u8]>>,
-    edits: &[Edit],
-    cancel: &CancelToken,
-) -> Result<Applied<'a>, EditError> {
-    let bound = Bound { deadline: Some(deadline()), cancel: Some(cancel) };
-    edit::apply(bytes, edits, Options { bound, ..Options::default() })
+pub fn apply<'a>(bytes: impl Into<Cow<'a, [u8]>>, edits: &[Edit], room: Room<'_>) -> Result<Applied<'a>, EditError> {
+    edit::apply(bytes, edits, options(room))
 }
 
 /// The unified diff of what the edits would do.
-pub fn preview(path: &str, before: &[u8], applied: &Applied<'_>) -> String {
-    edit::preview(path, before, applied, Some(deadline())).unwrap_or_else(|| "(no changes)".to_owned())
+pub fn preview(path: &str, before: &[u8], applied: &Applied<'_>, room: Room<'_>) -> Result<String, Exhausted> {
+    Ok(edit::preview(path, before, applied, options(room))?.unwrap_or_else(|| "(no changes)".to_owned()))
 }
 
 /// Makes a change of one file anew as long as other programs change the file meanwhile; the last time with its directory
@@ -101,8 +97,9 @@ pub fn attempts<T>(
     attempt(held.as_ref())
 }
 
-fn deadline() -> Instant {
-    Instant::now() + Duration::from_millis(MAX_EDIT_MS)
+fn options(room: Room<'_>) -> Options<'_> {
+    let deadline = Some(Instant::now() + Duration::from_millis(MAX_EDIT_MS));
+    Options { bound: Bound { deadline, cancel: Some(room.cancel) }, room: Some(room), ..Options::default() }
 }
 
 /// Says what of the edits an agent should know of: those that matched only by a looser rule, those that a limit cut short,
@@ -141,10 +138,12 @@ pub fn intended(path: &str, edits: &[Edit]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cancel::CancelToken;
 
     fn told(text: &'static str, edit: Edit) -> Option<String> {
         let edits = [edit];
-        notes(&apply(text.as_bytes(), &edits, &CancelToken::new()).unwrap(), &edits)
+        let room = Room { account: None, cancel: &CancelToken::new() };
+        notes(&apply(text.as_bytes(), &edits, room).unwrap(), &edits)
     }
 
     #[test]

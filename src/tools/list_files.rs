@@ -75,6 +75,7 @@ impl Tool for ListFiles {
             max_depth: if is_deep { params.max_depth.unwrap_or(MAX_WALK_DEPTH) } else { 1 },
             max_entries: MAX_TREE_ENTRIES,
             respect_gitignore: false,
+            account: None,
             keep: &|_, _| true,
             closed: &CLOSED,
             cancel: context.cancel,

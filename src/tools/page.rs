@@ -8,10 +8,11 @@ use memchr::memchr;
 
 use super::Reply;
 use super::read_file::{note, too_large};
+use crate::budget::Room;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::fs::{self, FsError, Reader};
-use crate::limits::{MAX_PAGE_MS, MAX_READ_BYTES};
+use crate::limits::{DECODING_COPIES, MAX_PAGE_MS, MAX_READ_BYTES};
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 use crate::text::encoding::{self, Encoding};
@@ -23,13 +24,13 @@ use crate::text::page::{LineMap, Page};
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// The lines that `page` stands for, and a note where they are.
-pub fn read(file: &Checked<Read>, page: Page, forced: Option<&str>, cancel: &CancelToken) -> Result<Reply<()>, Error> {
+pub fn read(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Room<'_>) -> Result<Reply<()>, Error> {
     let head = head(file)?;
     let utf16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
     let forced_wide =
         forced.map(encoding::by_name).transpose()?.is_some_and(|encoding| encoding.name().starts_with("UTF-16"));
     if file.size() <= MAX_READ_BYTES {
-        return from_memory(file, page, forced);
+        return from_memory(file, page, forced, room);
     }
     if utf16 || forced_wide {
         // Its lines cannot be counted by bytes.
@@ -41,12 +42,15 @@ pub fn read(file: &Checked<Read>, page: Page, forced: Option<&str>, cancel: &Can
             hint: "use a command that knows its format".into(),
         });
     }
-    from_disk(file, page, forced, cancel)
+    from_disk(file, page, forced, room.cancel)
 }
 
-fn from_memory(file: &Checked<Read>, page: Page, forced: Option<&str>) -> Result<Reply<()>, Error> {
-    let bytes = fs::read_all(file, MAX_READ_BYTES)?;
+fn from_memory(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Room<'_>) -> Result<Reply<()>, Error> {
+    let fs::Loaded { bytes, share: mut held } = fs::load(file, MAX_READ_BYTES, room)?;
     let size = bytes.len() as u64;
+    if std::str::from_utf8(&bytes).is_err() {
+        room.cover(&mut held, bytes.len() * DECODING_COPIES)?;
+    }
     let decoded = encoding::detect_and_decode(bytes, forced).map_err(|error| {
         if forced.is_some() {
             return Error::from(error);

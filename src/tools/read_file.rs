@@ -12,7 +12,7 @@ use super::page;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs;
-use crate::limits::{MAX_READ_BYTES, QUICK_BYTES};
+use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, QUICK_BYTES};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
 use crate::text::encoding::{self, Decoded};
@@ -69,13 +69,13 @@ fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<
     let offset = params.offset.or(params.tail.map(|lines| -lines));
     let limit = params.limit.or(params.head);
     if offset.is_none() && limit.is_none() {
-        return whole(file, params.encoding.as_deref());
+        return whole(context, file, params.encoding.as_deref());
     }
     let page = Page { offset: offset.unwrap_or(1), limit };
     if page.offset == 0 {
         return Err(Error::params("`offset` of read_file is 0; it must be 1 or more, or negative from the end"));
     }
-    page::read(file, page, params.encoding.as_deref(), context.cancel)
+    page::read(file, page, params.encoding.as_deref(), context.room())
 }
 
 /// Opens a file for reading; a directory is an error that names the right tool.
@@ -98,18 +98,21 @@ pub(super) fn too_large(path: &Path, size: u64) -> Error {
     }
 }
 
-fn whole(file: &Checked<Read>, forced: Option<&str>) -> Result<Reply<()>, Error> {
+fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>) -> Result<Reply<()>, Error> {
     if file.size() > MAX_READ_BYTES {
         return Err(too_large(file.shown(), file.size()));
     }
-    let bytes = fs::read_all(file, MAX_READ_BYTES)?;
+    let fs::Loaded { bytes, share: mut held } = fs::load(file, MAX_READ_BYTES, context.room())?;
     let size = bytes.len();
+    let is_text = std::str::from_utf8(&bytes).is_ok() && forced.is_none();
+    if !is_text {
+        context.room().cover(&mut held, size * DECODING_COPIES)?;
+    }
     if let Some(label) = forced {
         return Ok(text(encoding::detect_and_decode(bytes, Some(label))?, size));
     }
-    let utf8 = std::str::from_utf8(&bytes).is_ok();
     let is_binary = encoding::is_binary(&bytes);
-    if utf8 && !is_binary {
+    if is_text && !is_binary {
         return Ok(text(encoding::detect_and_decode(bytes, None)?, size));
     }
     let name = file.shown().file_name().unwrap_or_default().as_bytes();

@@ -8,7 +8,7 @@ use super::read_file;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs;
-use crate::limits::{MAX_READ_BYTES, MAX_READ_FILES, MAX_READ_TOTAL_BYTES};
+use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, MAX_READ_FILES, MAX_READ_TOTAL_BYTES};
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 use crate::text::encoding;
@@ -48,7 +48,7 @@ impl Tool for ReadMultipleFiles {
             })
             .collect();
         let blocks = parallel::map(&opened, |(path, file)| {
-            let text = match file.as_ref().map(read) {
+            let text = match file.as_ref().map(|file| read(context, file)) {
                 Ok(Ok(text)) => text,
                 Ok(Err(error)) => format!("[error: {error}]"),
                 Err(error) => format!("[error: {error}]"),
@@ -79,9 +79,12 @@ fn fits(file: Checked<Read>, left: &mut u64) -> Result<Checked<Read>, Error> {
     }
 }
 
-fn read(file: &Checked<Read>) -> Result<String, Error> {
-    let bytes = fs::read_all(file, MAX_READ_BYTES)?;
+fn read(context: &Context<'_>, file: &Checked<Read>) -> Result<String, Error> {
+    let fs::Loaded { bytes, share: mut held } = fs::load(file, MAX_READ_BYTES, context.room())?;
     let size = bytes.len();
+    if std::str::from_utf8(&bytes).is_err() {
+        context.room().cover(&mut held, size * DECODING_COPIES)?;
+    }
     let name = file.shown().file_name().unwrap_or_default();
     let media_type = media(name.as_encoded_bytes(), &bytes[..size.min(64)]).media_type;
     Ok(match encoding::detect_and_decode(bytes, None) {

@@ -36,6 +36,7 @@ pub fn scope(context: &Context<'_>, selection: &Selection<'_>) -> Result<Scope, 
         exclude: selection.exclude,
         types: selection.types,
         respect_gitignore: selection.respect_gitignore,
+        room: Some(context.room()),
     };
     Ok(Scope::new(policy, asked)?)
 }
@@ -43,7 +44,13 @@ pub fn scope(context: &Context<'_>, selection: &Selection<'_>) -> Result<Scope, 
 /// What a search needs of a call; `progress` is told how many files or entries have been looked at.
 pub fn call<'a>(context: &'a Context<'_>, progress: &'a (dyn Fn(u64) + Sync)) -> Call<'a> {
     let services = context.services;
-    Call { policy: &services.policy, memory: &services.memory, cancel: context.cancel, progress }
+    Call {
+        policy: &services.policy,
+        memory: &services.memory,
+        cancel: context.cancel,
+        account: Some(&services.account),
+        progress,
+    }
 }
 
 /// Said when nothing was found and a glob would have needed `**/` to look deeper.

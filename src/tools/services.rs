@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::budget::Account;
 use crate::calls::{Isolation, Reach};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
@@ -19,6 +20,8 @@ use crate::testrun::Kept;
 /// Made once at start; nothing in it is ever replaced.
 #[derive(Debug)]
 pub struct Services {
+    /// The memory that calls may hold.
+    pub account: Account,
     /// Decides about every path.
     pub policy: Policy,
     /// Writes files, and keeps two changes of one file apart.

@@ -28,6 +28,7 @@ pub fn with_ground<T>(
     let tmp = rules.standing.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
     work(&Ground {
         policy: &services.policy,
+        account: &services.account,
         memory: &services.memory,
         launcher,
         running: &rules.running,

@@ -3,7 +3,7 @@
 //! A tool sees typed parameters and returns a typed reply: no JSON, no error code, no revision.
 
 use std::marker::PhantomData;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::context::Context;
 use super::schema;
 use crate::error::Error;
-use crate::limits::QUICK_BYTES;
-use crate::protocol::{Content, ToolReply};
+use crate::limits::{ARGUMENT_COPIES, QUICK_BYTES, SMALL_ARGUMENTS_BYTES, SMALL_REPLY_BYTES};
+use crate::protocol::{Content, ToolReply, reply_length};
 
 /// A tool, declared once; everything that is said about it elsewhere is derived from here.
 pub trait Tool: Send + Sync + 'static {
@@ -275,6 +275,10 @@ impl<T: Tool> Callable for Declared<T> {
     }
 
     fn call(&self, context: &Context<'_>, arguments: Option<&RawValue>, structured: bool) -> Result<ToolReply, Error> {
+        let length = arguments.map_or(0, |raw| raw.get().len());
+        let _arguments = (length > SMALL_ARGUMENTS_BYTES)
+            .then(|| context.at_length(|| context.room().take(length * ARGUMENT_COPIES)))
+            .transpose()?;
         let params = schema::read_params::<T::Params>(T::NAME, self.schema(), arguments)?;
         let reply = T::run(context, params)?;
         let structured = match reply.structured.filter(|_| structured) {
@@ -290,6 +294,14 @@ impl<T: Tool> Callable for Declared<T> {
             None => None,
         };
         let (content, meta, is_error) = (reply.content, reply.meta, reply.is_error);
-        Ok(ToolReply { content, structured, meta, is_error, code: None })
+        let mut reply = ToolReply { content, structured, meta, is_error, code: None, held: None };
+        let texts = reply.content.iter().map(Content::length).sum::<usize>();
+        if texts > SMALL_REPLY_BYTES {
+            // With what is to be written of it, at once: who held one and waited for the other could wait for good.
+            let all = texts + reply.structured.as_ref().map_or(0, String::len) + reply_length(&reply);
+            let held = context.at_length(|| context.room().take(all)).map_err(Error::Unanswered)?;
+            reply.held = Some(Arc::new(held));
+        }
+        Ok(reply)
     }
 }

@@ -2,21 +2,32 @@
 
 use serde_json::value::RawValue;
 
+use crate::budget::{Room, Share};
 use crate::cancel::CancelToken;
 use crate::limits::MAX_BATCH_REPLY_BYTES;
 use crate::protocol::{Code, Id, Incoming, Outcome, Refusal, Revision, RpcError, parse, render};
 use crate::server::{Admission, Outbox, Session};
 
 /// Serves all members and appends the array of their replies to `out`, without a newline. A batch of notifications is
-/// answered by nothing, and nothing is begun any more once `cancel` is cancelled.
-pub fn serve(session: &Session, members: &[&RawValue], outbox: &dyn Outbox, cancel: &CancelToken, out: &mut Vec<u8>) {
+/// answered by nothing, and nothing is begun any more once `cancel` is cancelled. What the array takes of the budget is returned.
+pub fn serve(
+    session: &Session,
+    members: &[&RawValue],
+    outbox: &dyn Outbox,
+    cancel: &CancelToken,
+    out: &mut Vec<u8>,
+) -> Share {
     let start = out.len();
+    let account = session.account();
+    let room = Room { account: Some(&account), cancel };
+    let mut share = room.share();
     out.push(b'[');
     for member in members {
         if cancel.is_cancelled() {
             break;
         }
-        let is_full = out.len() - start > MAX_BATCH_REPLY_BYTES;
+        let bytes = out.len() - start;
+        let is_full = bytes > MAX_BATCH_REPLY_BYTES || room.cover(&mut share, bytes).is_err();
         let before = out.len();
         if before > start + 1 {
             out.push(b',');
@@ -27,7 +38,12 @@ pub fn serve(session: &Session, members: &[&RawValue], outbox: &dyn Outbox, canc
             out.truncate(before);
         }
     }
-    if out.len() > start + 1 { out.push(b']') } else { out.truncate(start) }
+    if out.len() > start + 1 {
+        out.push(b']');
+    } else {
+        out.truncate(start);
+    }
+    share
 }
 
 /// Serves one member, and has its reply written, if there is one.
@@ -42,8 +58,9 @@ fn answer(
     let revision = session.revision();
     let request = match parse(member.get().as_bytes()) {
         Incoming::Request(request) if is_full && request.id.is_some() => {
-            let message =
-                format!("the replies before this one are {MAX_BATCH_REPLY_BYTES} bytes; send fewer in one batch");
+            let message = format!(
+                "the replies before this one are {MAX_BATCH_REPLY_BYTES} bytes, or all that can be held now; send fewer in one batch"
+            );
             return reply(request.id.as_ref(), &invalid(message), revision);
         }
         Incoming::Refused(Refusal { id: None, .. }) | Incoming::Batch(_) if is_full => return,

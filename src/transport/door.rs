@@ -8,7 +8,7 @@
 use std::io::Read;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,10 +20,11 @@ use super::lines::{Line, Lines};
 use super::pool::Pool;
 use super::wake::Wake;
 use super::writer::Writer;
+use crate::budget::{Account, Purpose, Share};
 use crate::cancel::CancelToken;
-use crate::limits::{MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, TAKEOVER_MS};
-use crate::protocol::{Code, Incoming, Outcome, Refusal, RpcError, parse, render};
-use crate::server::{Admission, Session, Ticket};
+use crate::limits::{MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES, TAKEOVER_MS};
+use crate::protocol::{Body, Code, Incoming, Outcome, Refusal, RpcError, parse, render, rendered_length};
+use crate::server::{Admission, Session, Ticket, size};
 use crate::tools::Weight;
 
 /// Looks without any traffic after which the watch sleeps until there is some again.
@@ -53,13 +54,13 @@ pub struct Door {
     writer: Arc<Writer>,
     lines: Mutex<Lines<Box<dyn Read + Send>>>,
     limits: Limits,
+    /// Who pays for requests and replies.
+    account: Account,
     pool: Pool,
     /// For calls that only wait.
     waiting: Pool,
     /// Even while the leader reads, odd while it serves; every step adds one, so a value never comes again.
     lead: AtomicU64,
-    /// Length of the line that the leader serves.
-    serving_bytes: AtomicUsize,
     watched: AtomicBool,
     /// Wakes the watch: traffic after idleness, or the end.
     wake: Wake,
@@ -79,6 +80,7 @@ impl Door {
         let writer = Arc::new(writer);
         session.connected(writer.clone());
         Ok(Arc::new(Self {
+            account: session.account(),
             session,
             writer,
             lines: Mutex::new(Lines::new(Box::new(source), limits.max_line_bytes)),
@@ -86,7 +88,6 @@ impl Door {
             pool: Pool::new(MAX_RUNNING_REQUESTS, wake.clone()),
             waiting: Pool::new(MAX_WAITING_REQUESTS, wake.clone()),
             lead: AtomicU64::new(0),
-            serving_bytes: AtomicUsize::new(0),
             watched: AtomicBool::new(false),
             wake,
             ended: AtomicBool::new(false),
@@ -170,31 +171,30 @@ impl Door {
 
     /// Puts a new leader in the place of one that has served the same call since the last look; whether it could.
     fn take_over(self: &Arc<Self>, seen: u64) -> bool {
-        let bytes = self.serving_bytes.load(SeqCst);
-        if !self.pool.enter(bytes) {
+        if !self.pool.enter() {
             return false;
         }
-        let spawned = self.spawn_leader(Some((seen, bytes)));
+        let spawned = self.spawn_leader(Some(seen));
         if let Err(error) = &spawned {
             // The old leader reads on when its call is done, and the next look tries again.
             tracing::debug!("no thread to be had: {error}");
-            self.pool.leave(bytes);
+            self.pool.leave();
         }
         spawned.is_ok()
     }
 
-    /// The first leader, or one that takes over from the leader of a turn, whose line has so many bytes. Only the new
-    /// thread itself takes over: where no thread can be had the old leader must remain one.
-    fn spawn_leader(self: &Arc<Self>, after: Option<(u64, usize)>) -> std::io::Result<()> {
+    /// The first leader, or one that takes over from the leader of a turn. Only the new thread itself takes over: where no
+    /// thread can be had the old leader must remain one.
+    fn spawn_leader(self: &Arc<Self>, after: Option<u64>) -> std::io::Result<()> {
         let door = Arc::clone(self);
         thread::Builder::new()
             .name("leader".to_owned())
             .spawn(move || {
-                let turn = after.map_or(0, |(seen, _)| seen + 1);
-                if let Some((seen, bytes)) = after
+                let turn = after.map_or(0, |seen| seen + 1);
+                if let Some(seen) = after
                     && door.lead.compare_exchange(seen, turn, SeqCst, SeqCst).is_err()
                 {
-                    return door.pool.leave(bytes);
+                    return door.pool.leave();
                 }
                 // A session turns panics into errors, so this is a fault of the door itself; better to end than to hang.
                 if catch_unwind(AssertUnwindSafe(|| door.lead(turn))).is_err() {
@@ -225,23 +225,23 @@ impl Door {
                     return self.end();
                 }
             };
-            let bytes = line.len();
-            self.serving_bytes.store(bytes, SeqCst);
+            // Until there is memory for it nothing more is read.
+            let share = self.hold(line.len(), Purpose::Request);
             self.lead.store(turn + 1, SeqCst);
             if !self.watched.swap(true, SeqCst) {
                 self.wake.ring();
             }
-            self.accept(line, &mut out);
+            self.accept(line, share, &mut out);
             if self.lead.compare_exchange(turn + 1, turn + 2, SeqCst, SeqCst).is_err() {
                 // Another thread leads; this one was counted as running when it was replaced.
-                return self.pool.leave(bytes);
+                return self.pool.leave();
             }
             turn += 2;
         }
     }
 
     /// Serves a line, or hands it on.
-    fn accept(self: &Arc<Self>, line: Vec<u8>, out: &mut Vec<u8>) {
+    fn accept(self: &Arc<Self>, line: Vec<u8>, share: Share, out: &mut Vec<u8>) {
         let request = match parse(&line) {
             Incoming::Request(request) => request,
             Incoming::Refused(_) if line.iter().all(u8::is_ascii_whitespace) => return,
@@ -249,13 +249,13 @@ impl Door {
             Incoming::Response(response) => return self.session.answered(&response),
             Incoming::Batch(members) => {
                 let Some(message) = batch::fault(self.session.revision(), members.len()) else {
-                    return self.hand_on(Job::Batch(line));
+                    return self.hand_on(Job::Batch(line), share);
                 };
                 return self.refuse(out, Refusal { id: None, code: Code::InvalidRequest, message });
             }
         };
         match self.session.admit(&request) {
-            Admission::Admitted(ticket) if !ticket.weight.is_light() => self.hand_on(Job::Call(ticket, line)),
+            Admission::Admitted(ticket) if !ticket.weight.is_light() => self.hand_on(Job::Call(ticket, line), share),
             Admission::Admitted(ticket) => {
                 if let Some(outcome) = self.session.serve(&ticket, &request, &*self.writer) {
                     self.reply(out, &ticket, &outcome);
@@ -270,13 +270,20 @@ impl Door {
         }
     }
 
-    fn hand_on(self: &Arc<Self>, job: Job) {
+    /// Memory for so many bytes, waited for however long that takes; where there never is so much, all there is.
+    fn hold(&self, bytes: usize, purpose: Purpose) -> Share {
+        let bytes = bytes.min(self.account.most(purpose));
+        self.account.take(bytes, purpose, None, None).unwrap_or_default()
+    }
+
+    fn hand_on(self: &Arc<Self>, job: Job, share: Share) {
         let door = Arc::clone(self);
-        let (bytes, pool) = match &job {
-            Job::Call(ticket, line) if ticket.weight == Weight::Waits => (line.len(), &self.waiting),
-            Job::Call(_, line) | Job::Batch(line) => (line.len(), &self.pool),
+        let pool = match &job {
+            Job::Call(ticket, _) if ticket.weight == Weight::Waits => &self.waiting,
+            Job::Call(..) | Job::Batch(_) => &self.pool,
         };
         let work = Box::new(move || {
+            let _held = share;
             let mut out = Vec::new();
             match job {
                 Job::Call(ticket, line) => {
@@ -289,12 +296,12 @@ impl Door {
                 Job::Batch(line) => door.serve_batch(&line, &mut out),
             }
         });
-        pool.run(bytes, work);
+        pool.run(work);
     }
 
     fn serve_batch(&self, line: &[u8], out: &mut Vec<u8>) {
         let Incoming::Batch(members) = parse(line) else { return };
-        batch::serve(&self.session, &members, &*self.writer, &CancelToken::new(), out);
+        let _held = batch::serve(&self.session, &members, &*self.writer, &CancelToken::new(), out);
         if !out.is_empty() {
             self.flush(out);
         }
@@ -302,6 +309,9 @@ impl Door {
 
     fn reply(&self, out: &mut Vec<u8>, ticket: &Ticket, outcome: &Outcome) {
         out.clear();
+        let is_counted = matches!(outcome, Ok(Body::Tool(reply)) if reply.held.is_some());
+        let is_small = size(outcome) <= SMALL_REPLY_BYTES as u64;
+        let _held = (!is_counted && !is_small).then(|| self.hold(rendered_length(outcome), Purpose::Reply));
         render(out, Some(&ticket.id), outcome, ticket.revision);
         self.flush(out);
     }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::wake::Wake;
-use crate::limits::{MAX_OPEN_BYTES, MAX_QUEUED_REQUESTS, MAX_RUNNING_REQUESTS, MAX_STUCK_REQUESTS};
+use crate::limits::{MAX_QUEUED_REQUESTS, MAX_RUNNING_REQUESTS, MAX_STUCK_REQUESTS};
 
 /// A thread without work goes after this time.
 const LINGER: Duration = Duration::from_secs(5);
@@ -28,15 +28,13 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    queue: VecDeque<(usize, Job)>,
+    queue: VecDeque<Job>,
     threads: usize,
     idle: usize,
     /// Jobs that wait or run.
     open: usize,
     /// Calls that run on threads of the caller's.
     entered: usize,
-    /// Bytes of the requests behind all of these.
-    bytes: usize,
     /// Threads that hang and will not be missed: as many more may be made.
     stuck: usize,
 }
@@ -48,16 +46,14 @@ impl Pool {
         Self(Arc::new(Shared { state, work, room, empty, max_threads }))
     }
 
-    /// Runs the job, whose request has so many `bytes`, on some thread. Waits while too much is waiting already.
-    pub fn run(&self, bytes: usize, job: Job) {
+    /// Runs the job on some thread. Waits while too many are waiting already.
+    pub fn run(&self, job: Job) {
         let mut state = self.lock();
-        // A request that is too large for the sum by itself still has its turn, alone.
-        while state.queue.len() >= MAX_QUEUED_REQUESTS || (state.bytes > 0 && state.bytes + bytes > MAX_OPEN_BYTES) {
+        while state.queue.len() >= MAX_QUEUED_REQUESTS {
             state = self.0.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state.queue.push_back((bytes, job));
+        state.queue.push_back(job);
         state.open += 1;
-        state.bytes += bytes;
         if state.idle >= state.queue.len() || state.threads >= self.0.max_threads + state.stuck {
             self.0.work.notify_one();
             return;
@@ -81,23 +77,18 @@ impl Pool {
     }
 
     /// Counts a call that runs on a thread of the caller's, if there are not too many of them.
-    pub fn enter(&self, bytes: usize) -> bool {
+    pub fn enter(&self) -> bool {
         let mut state = self.lock();
-        let room = state.entered < MAX_RUNNING_REQUESTS + state.stuck && state.bytes + bytes <= MAX_OPEN_BYTES;
+        let room = state.entered < MAX_RUNNING_REQUESTS + state.stuck;
         if room {
             state.entered += 1;
-            state.bytes += bytes;
         }
         room
     }
 
     /// Takes back one [`Pool::enter`].
-    pub fn leave(&self, bytes: usize) {
-        let mut state = self.lock();
-        state.entered -= 1;
-        state.bytes -= bytes;
-        drop(state);
-        self.0.room.notify_all();
+    pub fn leave(&self) {
+        self.lock().entered -= 1;
         self.0.empty.ring();
     }
 
@@ -126,14 +117,12 @@ impl Pool {
     fn work(&self) {
         let mut state = self.lock();
         loop {
-            if let Some((bytes, job)) = state.queue.pop_front() {
+            if let Some(job) = state.queue.pop_front() {
                 drop(state);
                 self.0.room.notify_all();
                 job();
                 state = self.lock();
                 state.open -= 1;
-                state.bytes -= bytes;
-                self.0.room.notify_all();
                 if state.open == 0 {
                     self.0.empty.ring();
                 }
@@ -152,12 +141,9 @@ impl Pool {
 
     fn work_once(&self) {
         let job = self.lock().queue.pop_front();
-        if let Some((bytes, job)) = job {
+        if let Some(job) = job {
             job();
-            let mut state = self.lock();
-            state.open -= 1;
-            state.bytes -= bytes;
-            drop(state);
+            self.lock().open -= 1;
             self.0.empty.ring();
         }
     }

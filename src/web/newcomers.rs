@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::{LeftBehind, tenant_of};
 use crate::audit::AuditLog;
+use crate::budget::Budget;
 use crate::cli::Options;
 use crate::config::{Config, TokenEntry};
 use crate::policy::{Hidden, Pins, Root};
@@ -43,6 +44,8 @@ pub struct Newcomers {
     pub ground: Option<PathBuf>,
     /// What may still be remembered of files between searches.
     pub search_memory_bytes: usize,
+    /// The memory that all share.
+    pub budget: Arc<Budget>,
 }
 
 /// Device and inode.
@@ -95,7 +98,7 @@ impl Newcomers {
         config.ground.clone_from(&self.ground);
         // Those that come later have to have some as well; a restart shares it out anew.
         config.search_memory_bytes = self.search_memory_bytes / 2;
-        let server = start::server_beside(&config, &mut self.pins)?;
+        let server = start::server_beside(&config, self.budget.account(), &mut self.pins)?;
         let admitted = self.check(&config, entry, &server, secrets);
         if admitted.is_err() {
             LeftBehind(Arc::clone(&server)).remove();

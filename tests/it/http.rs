@@ -18,7 +18,7 @@ mod safety;
 mod secrets;
 mod slow;
 mod successor;
-mod tenants;
+pub mod tenants;
 mod websocket;
 
 use serde_json::{Value, json};

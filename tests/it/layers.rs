@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
-const LAYERS: [&[&str]; 12] = [
+const LAYERS: [&[&str]; 13] = [
     &[
         "main", "audit", "caller", "cli", "config", "docs", "health", "oneshot", "probe", "bench", "start", "inspect",
         "mocking", "notify", "proxy", "secrets", "watch", "web",
@@ -19,6 +19,7 @@ const LAYERS: [&[&str]; 12] = [
     &["search", "calls", "python"],
     &["edit", "fs", "exec", "record", "telemetry"],
     &["policy", "sandbox", "pattern", "text", "protocol", "outbound"],
+    &["budget"],
     &["cancel", "mounts"],
     &["limits"],
 ];

@@ -17,6 +17,7 @@
 //! | `residents` | programs that stay: interrupted, asked how they are, ended |
 //! | `mock` | servers from manifests and cassettes |
 //! | `python` | Python sessions |
+//! | `memory` | what many calls hold together, and who waits for it |
 //! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
 //! | `telemetry` | spans of requests, as a collector gets them |
 //! | `testrun` | running tests and checking types: which runner, how it is run, what it says, its log |
@@ -40,6 +41,7 @@ mod http;
 mod interception;
 mod laws;
 mod layers;
+mod memory;
 mod mock;
 mod python;
 mod residents;

@@ -66,7 +66,7 @@ pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
     if let Ok(applied) = &outcome {
         assert_eq!(applied.per_edit.len(), edits.len());
         assert!(applied.per_edit.iter().all(|it| it.replacements > 0 && it.first_line <= it.last_line));
-        if let Some(diff) = edit::preview("f", &before, applied, None)
+        if let Ok(Some(diff)) = edit::preview("f", &before, applied, Options::default())
             && std::str::from_utf8(&before).is_ok()
             && !before.starts_with(b"\xef\xbb\xbf")
         {

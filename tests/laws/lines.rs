@@ -26,7 +26,7 @@ fn server(dir: &TempDir) -> Arc<Server> {
     std::fs::write(dir.path().join("a.txt"), "one\ntwo\n").unwrap();
     let words = [PathBuf::from("replay"), "--mcp-server".into(), "--allow-write".into(), dir.path().to_path_buf()];
     let config = Config::resolve(&Cli::try_parse_from(words).unwrap().options).unwrap();
-    start::server(&config).unwrap()
+    start::alone(&config).unwrap()
 }
 
 /// What the session wrote.

@@ -168,6 +168,7 @@ impl Stage {
                 max_depth: 64,
                 max_entries: 10_000,
                 respect_gitignore: false,
+                account: None,
                 keep: &keep,
                 closed: &[],
                 cancel: &cancel,

@@ -121,7 +121,10 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
     Contender::new(name, format!("exec::Launcher, tier {tier}, `sh -c true`"), move || {
         let server = match &mut kept {
             Some(server) => server,
-            none => none.insert(replay::start::server(&Config::resolve(&Cli::try_parse_from(&words)?.options)?)?),
+            none => {
+                let config = Config::resolve(&Cli::try_parse_from(&words)?.options)?;
+                none.insert(replay::start::alone(&config)?)
+            }
         };
         let services = server.services();
         let launcher = services.commands.launcher.as_ref().context("no launcher")?;

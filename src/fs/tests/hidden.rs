@@ -42,6 +42,7 @@ fn listed(policy: &Policy, path: &std::path::Path) -> Vec<String> {
         max_depth: 1,
         max_entries: 100,
         respect_gitignore: false,
+        account: None,
         keep: &|_, _| true,
         closed: &[],
         cancel: &cancel,

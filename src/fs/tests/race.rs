@@ -21,7 +21,7 @@ fn nothing_outside_is_written_while_links_come_and_go() {
     while_swapping(&tree.at("A/d"), &tree.at("A/out"), || {
         for path in ["A/d/secret", "A/d/new", "A/d/x/y/new", "A/d/../d/secret"] {
             if let Ok(target) = tree.policy.write(tree.at(path)) {
-                if let Ok(read) = current(&target, 100) {
+                if let Ok(read) = current(&target, 100, None) {
                     assert_ne!(read.bytes, b"TOPSECRET");
                 }
                 done += usize::from(writer.replace(&target, [&b"public"[..]], None).is_ok());
@@ -53,7 +53,7 @@ fn a_file_that_turns_into_a_link_is_not_written_through() {
     let mut done = 0;
     while_swapping(&tree.at("A/f"), &tree.at("A/out"), || {
         let Ok(target) = tree.policy.write(tree.at("A/f")) else { return };
-        let Ok(read) = current(&target, 100) else { return };
+        let Ok(read) = current(&target, 100, None) else { return };
         assert_eq!(read.bytes, b"A-f");
         done += usize::from(writer.replace(&target, [&b"A-f"[..]], Some(&read.stamp)).is_ok());
     });
@@ -121,6 +121,7 @@ fn nothing_outside_is_listed_while_links_come_and_go() {
         max_depth: 9,
         max_entries: 999,
         respect_gitignore: false,
+        account: None,
         keep: &|_, _| true,
         closed: &[],
         cancel: &cancel,

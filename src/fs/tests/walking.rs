@@ -58,6 +58,7 @@ pub(super) fn on_threads(count: usize, cancel: &CancelToken) -> WalkOptions<'_> 
         max_depth: usize::MAX,
         respect_gitignore: false,
         above: &[],
+        account: None,
         cancel,
     }
 }
@@ -140,6 +141,7 @@ fn deep_and_branching_trees_need_few_open_directories() {
         max_depth: usize::MAX,
         max_entries: usize::MAX,
         respect_gitignore: false,
+        account: None,
         keep: &|_, _| true,
         closed: &[],
         cancel: &cancel,
@@ -188,6 +190,7 @@ fn gitignore_files_rule_from_their_own_directory_down() {
         max_depth: 9,
         max_entries: 99,
         respect_gitignore: true,
+        account: None,
         keep: &|_, _| true,
         closed: &[],
         cancel: &cancel,
@@ -274,8 +277,15 @@ fn a_tree_is_in_order_and_cut_where_asked() {
     let cancel = CancelToken::new();
     let listed = |max_depth, max_entries| {
         let keep = |rel: &[u8], _| rel != b"keys";
-        let options =
-            TreeOptions { max_depth, max_entries, respect_gitignore: false, keep: &keep, closed: &[], cancel: &cancel };
+        let options = TreeOptions {
+            max_depth,
+            max_entries,
+            respect_gitignore: false,
+            account: None,
+            keep: &keep,
+            closed: &[],
+            cancel: &cancel,
+        };
         let tree = super::tree(&read(&tree, "A"), &options).unwrap();
         let entry = |e: TreeEntry| {
             format!("{}{}{}", " ".repeat(e.depth - 1), e.name.display(), if e.listed { "" } else { " ..." })
@@ -291,6 +301,7 @@ fn a_tree_is_in_order_and_cut_where_asked() {
         max_depth: 1,
         max_entries: 1,
         respect_gitignore: false,
+        account: None,
         keep: &|_, _| true,
         closed: &[],
         cancel: &cancel,

@@ -76,7 +76,7 @@ fn what_is_no_file_is_not_replaced_and_nothing_is_left_behind() {
     mknodat(CWD, tree.at("A/fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
     let writer = Writer::default();
     assert!(matches!(writer.replace(&write(&tree, "A/fifo"), [&b"x"[..]], None), Err(FsError::Special { .. })));
-    assert!(matches!(current(&write(&tree, "A/fifo"), 9), Err(FsError::Special { .. })));
+    assert!(matches!(current(&write(&tree, "A/fifo"), 9, None), Err(FsError::Special { .. })));
     let became_dir = write(&tree, "A/new");
     std::fs::create_dir(tree.at("A/new")).unwrap();
     assert!(matches!(writer.replace(&became_dir, [&b"x"[..]], None), Err(FsError::IsDirectory { .. })));
@@ -95,21 +95,21 @@ fn a_change_by_others_is_noticed_up_to_the_last_moment() {
     let tree = Fixture::new();
     let writer = Writer::default();
     let target = write(&tree, "A/f");
-    let read = current(&target, 100).unwrap();
+    let read = current(&target, 100, None).unwrap();
     assert_eq!(read.bytes, b"A-f");
     let prepared = writer.prepare(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap();
     std::fs::write(tree.at("A/f"), "theirs").unwrap();
     assert!(matches!(commit_all(vec![prepared], None), Err(FsError::Changed { .. })));
     assert!(matches!(writer.replace(&target, [&b"mine"[..]], Some(&read.stamp)), Err(FsError::Changed { .. })));
     assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("theirs", 4));
-    let read = current(&target, 100).unwrap();
+    let read = current(&target, 100, None).unwrap();
     writer.replace(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap();
     assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("mine", 4));
     let new = writer.prepare(&write(&tree, "A/new"), [&b"mine"[..]], None).unwrap();
     std::fs::write(tree.at("A/new"), "theirs").unwrap();
     assert!(matches!(commit_all(vec![new], None), Err(FsError::Changed { .. })));
     assert_eq!(text(&tree, "A/new"), "theirs");
-    assert!(matches!(current(&write(&tree, "A/none/x"), 9), Err(FsError::NotFound { .. })));
+    assert!(matches!(current(&write(&tree, "A/none/x"), 9, None), Err(FsError::NotFound { .. })));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn parallel_changes_of_one_file_are_all_kept() {
                 for _ in 0..25 {
                     let target = write(tree, if thread % 2 == 0 { "A/f" } else { "A/same" });
                     let _lock = writer.lock(&target);
-                    let read = current(&target, 100).unwrap();
+                    let read = current(&target, 100, None).unwrap();
                     let number: u32 = String::from_utf8(read.bytes).unwrap().parse().unwrap();
                     writer.replace(&target, [(number + 1).to_string().as_bytes()], Some(&read.stamp)).unwrap();
                 }

@@ -46,6 +46,7 @@ use self::wishes::Awaited;
 use super::book::Book;
 use super::ca::{Authority, certificates};
 use super::outline::Outline;
+use crate::budget::Account;
 use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS};
 use crate::outbound::Verifier;
 
@@ -137,13 +138,14 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Serves these sockets. `system` are the authorities that real servers are verified with, as PEM.
+    /// Serves these sockets, and keeps what is recorded in memory of this account. `system` are the authorities that real servers are verified with, as PEM.
     pub fn start(
         sockets: Sockets,
         wires: Arc<dyn Wires>,
         mode: Mode,
         authority: Arc<Authority>,
         system: &[u8],
+        account: Account,
     ) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -154,7 +156,7 @@ impl Proxy {
             .build()?;
         let (stop, stopped) = watch::channel(false);
         let verifier = Verifier::new(authority.provider(), certificates(system));
-        let shared = Arc::new(Shared::new(wires, mode, authority, verifier, stopped));
+        let shared = Arc::new(Shared::new(wires, mode, authority, verifier, stopped, account));
         let entered = runtime.enter();
         let mut listeners = Vec::new();
         let kinds = [(sockets.tcp, false), (sockets.forward, true)];

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::budget::Share;
 use crate::limits::MAX_RECORDING_BYTES;
 use crate::record::exchange::{Exchange, Target};
 
@@ -21,6 +22,8 @@ pub struct Recorded {
     pub notes: Vec<Note>,
     /// How much of what there was.
     pub counts: Counts,
+    /// What the calls take of the budget.
+    pub held: Option<Share>,
 }
 
 /// Something to tell about a recording.
@@ -95,7 +98,7 @@ impl fmt::Display for Note {
             Self::Lost { what } => write!(formatter, "passed and was not kept: {what}"),
             Self::Full => write!(
                 formatter,
-                "the recording is full: calls of more than {} MiB together are not kept",
+                "the recording is full: calls of more than {} MiB together, or more than --memory-mib leaves, are not kept",
                 MAX_RECORDING_BYTES >> 20
             ),
             Self::CutOff { call, bytes } => write!(

@@ -13,8 +13,9 @@ use tokio::time::timeout;
 
 use super::wishes::Wishes;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
+use crate::budget::{Account, Share};
 use crate::limits::{
-    MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, RESOLVED_MS, UPSTREAM_CONNECT_MS,
+    MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, RECORDING_COPIES, RESOLVED_MS, UPSTREAM_CONNECT_MS,
 };
 use crate::outbound::Verifier;
 use crate::record::ca::Authority;
@@ -27,6 +28,8 @@ use crate::record::silence::Silence;
 
 /// See the module.
 pub struct Shared {
+    /// Who pays for what is kept.
+    account: Account,
     /// Who knows where connections go.
     pub wires: Arc<dyn Wires>,
     /// Whether this records or replays.
@@ -62,6 +65,8 @@ pub(super) struct Dialing {
 pub(super) struct Kept {
     exchanges: Vec<Exchange>,
     bytes: usize,
+    /// What they take of the budget.
+    share: Option<Share>,
     notes: Vec<Note>,
     counts: Counts,
     /// Targets whose programs do not accept our certificates.
@@ -105,9 +110,11 @@ impl Shared {
         authority: Arc<Authority>,
         verifier: Verifier,
         stop: watch::Receiver<bool>,
+        account: Account,
     ) -> Self {
         Self {
             wires,
+            account,
             mode,
             authority,
             verifier: Arc::new(verifier),
@@ -147,7 +154,9 @@ impl Shared {
         if Silence::of(&exchange).is_some() && !kept.silent.insert(exchange.target.clone()) {
             return;
         }
-        if kept.bytes + size > MAX_RECORDING_BYTES {
+        let share = kept.share.get_or_insert_with(|| self.account.share());
+        let fits = share.try_grow(size * RECORDING_COPIES).is_ok();
+        if kept.bytes + size > MAX_RECORDING_BYTES || !fits {
             kept.counts.dropped += 1;
             drop(kept);
             self.note(Note::Full);
@@ -239,7 +248,7 @@ impl Shared {
         let mut opaque: Vec<Target> = kept.opaque.into_iter().collect();
         opaque.sort();
         let (refused, unanswered) = (kept.refused.into_iter().collect(), kept.unanswered.into_iter().collect());
-        Recorded { exchanges, opaque, refused, unanswered, notes: kept.notes, counts: kept.counts }
+        Recorded { exchanges, opaque, refused, unanswered, notes: kept.notes, counts: kept.counts, held: kept.share }
     }
 
     /// What a connection to this address is called.

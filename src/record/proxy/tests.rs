@@ -6,6 +6,7 @@ mod http1;
 mod http2;
 mod tls;
 
+use crate::budget::Account;
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -107,7 +108,7 @@ pub fn setup(mode: Mode, to: SocketAddr, system: &[u8]) -> Setup {
     net.routes.lock().unwrap().insert(address, to);
     let authority = Arc::new(Authority::new().unwrap());
     let sockets = Sockets { tcp: vec![listener], ..Sockets::default() };
-    let proxy = Proxy::start(sockets, Arc::new(net), mode, Arc::clone(&authority), system).unwrap();
+    let proxy = Proxy::start(sockets, Arc::new(net), mode, Arc::clone(&authority), system, Account::default()).unwrap();
     Setup { proxy, address, authority }
 }
 

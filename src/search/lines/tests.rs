@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cancel::Bound;
+use crate::cancel::CancelToken;
 use crate::pattern::Options;
 use crate::policy::tests::Tree;
 use pretty_assertions::assert_eq;
@@ -25,7 +26,8 @@ fn search_within(
     std::fs::write(tree.at("A/x"), content).unwrap();
     let file = OpenFile::of(&tree.policy.read(tree.at("A/x")).unwrap()).unwrap();
     let pattern = Pattern::new(pattern, Options { case_insensitive: false }).unwrap();
-    FileSearcher::new(&pattern, budget, how).search(&file, limits, &CancelToken::new())
+    let room = Room { account: None, cancel: &CancelToken::new() };
+    FileSearcher::new(&pattern, budget, how, room).search(&file, limits)
 }
 
 fn found(content: impl AsRef<[u8]>, pattern: &str, context: usize, most: u64) -> (Vec<String>, u64, bool) {
@@ -110,8 +112,8 @@ fn a_cancelled_search_of_a_large_file_ends() {
     cancel.cancel();
     let pattern = Pattern::new("y", Options::default()).unwrap();
     let budget = Budget::new(Bound { cancel: Some(&cancel), ..Bound::default() });
-    let mut searcher = FileSearcher::new(&pattern, &budget, How::default());
-    assert_eq!(searcher.search(&file, ALL, &cancel), Err(Stopped::Unreadable));
+    let mut searcher = FileSearcher::new(&pattern, &budget, How::default(), Room { account: None, cancel: &cancel });
+    assert_eq!(searcher.search(&file, ALL), Err(Stopped::Unreadable));
 }
 
 #[test]

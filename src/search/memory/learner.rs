@@ -171,6 +171,7 @@ impl Shared {
             max_depth: MAX_WALK_DEPTH,
             respect_gitignore: false,
             above: &[],
+            account: None,
             cancel: &self.stop,
         };
         let visit = Visit { shared: self, recall: Recall::new(inner, None, || Query::Any) };

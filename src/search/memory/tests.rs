@@ -66,9 +66,10 @@ impl Tree {
     fn search(&self, pattern: &str) -> Vec<(String, u64)> {
         let pattern = Pattern::new(pattern, Options::default()).unwrap();
         let cancel = CancelToken::new();
-        let call = Call { policy: &self.policy, memory: &self.memory, cancel: &cancel, progress: &|_| () };
+        let call =
+            Call { policy: &self.policy, memory: &self.memory, cancel: &cancel, account: None, progress: &|_| () };
         let directory = Some(self.policy.read(self.dir.path()).unwrap());
-        let asked = Asked { directory, globs: None, exclude: &[], types: &[], respect_gitignore: false };
+        let asked = Asked { directory, globs: None, exclude: &[], types: &[], respect_gitignore: false, room: None };
         let scope = Scope::new(&self.policy, asked).unwrap();
         let wanted = Wanted { mode: Mode::Lines, context: 0, multiline: false, most: 10_000, bytes: 1 << 20 };
         let found = grep(call, &scope, &pattern, wanted).unwrap();
@@ -124,6 +125,7 @@ impl Tree {
             max_depth: 9,
             respect_gitignore: false,
             above: &[],
+            account: None,
             cancel: &CancelToken::new(),
         };
         let start = self.policy.read(self.dir.path()).unwrap();

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -106,7 +107,7 @@ impl ReplyBody {
 
     /// The same, its bytes in account until they are taken; `None` if replies that nobody has read leave no room for it.
     pub fn accounted(mut self, tenant: &Tenant) -> Option<Self> {
-        self.answer.room = Some(tenant.try_give_out(self.ready.len())?);
+        self.answer.room = Some(Arc::new(tenant.try_give_out(self.ready.len())?));
         Some(self)
     }
 

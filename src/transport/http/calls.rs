@@ -21,9 +21,10 @@ use super::pace::{Held, Spent};
 use super::pending::Pending;
 use super::tenant::{Place, Tenant};
 use super::upload::Message;
+use crate::budget::Share;
 use crate::cancel::CancelToken;
 use crate::limits::{HTTP_ROOM_MS, QUICK_BYTES};
-use crate::protocol::{Code, Id, Incoming, Outcome, Revision, RpcError, parse, render, rendered_length};
+use crate::protocol::{Body, Code, Id, Incoming, Outcome, Revision, RpcError, parse, render, rendered_length};
 use crate::server::{ExclusiveWork, Outbox, Session, Ticket, size};
 use crate::tools::Weight;
 use crate::transport::batch;
@@ -39,7 +40,7 @@ pub struct Answer {
     /// Of an error.
     pub code: Option<Code>,
     /// Given back once the client has taken all of it.
-    pub room: Option<OwnedSemaphorePermit>,
+    pub room: Option<Arc<Share>>,
 }
 
 /// A session, and who waits for its replies.
@@ -268,18 +269,18 @@ impl Stage {
             let Some(room) = room(&self.tenant, answer.bytes.len()).await else {
                 return crowded(id, self.conversation.session.revision());
             };
-            answer.room = Some(room);
+            answer.room = Some(Arc::new(room));
         }
         answer
     }
 }
 
 /// Room for a reply of so many bytes among those that clients have not taken yet, waited for a moment.
-async fn room(tenant: &Tenant, bytes: usize) -> Option<OwnedSemaphorePermit> {
+async fn room(tenant: &Tenant, bytes: usize) -> Option<Share> {
     if let Some(room) = tenant.try_give_out(bytes) {
         return Some(room);
     }
-    let room = timeout(Duration::from_millis(HTTP_ROOM_MS), tenant.give_out(bytes)).await.ok().flatten();
+    let room = timeout(Duration::from_millis(HTTP_ROOM_MS), tenant.give_out(bytes)).await.ok();
     if room.is_none() {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
     }
@@ -316,7 +317,7 @@ fn perform(tenant: &Tenant, conversation: &Conversation, outbox: &dyn Outbox, wo
         Work::Batch(message, _, cancel) => {
             let Incoming::Batch(members) = parse(&message.bytes) else { return None };
             let mut bytes = Vec::new();
-            batch::serve(session, &members, outbox, &cancel, &mut bytes);
+            let _held = batch::serve(session, &members, outbox, &cancel, &mut bytes);
             (!bytes.is_empty()).then_some(Answer { bytes, code: None, room: None })
         }
     }
@@ -326,7 +327,13 @@ fn perform(tenant: &Tenant, conversation: &Conversation, outbox: &dyn Outbox, wo
 /// counted could take far more memory than those that are.
 fn write(tenant: &Tenant, waits: &Handle, ticket: &Ticket, outcome: &Outcome) -> Answer {
     let bytes = rendered_length(outcome) + ENVELOPE_BYTES;
-    let Some(room) = waits.block_on(room(tenant, bytes)) else { return crowded(Some(&ticket.id), ticket.revision) };
+    let held = match outcome {
+        Ok(Body::Tool(reply)) => reply.held.clone(),
+        _ => None,
+    };
+    let Some(room) = held.or_else(|| waits.block_on(room(tenant, bytes)).map(Arc::new)) else {
+        return crowded(Some(&ticket.id), ticket.revision);
+    };
     let code = outcome.as_ref().err().map(|error| error.code);
     // `render` asks for a sixteenth more than a text has; what is not written takes no memory.
     let mut answer = Answer { bytes: Vec::with_capacity(bytes + bytes / 16), code, room: Some(room) };

@@ -14,14 +14,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::pace::Pace;
 use super::rate::Bucket;
 use super::sessions::Sessions;
+use crate::budget::{Account, Exhausted, Purpose, Share};
 use crate::limits::{
-    HTTP_LOOKS_BURST, HTTP_LOOKS_PER_MINUTE, MAX_HTTP_WAITING_CALLS, MAX_HTTP_WEBSOCKETS, MAX_OPEN_BYTES,
-    MAX_SMALL_REPLIES_BYTES, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES, TOKEN_END_LOOK_MS, TOKEN_END_MS,
+    HTTP_LOOKS_BURST, HTTP_LOOKS_PER_MINUTE, HTTP_ROOM_LOOK_MS, MAX_HTTP_WAITING_CALLS, MAX_HTTP_WEBSOCKETS,
+    MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES, TOKEN_END_LOOK_MS, TOKEN_END_MS,
 };
 use crate::server::{Metered, Metrics, Service};
-
-/// What bytes are counted in: a semaphore has fewer places than memory has bytes.
-const UNIT_BYTES: usize = 1024;
 
 /// What is said to whoever sends messages faster than it may.
 pub const TOO_MANY: &str = "too many messages in a minute (--rate-limit)";
@@ -129,9 +127,8 @@ pub struct Tenant {
     waits: Arc<Semaphore>,
     /// Calls that run or wait for a place.
     open: AtomicUsize,
-    bodies: Arc<Semaphore>,
-    replies: Arc<Semaphore>,
-    small_replies: Arc<Semaphore>,
+    /// Who pays for requests and replies.
+    account: Account,
     max_connections: usize,
     connections: Arc<AtomicUsize>,
     websockets: Arc<AtomicUsize>,
@@ -201,6 +198,7 @@ impl Tenant {
             is_anyone: digest.is_none(),
             digest: RwLock::new(digest),
             sees_all: AtomicBool::new(is_operator),
+            account: service.account(),
             service,
             usage: offer.usage,
             place: offer.place,
@@ -212,9 +210,6 @@ impl Tenant {
             calls: Arc::new(Semaphore::new(limits.max_calls)),
             waits: Arc::new(Semaphore::new(MAX_WAITING_REQUESTS)),
             open: AtomicUsize::new(0),
-            bodies: Arc::new(Semaphore::new(MAX_OPEN_BYTES / UNIT_BYTES)),
-            replies: Arc::new(Semaphore::new(MAX_OPEN_BYTES / UNIT_BYTES)),
-            small_replies: Arc::new(Semaphore::new(MAX_SMALL_REPLIES_BYTES / UNIT_BYTES)),
             max_connections: limits.max_connections,
             connections: Arc::default(),
             websockets: Arc::default(),
@@ -350,29 +345,26 @@ impl Tenant {
         (running, self.open.load(SeqCst).saturating_sub(running))
     }
 
-    /// Room for so many bytes of a request, if there is any.
-    pub fn take_in(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.bodies).try_acquire_many_owned(units(bytes)).ok()
+    /// Memory for so many bytes of a request, if there is any.
+    pub fn take_in(&self, bytes: usize) -> Result<Share, Exhausted> {
+        self.account.try_take(bytes, Purpose::Request)
     }
 
-    /// Room for a reply of so many bytes, waited for: clients that take nothing are hung up on.
-    pub async fn give_out(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(self.room_of_replies(bytes)).acquire_many_owned(units(bytes)).await.ok()
+    /// Memory for a reply of so many bytes, waited for: clients that take nothing are hung up on.
+    pub async fn give_out(&self, bytes: usize) -> Share {
+        loop {
+            if let Some(share) = self.try_give_out(bytes) {
+                return share;
+            }
+            tokio::time::sleep(Duration::from_millis(HTTP_ROOM_LOOK_MS)).await;
+        }
     }
 
-    /// The same at once, or not at all.
-    pub fn try_give_out(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(self.room_of_replies(bytes)).try_acquire_many_owned(units(bytes)).ok()
+    /// The same at once, or not at all. A reply larger than all there is takes that, alone.
+    pub fn try_give_out(&self, bytes: usize) -> Option<Share> {
+        let purpose = if bytes <= SMALL_REPLY_BYTES { Purpose::SmallReply } else { Purpose::Reply };
+        self.account.try_take(bytes.min(self.account.most(purpose)), purpose).ok()
     }
-
-    fn room_of_replies(&self, bytes: usize) -> &Arc<Semaphore> {
-        if bytes <= SMALL_REPLY_BYTES { &self.small_replies } else { &self.replies }
-    }
-}
-
-/// A reply larger than everything has all the room there is, alone.
-fn units(bytes: usize) -> u32 {
-    bytes.div_ceil(UNIT_BYTES).min(MAX_OPEN_BYTES / UNIT_BYTES) as u32
 }
 
 /// What a token is known by.

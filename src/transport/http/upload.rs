@@ -9,12 +9,13 @@ use bytes::Bytes;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONNECTION, EXPECT, HeaderMap, HeaderValue};
 use hyper::{StatusCode, Version};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::activity::Open;
 use super::reply::{Reply, later, refuse};
 use super::tenant::Tenant;
+use crate::budget::{Exhausted, Share};
 use crate::limits::{
     HTTP_BODY_MS, HTTP_LINGER_BYTES, HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS, HTTP_TENANT_LINGER_BYTES,
     HTTP_UNREAD_BYTES, HTTP_UNREAD_MS,
@@ -28,19 +29,18 @@ pub struct Message {
     pub bytes: Vec<u8>,
     /// Whether a part of it has come, be it an empty one.
     pub is_within: bool,
-    room: Option<OwnedSemaphorePermit>,
+    room: Option<Share>,
 }
 
 impl Message {
-    /// Adds bytes, if the tenant has room for them.
-    pub fn add(&mut self, tenant: &Arc<Tenant>, bytes: &[u8]) -> bool {
-        let Some(more) = tenant.take_in(bytes.len()) else { return false };
+    /// Adds bytes, if the tenant has memory for them.
+    pub fn add(&mut self, tenant: &Arc<Tenant>, bytes: &[u8]) -> Result<(), Exhausted> {
         match &mut self.room {
-            Some(room) => room.merge(more),
-            None => self.room = Some(more),
+            Some(room) => room.try_grow(bytes.len())?,
+            None => self.room = Some(tenant.take_in(bytes.len())?),
         }
         self.bytes.extend_from_slice(bytes);
-        true
+        Ok(())
     }
 }
 
@@ -76,10 +76,10 @@ pub async fn read(
         if message.bytes.len() + data.len() > max_bytes {
             return Err(Box::new(too_large(max_bytes).map(|reply| reply.holding(body))));
         }
-        if !message.add(tenant, &data) {
+        if let Err(short) = message.add(tenant, &data) {
             tenant.metrics.turned_away.fetch_add(1, Relaxed);
-            let text = "requests that are under way have taken all the memory there is for them";
-            let refusal = later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), text);
+            let text = format!("there is no memory for this request now: {short}");
+            let refusal = later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), &text);
             return Err(Box::new(refusal.map(|reply| reply.holding(body))));
         }
     }

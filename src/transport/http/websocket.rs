@@ -292,7 +292,7 @@ impl Reader<'_> {
                 return Ok(Err(Close::TooBig));
             }
             let tenant = self.tenant;
-            let mut take = |piece: &[u8]| message.add(tenant, piece);
+            let mut take = |piece: &[u8]| message.add(tenant, piece).is_ok();
             if !timeout_at(end, frames::payload(&mut self.source, head, &mut take)).await?? {
                 return Ok(Err(Close::Later));
             }
@@ -342,7 +342,7 @@ impl Reader<'_> {
 
     /// Sends a reply that took no work. It waits for room like any other: a client that does not read is read no further.
     async fn say(&mut self, bytes: Vec<u8>) {
-        let room = self.tenant.give_out(bytes.len()).await;
+        let room = Some(Arc::new(self.tenant.give_out(bytes.len()).await));
         self.feed.answer(Answer { bytes, room, ..Answer::default() });
     }
 

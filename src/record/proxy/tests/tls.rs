@@ -1,5 +1,6 @@
 use std::sync::atomic::AtomicUsize;
 
+use crate::budget::Account;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -236,7 +237,7 @@ fn a_panic_costs_one_connection() {
     let wires = Arc::new(Panics(AtomicUsize::new(0), server.address));
     let authority = Arc::new(Authority::new().unwrap());
     let sockets = Sockets { tcp: vec![listener], ..Sockets::default() };
-    let proxy = Proxy::start(sockets, wires, Mode::Record, authority, b"").unwrap();
+    let proxy = Proxy::start(sockets, wires, Mode::Record, authority, b"", Account::default()).unwrap();
     assert_eq!(ask_or_nothing(to), b"");
     assert_eq!(ask_or_nothing(to), b"!");
     let recorded = proxy.finish();
@@ -282,7 +283,8 @@ fn names_have_addresses_that_lead_to_them() {
         });
         let sockets = Sockets { tcp: vec![listener], udp: vec![datagrams], ..Sockets::default() };
         let authority = Arc::new(Authority::new().unwrap());
-        let proxy = Proxy::start(sockets, Arc::clone(&net) as Arc<dyn Wires>, mode, authority, b"").unwrap();
+        let proxy = Proxy::start(sockets, Arc::clone(&net) as Arc<dyn Wires>, mode, authority, b"", Account::default())
+            .unwrap();
         let known = ask("db.example", names);
         let unknown = ask("no.example", names);
         let local = ask("localhost", names);

@@ -66,7 +66,7 @@ async fn room_for_what_a_reply_will_be_is_taken_before_it_is_written() {
     let conversation = Conversation::new(Session::new(tenant.service.clone()));
     let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large","arguments":{}}}"#.to_owned();
     let mut message = Message::default();
-    assert!(message.add(&tenant, text.as_bytes()));
+    message.add(&tenant, text.as_bytes()).unwrap();
     let Incoming::Request(request) = parse(text.as_bytes()) else { panic!("{text}") };
     let Admission::Admitted(ticket) = conversation.session.admit(&request) else { panic!("{text}") };
     let stall = Duration::from_mins(1);
@@ -78,7 +78,7 @@ async fn room_for_what_a_reply_will_be_is_taken_before_it_is_written() {
     let answer = pending.await.unwrap();
     let most = 600_002 + ENVELOPE_BYTES;
     assert_eq!((answer.code, answer.bytes.capacity()), (None, most + most / 16));
-    assert_eq!(answer.room.unwrap().num_permits(), most.div_ceil(1024));
+    assert_eq!(answer.room.unwrap().bytes(), most);
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -91,7 +91,7 @@ async fn a_quick_call_that_panics_is_answered_and_hurts_nobody_else() {
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{{}}}}}}"#
         );
         let mut message = Message::default();
-        assert!(message.add(&tenant, text.as_bytes()));
+        message.add(&tenant, text.as_bytes()).unwrap();
         let Incoming::Request(request) = parse(text.as_bytes()) else { panic!("{text}") };
         let Admission::Admitted(ticket) = conversation.session.admit(&request) else { panic!("{text}") };
         let outbox = Arc::new(Nowhere);

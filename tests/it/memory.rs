@@ -1,0 +1,235 @@
+//! Memory counted over calls: what many of them want together stays below what the operator allows, and who waits or is
+//! refused is somebody who wants much.
+
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use pretty_assertions::assert_eq;
+use rustix::process::Pid;
+use serde_json::{Value, json};
+
+use crate::harness::{Failure, Reply, Server};
+use crate::http::client::Client;
+use crate::http::tenants::pair_on;
+use crate::tree::Tree;
+
+/// What `--memory-mib` says here.
+const MEMORY_MIB: u64 = 64;
+/// What the program has beside that: its code, stacks, buffers of threads, and what the allocator keeps.
+const BESIDE_MIB: u64 = 96;
+
+/// The most memory that a process has had, in MiB.
+#[track_caller]
+fn peak_mib(pid: Pid) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    peak.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() / 1024
+}
+
+#[track_caller]
+fn is_within(pid: Pid) {
+    let peak = peak_mib(pid);
+    assert!(peak < MEMORY_MIB + BESIDE_MIB, "{peak} MiB");
+}
+
+fn server(tree: &Tree) -> Server {
+    let allow = format!("{}:rw", tree.text("work"));
+    let memory = MEMORY_MIB.to_string();
+    Server::open(tree, "2025-11-25", &["--allow", &allow, "--tools", "files", "--memory-mib", &memory])
+}
+
+/// A file that takes no place on the disk.
+fn sparse(tree: &Tree, name: &str, bytes: u64) {
+    tree.file(name, "");
+    File::options().write(true).open(tree.path(name)).unwrap().set_len(bytes).unwrap();
+}
+
+/// Sends the same call so many times at once, and gives all replies.
+fn at_once(server: &mut Server, times: usize, tool: &str, arguments: impl Fn(usize) -> Value) -> Vec<Reply> {
+    let ids: Vec<Value> = (0..times)
+        .map(|index| server.send("tools/call", json!({"name": tool, "arguments": arguments(index)})))
+        .collect();
+    ids.iter().map(|id| server.reply_to(id)).collect()
+}
+
+/// That each was answered, or refused for want of memory; and that some were answered.
+#[track_caller]
+fn are_answered_or_refused(replies: &[Reply], is_answer: impl Fn(&Reply) -> bool) {
+    let refused = |reply: &Reply| {
+        reply
+            .failure()
+            .is_some_and(|Failure { code, message }| code == Some(-32603) && message.contains("--memory-mib"))
+    };
+    for reply in replies {
+        assert!(is_answer(reply) || refused(reply), "{}", reply.0);
+    }
+    assert!(replies.iter().any(is_answer));
+}
+
+#[test]
+fn edits_of_files_that_are_large_by_their_size_alone_stay_within_the_budget() {
+    let tree = Tree::new();
+    for index in 0..8 {
+        sparse(&tree, &format!("work/{index}"), 40 << 20);
+    }
+    let mut server = server(&tree);
+    let edits = json!([{"oldText": "nowhere", "newText": "x"}]);
+    let replies = at_once(&mut server, 8, "edit_file", |index| json!({"path": index.to_string(), "edits": edits}));
+    are_answered_or_refused(&replies, |reply| {
+        reply.failure().is_some_and(|failure| failure.message.contains("oldText not found"))
+    });
+    is_within(server.pid());
+}
+
+#[test]
+fn what_can_never_be_held_is_refused_at_once_with_what_could_be() {
+    let tree = Tree::new();
+    sparse(&tree, "work/a", 100 << 20);
+    let mut server = server(&tree);
+    let begun = Instant::now();
+    let reply = server.call("edit_file", json!({"path": "a", "edits": [{"oldText": "a", "newText": "b"}]}));
+    let most = (MEMORY_MIB - MEMORY_MIB / 4) * 1024 * 1024 / 16 * 14;
+    let message = format!(
+        "`{}` cannot be held: {} bytes of memory are needed, and {most} of the {most} that may be held (--memory-mib) are \
+         free\nhint: ask for less at once, or have the operator raise --memory-mib",
+        tree.text("work/a"),
+        100 << 20,
+    );
+    assert_eq!(reply.failure(), Some(Failure { code: Some(-32603), message }));
+    assert!(begun.elapsed() < Duration::from_secs(9), "it was waited for");
+}
+
+#[test]
+fn searches_over_lines_stay_within_the_budget() {
+    let tree = Tree::new();
+    for index in 0..4 {
+        tree.file(format!("work/{index}"), "0123456789abcde\n".repeat(2 << 20) + "last\n");
+    }
+    let mut server = server(&tree);
+    let arguments = json!({"regex": "last\\n", "directory": tree.text("work"), "multiline": true});
+    let replies = at_once(&mut server, 6, "grep_files", |_| arguments.clone());
+    are_answered_or_refused(&replies, |reply| reply.0["result"]["structuredContent"]["count"] == 4);
+    is_within(server.pid());
+}
+
+#[test]
+fn a_long_line_is_held_only_where_there_is_memory_for_it() {
+    let tree = Tree::new();
+    for index in 0..4 {
+        tree.file(format!("work/{index}"), "x".repeat(30 << 20) + "\nlast\n");
+    }
+    let mut server = server(&tree);
+    let arguments = json!({"regex": "^last", "directory": tree.text("work")});
+    let replies = at_once(&mut server, 6, "grep_files", |_| arguments.clone());
+    // A buffer of 30 MiB becomes one of 47 on its way.
+    for reply in &replies {
+        let is_refused = reply.failure().is_some_and(|failure| failure.message.contains("--memory-mib"));
+        assert!(is_refused || reply.0["result"]["structuredContent"]["count"] == 4, "{}", reply.0);
+    }
+    is_within(server.pid());
+}
+
+#[test]
+fn replies_that_are_more_than_the_budget_wait_for_one_another_and_all_are_answered() {
+    let tree = Tree::new();
+    tree.file("work/large.txt", "0123456789abcde\n".repeat(500_000));
+    let mut server = server(&tree);
+    let replies = at_once(&mut server, 24, "read_file", |_| json!({"path": "large.txt"}));
+    are_answered_or_refused(&replies, |reply| reply.failure().is_none() && reply.text().len() == 8_000_000);
+}
+
+#[test]
+fn rules_of_ignored_files_are_bounded_and_counted() {
+    let tree = Tree::new();
+    tree.file("work/x/a.txt", "a\n").file("work/.gitignore", format!("{}*\n", "?".repeat(19)).repeat(1000));
+    let mut server = server(&tree);
+    let arguments = json!({"regex": "a", "directory": tree.text("work"), "respectGitignore": true});
+    let replies = at_once(&mut server, 8, "grep_files", |_| arguments.clone());
+    are_answered_or_refused(&replies, |reply| reply.0["result"]["structuredContent"]["count"] == 1);
+    // More than that would take a thousand times its length.
+    for text in ["a\n".repeat(8193), "a".repeat(128 * 1024 + 1)] {
+        tree.file("work/x/.gitignore", text);
+        let message = format!(
+            "`{}` is not obeyed, and nothing was searched: it has more than 8192 rules or 131072 bytes\nhint: leave out \
+             `respectGitignore`, and name what to leave out in `excludeGlobs`",
+            tree.text("work/x/.gitignore")
+        );
+        let refused = Some(Failure { code: Some(-32603), message });
+        assert_eq!(server.call("grep_files", arguments.clone()).failure(), refused);
+        let tree_of = json!({"path": tree.text("work"), "respectGitignore": true});
+        assert_eq!(server.call("directory_tree", tree_of).failure(), refused);
+    }
+    assert_eq!(server.call("grep_files", json!({"regex": "a", "directory": tree.text("work/x")})).failure(), None);
+}
+
+#[test]
+fn globs_are_bounded_in_number_and_length() {
+    let tree = Tree::new();
+    tree.file("work/a.rs", "a\n");
+    let mut server = server(&tree);
+    let begun = Instant::now();
+    let many: Vec<String> = (0..100_000).map(|index| format!("**/{index}*")).collect();
+    let bytes: usize = many.iter().map(String::len).sum();
+    let refused = |parameter: &str, count: usize, bytes: usize| {
+        let message = format!(
+            "`{parameter}` has {count} globs of {bytes} bytes together; at most 1024 globs of 65536 bytes together are \
+             allowed: use `**` and `{{a,b}}`, or several calls"
+        );
+        Some(Failure { code: Some(-32602), message })
+    };
+    let globs = json!({"regex": "a", "globs": many});
+    assert_eq!(server.call("grep_files", globs).failure(), refused("globs", 100_000, bytes));
+    let exclude = json!({"regex": "a", "directory": tree.text("work"), "excludeGlobs": many});
+    assert_eq!(server.call("grep_files", exclude).failure(), refused("excludeGlobs", 100_000, bytes));
+    let edit = json!({"paths": many, "edits": [{"oldText": "a", "newText": "b"}]});
+    assert_eq!(server.call("edit_files", edit).failure(), refused("paths", 100_000, bytes));
+    let long: Vec<String> = vec!["a".repeat(4096) + "*"; 16];
+    assert_eq!(
+        server.call("grep_files", json!({"regex": "a", "globs": long})).failure(),
+        refused("globs", 16, 16 * 4097)
+    );
+    let allowed: Vec<String> =
+        (0..1024).map(|index| format!("**/a*{index}")).chain(["*.rs".to_owned()]).skip(1).collect();
+    let found = server.call("grep_files", json!({"regex": "a", "directory": tree.text("work"), "globs": allowed}));
+    assert_eq!(found.result()["structuredContent"]["count"], 1);
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn one_token_that_takes_all_it_can_leaves_another_as_much() {
+    let tree = Tree::new();
+    for index in 0..16 {
+        sparse(&tree, &format!("alice/{index}"), 20 << 20);
+    }
+    sparse(&tree, "bob/20", 20 << 20);
+    let memory = MEMORY_MIB.to_string();
+    let pair = pair_on(tree, &["--memory-mib", &memory, "--rate-limit", "0", "--sandbox", "off"]);
+    let edits = json!([{"oldText": "nowhere", "newText": "x"}]);
+    let edit = |path: String| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "edit_file", "arguments": {"path": path, "edits": edits, "dryRun": true}}})
+    };
+    let waiting: Vec<Client> = (0..16)
+        .map(|index| {
+            let mut client = pair.server.connect().patient();
+            let path = pair.tree.text(&format!("alice/{index}"));
+            client.send_message(&edit(path), &[("Authorization", &pair.alice)]);
+            client
+        })
+        .collect();
+    let read = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "read_file", "arguments": {"path": pair.tree.text("bob/b.txt")}}});
+    for _ in 0..20 {
+        let reply = pair.ask(&pair.bob, &read, &[]).json();
+        assert_eq!(reply["result"]["content"][0]["text"], "of bob\n", "{reply}");
+    }
+    let own = pair.ask(&pair.bob, &edit(pair.tree.text("bob/20")), &[]).json();
+    let said = own["error"]["message"].as_str().unwrap();
+    assert!(said.contains("oldText not found"), "{own}");
+    for mut client in waiting {
+        let reply = client.response().json();
+        let said = reply["error"]["message"].as_str().unwrap();
+        assert!(said.contains("oldText not found") || said.contains("--memory-mib"), "{reply}");
+    }
+    is_within(Pid::from_raw(pair.server.pid().try_into().unwrap()).unwrap());
+}
