@@ -89,8 +89,10 @@ fn what_can_never_be_held_is_refused_at_once_with_what_could_be() {
     let begun = Instant::now();
     let reply = server.call("edit_file", json!({"path": "a", "edits": [{"oldText": "a", "newText": "b"}]}));
     let most = (MEMORY_MIB - MEMORY_MIB / 4) * 1024 * 1024 / 16 * 14;
+    // The request is held as well.
+    let free = most - 141;
     let message = format!(
-        "`{}` cannot be held: {} bytes of memory are needed, and {most} of the {most} that may be held (--memory-mib) are \
+        "`{}` cannot be held: {} bytes of memory are needed, and {free} of the {most} that may be held (--memory-mib) are \
          free\nhint: ask for less at once, or have the operator raise --memory-mib",
         tree.text("work/a"),
         100 << 20,
