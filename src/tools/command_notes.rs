@@ -66,6 +66,13 @@ impl Notes {
                     "`{}` is protected: what the command put there was moved aside (.set-aside)",
                     show_path(path.as_path())
                 )),
+                Denied::Repeated => self.add(format_args!(
+                    "ended, with all commands that ran, because one of them put something at protected paths again and again"
+                )),
+                Denied::Unwatched(reason) => self.add(format_args!(
+                    "ended because protected paths could not be watched any more: {}",
+                    show_path(reason.as_path())
+                )),
             }
         }
     }
