@@ -304,7 +304,7 @@ pub const LAST_PROCESSES_MS: u64 = 2000;
 pub const INTERCEPTED_LOOK_MS: u64 = 200;
 /// When more than this is moved away from protected paths within [`SET_ASIDE_WINDOW_MS`], the commands that run are ended: a
 /// program that only did not know would not try so often.
-pub const MAX_SET_ASIDE: usize = 32;
+pub const MAX_SET_ASIDE: usize = 16;
 /// How long what is moved away is counted, in milliseconds.
 pub const SET_ASIDE_WINDOW_MS: u64 = 10_000;
 /// Most samples of hooks in a directory that has nothing else; git has 14.

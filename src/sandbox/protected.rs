@@ -76,8 +76,9 @@ impl Held {
     fn find(dir: &OwnedFd, name: &OsStr) -> Result<Option<Self>, Errno> {
         let fd = match openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
             Ok(fd) => fd,
-            Err(Errno::ACCESS) if may_change(dir) => return Err(Errno::ACCESS),
-            Err(_) => return Ok(None),
+            Err(Errno::NOENT | Errno::NAMETOOLONG) => return Ok(None),
+            Err(Errno::ACCESS) if !may_change(dir) => return Ok(None),
+            Err(errno) => return Err(errno),
         };
         let stat = fstat(&fd)?;
         Ok(Some(Self { kind: FileType::from_raw_mode(stat.st_mode), id: (stat.st_dev, stat.st_ino), fd }))
@@ -224,10 +225,10 @@ impl Watcher {
 
     /// What each command has to hold.
     pub fn places(&self) -> Vec<Guarded> {
-        let mut places: Vec<Guarded> = Vec::new();
+        let mut places: Vec<Guarded> = self.paths.iter().map(|path| path.guarded.clone()).collect();
         for path in &self.paths {
-            let noted = path.noted.iter().filter_map(|(place, _)| self.guarded(place));
-            for place in std::iter::once(path.guarded.clone()).chain(noted) {
+            let elsewhere = path.noted.iter().filter(|(place, _)| *place != path.guarded.path);
+            for place in elsewhere.filter_map(|(place, _)| self.guarded(place)) {
                 if !places.contains(&place) {
                     places.push(place);
                 }
@@ -294,18 +295,22 @@ impl Watcher {
         }
         self.appearances += 1;
         self.paths[index].appeared = self.appearances;
-        if self.burst.0.elapsed() > Duration::from_millis(SET_ASIDE_WINDOW_MS) {
-            self.burst = (Instant::now(), 0);
+        let (since, count) = self.burst;
+        let is_old = since.elapsed() > Duration::from_millis(SET_ASIDE_WINDOW_MS);
+        self.burst = if is_old { (Instant::now(), 1) } else { (since, count + 1) };
+        let is_attack = self.burst.1 > MAX_SET_ASIDE;
+        if is_attack {
+            // Commands that begin later have not done it.
+            self.burst.1 = 0;
         }
-        self.burst.1 += 1;
-        Ok(self.burst.1 > MAX_SET_ASIDE)
+        Ok(is_attack)
     }
 
     /// Goes the way that the kernel would go, link by link, and has it tell of every name that is looked up on the way.
     fn look_up(&self, guarded: &Guarded) -> Result<(Vec<Spot>, Names), Fault> {
         let fault = || format!("look at the protected `{}`", guarded.path.display());
         let (mut spots, mut names, mut links) = (Vec::new(), Vec::new(), 0);
-        let Ok(mut dir) = open(&guarded.root, DIRECTORY, Mode::empty()) else { return Ok((spots, names)) };
+        let mut dir = open(&guarded.root, DIRECTORY, Mode::empty()).step_with(fault)?;
         let mut place = guarded.root.clone();
         let mut rest: Vec<OsString> = Vec::new();
         let go_on = |path: &Path, rest: &mut Vec<OsString>| {
@@ -318,7 +323,7 @@ impl Watcher {
                 place = if name == "/" { name.into() } else { place.parent().unwrap_or(&place).into() };
                 continue;
             }
-            let is_open = self.guarded(&place).is_some();
+            let is_open = self.writable.iter().any(|root| place.starts_with(root));
             if is_open {
                 names.extend(watch(&self.events, &dir)?.map(|watch| (watch, name.clone())));
             }

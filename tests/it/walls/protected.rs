@@ -153,7 +153,7 @@ fn a_protected_path_that_is_a_link_stays_and_so_does_what_it_leads_to() {
 #[test]
 fn where_a_link_leads_that_came_after_the_start_is_protected_from_the_next_command_on() {
     with_tree(
-        |tree| drop(tree.file("work/later/pre-commit", GOOD)),
+        |tree: &Tree| _ = tree.file("work/later/pre-commit", GOOD),
         |walls| {
             walls.works("true");
             walls.tree.link("../later", "work/.git/hooks").link("made.json", "work/.mcp.json");
@@ -173,7 +173,7 @@ fn where_a_link_leads_that_came_after_the_start_is_protected_from_the_next_comma
 #[test]
 fn a_file_that_was_given_the_number_of_the_one_before_is_another_one() {
     with_tree(
-        |tree| drop(tree.file("work/.mcp.json", GOOD)),
+        |tree: &Tree| _ = tree.file("work/.mcp.json", GOOD),
         |walls| {
             let number = fs::metadata(walls.tree.path("work/.mcp.json")).unwrap().ino();
             let command = format!(
@@ -238,7 +238,7 @@ fn a_descriptor_that_one_command_hands_to_another_makes_no_hook() {
     if !installed("python3") {
         return;
     }
-    let lay = |tree: &Tree| drop(tree.file("work/gives.py", GIVES).file("work/takes.py", TAKES));
+    let lay = |tree: &Tree| _ = tree.file("work/gives.py", GIVES).file("work/takes.py", TAKES);
     with_tree(lay, |walls| {
         let gives = start(walls, "python3 gives.py");
         await_file(walls, "work/made");
