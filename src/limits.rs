@@ -311,8 +311,8 @@ pub const SET_ASIDE_WINDOW_MS: u64 = 10_000;
 pub const MAX_SAMPLE_HOOKS: usize = 64;
 /// Most links that the lookup of a protected path follows (`MAXSYMLINKS` of `linux/namei.h`).
 pub const MAX_LINKS_ON_THE_WAY: usize = 40;
-/// What one look takes of what the kernel tells about protected paths, in bytes: some 2,000 names.
-pub const WATCH_BUFFER_BYTES: usize = 64 * 1024;
+/// What one look takes of what the kernel tells about protected paths, in bytes: some 500 names.
+pub const WATCH_BUFFER_BYTES: usize = 16 * 1024;
 /// Time between two looks at the memory of a command, in milliseconds.
 pub const MEMORY_WATCH_MS: u64 = 100;
 /// Descriptors of a command that one look at its memory covers.

@@ -194,7 +194,9 @@ impl Watcher {
     /// No command runs: notes again what is where something has changed.
     pub fn note_all(&mut self) -> Result<(), Fault> {
         while let Some(touched) = self.told()? {
-            touched.into_iter().for_each(|index| self.paths[index].is_stale = true);
+            for index in touched {
+                self.paths[index].is_stale = true;
+            }
         }
         for index in 0..self.paths.len() {
             if self.paths[index].is_stale {

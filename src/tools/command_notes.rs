@@ -162,5 +162,10 @@ mod tests {
              can raise that (--limit-memory-bytes)]\n[`/w/.git/hooks` is protected: what the command put there was moved \
              aside (.set-aside)]\n[exit code: 137]"
         );
+        assert_eq!(
+            said(Tier::Namespaces, Network::None, &[Denied::Repeated, Denied::Unwatched("inotify: full".into())]),
+            "(no output)\n[ended, with all commands that ran, because one of them put something at protected paths again and \
+             again]\n[ended because protected paths could not be watched any more: inotify: full]\n[exit code: 137]"
+        );
     }
 }
