@@ -355,8 +355,19 @@ pub const TRIAL_MS: u64 = 5000;
 pub const LAUNCHER_FAREWELL_MS: u64 = 5000;
 /// How long a supervisor waits for processes that it has ended, in milliseconds.
 pub const LAST_PROCESSES_MS: u64 = 2000;
-/// Time between two looks at the protected paths while a command runs, in milliseconds.
-pub const PROTECTED_LOOK_MS: u64 = 200;
+/// Time between two looks at a command's intercepted calls that wait, in milliseconds.
+pub const INTERCEPTED_LOOK_MS: u64 = 200;
+/// When more than this is moved away from protected paths within [`SET_ASIDE_WINDOW_MS`], the commands that run are ended: a
+/// program that only did not know would not try so often.
+pub const MAX_SET_ASIDE: usize = 16;
+/// How long what is moved away is counted, in milliseconds.
+pub const SET_ASIDE_WINDOW_MS: u64 = 10_000;
+/// Most samples of hooks in a directory that has nothing else; git has 14.
+pub const MAX_SAMPLE_HOOKS: usize = 64;
+/// Most links that the lookup of a protected path follows (`MAXSYMLINKS` of `linux/namei.h`).
+pub const MAX_LINKS_ON_THE_WAY: usize = 40;
+/// What one look takes of what the kernel tells about protected paths, in bytes: some 500 names.
+pub const WATCH_BUFFER_BYTES: usize = 16 * 1024;
 /// Time between two looks at the memory of a command, in milliseconds.
 pub const MEMORY_WATCH_MS: u64 = 100;
 /// Descriptors of a command that one look at its memory covers.

@@ -1,8 +1,9 @@
 //! What holds each command: one of three ways, built once and used for every command.
 
 use std::collections::HashSet;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nix::unistd::Pid;
 
@@ -13,11 +14,11 @@ use super::fault::{Fault, Step};
 use super::intercept::{self as interception, Interceptor, Usher};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
-use super::protected::{self, Protected};
+use super::protected::{Guarded, Watcher};
 use super::reach::{FirstProcess, Reach, SignalScope};
-use super::roll::{Entry, Roll};
+use super::roll::{Line, Roll};
 use super::routes::Counters;
-use super::supervisor::Supervisor;
+use super::supervisor::{Supervisor, wait_for_more};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Event, Hello, Intercept, MemoryHold, RawString, Request, send_event};
@@ -34,18 +35,18 @@ pub struct Cells {
     network: Network,
     /// Of the commands' own network, if they have one.
     counters: Option<Counters>,
-    /// Which commands run at the same time, where that matters.
-    roll: Option<Roll>,
-    /// Below read-write directories.
-    protected: Vec<protected::Guarded>,
+    /// Which commands run, where somebody watches.
+    roll: Roll,
+    /// Holds the protected paths to what they were, in [`Tier::Namespaces`].
+    watcher: Option<Watcher>,
+    /// The protected paths, as the plan has them.
+    protected: Vec<PathBuf>,
     /// Allowed directories below read-write ones. They are mounted there already, but what lies above them could be moved.
-    enclosed: Vec<protected::Guarded>,
+    enclosed: Vec<Guarded>,
     /// What commands must not see.
     hidden: Vec<hidden::At>,
     /// Where filesystems of the kernel would be seen by commands.
     shown: Vec<PathBuf>,
-    /// What was at the protected paths before the first of the commands that run now.
-    before: Vec<Protected>,
     /// HOME of commands in the view.
     home: &'static str,
     /// Where the broker lets metadata be changed.
@@ -87,7 +88,9 @@ type Entered<'a> = (Reach, Box<dyn Duties + 'a>, Option<Usher>);
 #[derive(Debug)]
 pub struct Berth {
     group: Option<Group>,
-    entry: Option<Entry>,
+    /// Both ends: the supervisor's and the launcher's.
+    line: Option<(Line, OwnedFd)>,
+    stays: bool,
 }
 
 impl Cells {
@@ -96,12 +99,15 @@ impl Cells {
         let scratch = plan.scratch.as_path();
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);
-        let mut copying = None;
+        let (mut copying, mut watcher) = (None, None);
         let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
             Tier::Off => (None, RawString::default(), RawString::default()),
             Tier::Namespaces => {
+                let mut outside = Watcher::new(writable(&plan))?;
                 namespaces::enter(&alone, plan.network)?;
                 copying = view::enter(&plan, &alone)?;
+                outside.guard(plan.protected.iter().map(RawString::as_path))?;
+                watcher = Some(outside);
                 (Some(Walls::in_view(&plan)?), view::home(&plan).into(), view::TMP.into())
             }
             Tier::Landlock => {
@@ -127,10 +133,12 @@ impl Cells {
             gaps: gaps(&plan, groups.as_ref().is_some_and(Groups::counts_processes)),
             memory,
         };
-        let writable = writable_on_system(&plan);
         let private_home = view::home(&plan);
-        let protected = guarded(&plan, plan.protected.iter());
-        let enclosed = guarded(&plan, plan.roots.iter().map(|root| &root.place.path));
+        let protected = plan.protected.iter().map(|path| path.as_path().into()).collect();
+        let roots = plan.roots.iter().map(|root| root.place.path.as_path());
+        let enclosed = roots.filter_map(|path| Guarded::new(path, writable(&plan)));
+        let enclosed = enclosed.filter(|guarded| guarded.path != guarded.root).collect();
+        let writable = writable_on_system(&plan);
         let shown = kernels::shown(&plan);
         let hidden = hidden::At::all(&plan);
         let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
@@ -145,13 +153,13 @@ impl Cells {
             copying,
             groups,
             network: plan.network,
-            roll: counters.is_some().then(Roll::new).transpose().step("count the commands")?,
+            roll: Roll::default(),
+            watcher,
             counters,
             protected,
             enclosed,
             hidden,
             shown,
-            before: Vec::new(),
             home: private_home,
             writable,
             readable,
@@ -174,16 +182,34 @@ impl Cells {
         &self.hello
     }
 
-    /// No command runs, and one is about to.
-    pub fn begin(&mut self) {
-        if self.start.tier == Tier::Namespaces {
-            self.before = self.protected.iter().map(Protected::note).collect();
+    /// Waits until one of `fds` is readable or closed, or the time is over; which ones are. Watches over the commands that
+    /// run meanwhile.
+    pub fn wait_for<const N: usize>(
+        &mut self,
+        fds: [Option<BorrowedFd<'_>>; N],
+        timeout: Option<Duration>,
+    ) -> Result<[bool; N], Fault> {
+        let (supervisors, mut more) = self.roll.lines();
+        // What happens while no command runs is looked at before the next one.
+        more.extend(self.watcher.as_ref().filter(|_| !self.roll.is_empty()).map(AsFd::as_fd));
+        let (ready, of_more) = wait_for_more(fds, &more, timeout)?;
+        if of_more.is_empty() {
+            return Ok(ready);
         }
+        self.watch_over();
+        for supervisor in of_more.into_iter().filter_map(|index| supervisors.get(index)) {
+            self.roll.hear(*supervisor, |since| {
+                self.watcher.as_ref().map(|it| it.appeared_since(since)).unwrap_or_default()
+            });
+        }
+        Ok(ready)
     }
 
-    /// The last command that ran has ended. What it could not be held to by itself is made good here.
-    pub fn rest(&mut self) {
-        self.before.drain(..).for_each(|protected| drop(protected.settle()));
+    /// Puts right what the commands that run have done to protected paths.
+    fn watch_over(&mut self) {
+        if let Some(why) = self.watcher.as_mut().and_then(Watcher::settle) {
+            self.roll.end_all(&why);
+        }
     }
 
     /// Lets go of the private directory, so that it can be removed. No command runs any more.
@@ -196,23 +222,21 @@ impl Cells {
         }
     }
 
-    /// What a command that is about to run gets for itself; these supervisors have not been reaped yet. One that stays is
-    /// not counted as running: the server knows when it does something (`exec/works`).
-    pub fn prepare(&mut self, supervisors: &HashSet<i32>, stays: bool) -> Result<Berth, Fault> {
-        let entry = self
-            .roll
-            .as_mut()
-            .filter(|_| !stays)
-            .map(|roll| roll.begin(supervisors))
-            .transpose()
-            .step("count the commands")?;
-        Ok(Berth { group: self.groups.as_mut().map(Groups::make).transpose()?, entry })
+    /// What a command that is about to run gets for itself. One that stays does not count as running beside others: the
+    /// server knows when it does something (`exec/works`).
+    pub fn prepare(&mut self, stays: bool) -> Result<Berth, Fault> {
+        match &mut self.watcher {
+            Some(watcher) if self.roll.is_empty() => watcher.note_all()?,
+            _ => self.watch_over(),
+        }
+        let line = self.watcher.is_some().then(Line::new).transpose()?;
+        Ok(Berth { group: self.groups.as_mut().map(Groups::make).transpose()?, line, stays })
     }
 
     /// This supervisor has the command, or nobody.
     pub fn settle(&mut self, supervisor: Option<Pid>, berth: Berth) {
-        if let (Some(roll), Some(entry), Some(supervisor)) = (&mut self.roll, berth.entry, supervisor) {
-            roll.enter(supervisor.as_raw(), entry);
+        if let (Some(watcher), Some((_, line)), Some(supervisor)) = (&self.watcher, berth.line, supervisor) {
+            self.roll.begin(supervisor.as_raw(), line, berth.stays, watcher.appearances());
         }
         if let (Some(groups), Some(group)) = (&mut self.groups, berth.group) {
             match supervisor {
@@ -222,8 +246,12 @@ impl Cells {
         }
     }
 
-    /// Removes the cgroups of supervisors that are not among these any more.
+    /// Supervisors that are not among these any more have gone, and their commands with them.
     pub fn tidy(&mut self, supervisors: &HashSet<i32>) {
+        if !self.roll.is_empty() {
+            self.watch_over();
+            self.roll.retain(supervisors);
+        }
         if let Some(groups) = &mut self.groups {
             groups.tidy(|supervisor| supervisors.contains(&supervisor));
         }
@@ -238,13 +266,17 @@ impl Cells {
     }
 
     /// The life of the copy.
-    pub fn live(self, request: &Request, handed: Handed, berth: Berth) -> ! {
+    pub fn live(mut self, request: &Request, handed: Handed, berth: Berth) -> ! {
         let Handed { command, channel, bundle, stdio } = handed;
-        match self.enter(berth.entry, channel.zip(request.intercept), bundle) {
+        // Nobody below may keep the launcher's end of a line open, nor what it watches with.
+        let line = berth.line.map(|(line, _)| line);
+        drop(std::mem::take(&mut self.roll));
+        let places = self.watcher.take().map(|watcher| watcher.places()).unwrap_or_default();
+        match self.enter(&places, channel.zip(request.intercept), bundle) {
             Ok((reach, duties, usher)) => {
                 let (start, alone, group) = (&self.start, &self.alone, berth.group);
                 let told = usher.as_ref().map(|usher| request.with_proxy_port(usher.port()));
-                let supervisor = Supervisor { reach, server: command, start, alone, duties, usher, group };
+                let supervisor = Supervisor { reach, server: command, start, alone, duties, usher, line, group };
                 supervisor.run(told.as_ref().unwrap_or(request), stdio);
             }
             Err(fault) => {
@@ -281,7 +313,7 @@ impl Cells {
     /// What a supervisor does before it starts the program.
     fn enter(
         &self,
-        entry: Option<Entry>,
+        places: &[Guarded],
         channel: Option<(OwnedFd, Intercept)>,
         bundle: Option<OwnedFd>,
     ) -> Result<Entered<'_>, Fault> {
@@ -301,8 +333,8 @@ impl Cells {
                     namespaces::bound_root(processes)?;
                 }
                 hidden::cover_again(&self.hidden)?;
-                self.enclosed.iter().try_for_each(protected::nail)?;
-                let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
+                self.enclosed.iter().try_for_each(Guarded::nail)?;
+                places.iter().try_for_each(Guarded::hold)?;
                 if let Some(bundle) = bundle {
                     certificates::put(&bundle)?;
                 }
@@ -310,8 +342,8 @@ impl Cells {
                     // Others without a network shall not meet what is intercepted here, nor have a loopback device.
                     namespaces::enter_own_loopback()?;
                 }
-                let ((interceptor, usher), roll) = (self.intercept(channel)?, self.roll.as_ref().zip(entry));
-                let duties = InView::new(protected, self.counters.as_ref(), roll, interceptor);
+                let (interceptor, usher) = self.intercept(channel)?;
+                let duties = InView::new(self.counters.as_ref(), interceptor);
                 Ok((Reach::PidNamespace(first), Box::new(duties), usher))
             }
             Tier::Landlock => {
@@ -321,7 +353,7 @@ impl Cells {
                 self.start.walls.as_ref().map_or(Ok(()), |walls| walls.bound_supervisor(intercepts))?;
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
-                let protected = self.protected.iter().map(|guarded| guarded.path.clone()).collect();
+                let protected = self.protected.clone();
                 let (interceptor, usher) = self.intercept(channel)?;
                 let duties = OnSystem::new(self.writable.clone(), protected, self.readable.clone(), interceptor);
                 Ok((Reach::Scope(scope), Box::new(duties), usher))
@@ -361,12 +393,7 @@ fn gaps(plan: &Plan, counts_processes: bool) -> Vec<String> {
     unbound.into_iter().chain(of_root).collect()
 }
 
-/// These paths, as far as they lie in read-write directories, each with the outermost of these.
-fn guarded<'a>(plan: &'a Plan, paths: impl Iterator<Item = &'a RawString>) -> Vec<protected::Guarded> {
-    let roots = || plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path());
-    let outermost =
-        |path: &Path| roots().filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len());
-    let paths = paths.map(RawString::as_path);
-    let guarded = |path: &Path| Some(protected::Guarded { path: path.into(), root: outermost(path)?.into() });
-    paths.filter_map(guarded).filter(|guarded| guarded.path != guarded.root).collect()
+/// The read-write directories.
+fn writable(plan: &Plan) -> impl Iterator<Item = &Path> {
+    plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path())
 }

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use super::broker::Broker;
 use super::intercept::Interceptor;
-use super::protected::Protected;
-use super::roll::{Entry, Roll};
+use super::roll::Line;
 use super::routes::Counters;
 use super::wire::Denied;
 
@@ -31,8 +30,9 @@ pub trait Duties {
     /// Looks whether the command has done what nothing tells about.
     fn look(&mut self) {}
 
-    /// The command is over; `failed` if its program was. What the walls refused to it.
-    fn close(&mut self, _failed: bool) -> Vec<Denied> {
+    /// The command is over; `failed` if its program was. What the walls refused to it, as far as this process and who is
+    /// at the other end of the line know.
+    fn close(&mut self, _failed: bool, _line: Option<&Line>) -> Vec<Denied> {
         Vec::new()
     }
 }
@@ -68,7 +68,7 @@ impl Duties for Bare {
         self.0.look();
     }
 
-    fn close(&mut self, _failed: bool) -> Vec<Denied> {
+    fn close(&mut self, _failed: bool, _line: Option<&Line>) -> Vec<Denied> {
         self.0.end();
         Vec::new()
     }
@@ -124,27 +124,16 @@ impl Served {
 
 /// A command in its own root: mounts hold what it may change, but for what a filter cannot tell by itself.
 pub struct InView<'a> {
-    /// What the command may not put anything in the place of.
-    protected: Vec<Protected>,
-    /// What was moved aside until now.
-    moved: Vec<Denied>,
-    /// The kernel's count of ways out that were not there, and how far it was when the command began.
+    /// The kernel's count of ways out that were not there, for all commands, and how far it was when this one began.
     refused: Option<(&'a Counters, u64)>,
-    /// It is all commands' count.
-    entry: Option<(&'a Roll, Entry)>,
     broker: Served,
 }
 
 impl<'a> InView<'a> {
     /// Remembers how far the counters are.
-    pub fn new(
-        protected: Vec<Protected>,
-        counters: Option<&'a Counters>,
-        entry: Option<(&'a Roll, Entry)>,
-        interceptor: Option<Interceptor>,
-    ) -> Self {
+    pub fn new(counters: Option<&'a Counters>, interceptor: Option<Interceptor>) -> Self {
         let refused = counters.and_then(|counters| Some((counters, counters.refused()?)));
-        Self { protected, moved: Vec::new(), refused, entry, broker: Served::new(interceptor) }
+        Self { refused, broker: Served::new(interceptor) }
     }
 }
 
@@ -163,26 +152,21 @@ impl Duties for InView<'_> {
     }
 
     fn has_to_look(&self) -> bool {
-        !self.protected.is_empty() || self.broker.has_to_look()
+        self.broker.has_to_look()
     }
 
     fn look(&mut self) {
         self.broker.look();
-        for denied in self.protected.iter().filter_map(Protected::settle) {
-            if !self.moved.contains(&denied) {
-                self.moved.push(denied);
-            }
-        }
     }
 
-    fn close(&mut self, failed: bool) -> Vec<Denied> {
-        self.look();
+    fn close(&mut self, failed: bool, line: Option<&Line>) -> Vec<Denied> {
+        self.broker.look();
         self.broker.end();
-        let mut denied = std::mem::take(&mut self.moved);
         // First what was counted: a command that begins now is not the one that did it.
         let counted = self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before));
-        let was_alone = self.entry.is_some_and(|(roll, entry)| roll.end(entry));
-        if failed && counted && was_alone {
+        let account = line.map(Line::over).unwrap_or_default();
+        let mut denied: Vec<Denied> = account.appeared.into_iter().map(Denied::Protected).collect();
+        if failed && counted && account.was_alone {
             denied.push(Denied::Network);
         }
         denied
@@ -232,7 +216,7 @@ impl Duties for OnSystem {
         self.broker.look();
     }
 
-    fn close(&mut self, _failed: bool) -> Vec<Denied> {
+    fn close(&mut self, _failed: bool, _line: Option<&Line>) -> Vec<Denied> {
         self.broker.end();
         self.broker.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default()
     }

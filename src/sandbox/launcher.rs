@@ -106,7 +106,7 @@ impl Launcher {
         let handed = Handed { command: there, channel: None, bundle: None, stdio };
         self = self.launch(&request, handed)?;
         let until = Instant::now() + Duration::from_millis(TRIAL_MS);
-        while !wait_for([Some(here.as_fd())], Some(until.saturating_duration_since(Instant::now())))?[0] {
+        while !self.cells.wait_for([Some(here.as_fd())], Some(until.saturating_duration_since(Instant::now())))?[0] {
             if Instant::now() >= until {
                 return Err(trial());
             }
@@ -123,7 +123,9 @@ impl Launcher {
 
     /// Serves requests until the server is gone.
     fn serve(mut self) {
-        while let Ok([server, child]) = wait_for([Some(self.server.as_fd()), Some(self.children.as_fd())], None) {
+        while let Ok([server, child]) =
+            self.cells.wait_for([Some(self.server.as_fd()), Some(self.children.as_fd())], None)
+        {
             if child {
                 self.reap();
             }
@@ -149,10 +151,7 @@ impl Launcher {
         } else {
             Ok(())
         };
-        if self.supervisors.is_empty() {
-            self.cells.begin();
-        }
-        let berth = null.and_then(|()| self.cells.prepare(&self.supervisors, request.stays));
+        let berth = null.and_then(|()| self.cells.prepare(request.stays));
         let copied = berth.and_then(|berth| match self.cells.copy() {
             Ok(copied) => Ok((copied, berth)),
             Err(fault) => {
@@ -182,12 +181,8 @@ impl Launcher {
 
     fn reap(&mut self) {
         while self.children.read_signal().is_ok_and(|signal| signal.is_some()) {}
-        let before = self.supervisors.len();
         end_strays(&mut self.supervisors);
         self.cells.tidy(&self.supervisors);
-        if before > 0 && self.supervisors.is_empty() {
-            self.cells.rest();
-        }
     }
 
     /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then nothing is left to
@@ -204,9 +199,9 @@ impl Launcher {
             if left.is_zero() {
                 break;
             }
-            let _ = wait_for([Some(children.as_fd())], Some(left));
+            let _ = cells.wait_for([Some(children.as_fd())], Some(left));
         }
-        cells.rest();
+        cells.tidy(&supervisors);
         cells.leave();
         ground.give_up();
         // To remove much takes long. The server is told that it need not wait, and whoever reads what it says neither.

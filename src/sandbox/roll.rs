@@ -1,68 +1,139 @@
-//! Which commands run at the same time. What the kernel counts for all of them together says something about one of them
-//! only if it was alone.
-//!
-//! Kept in a nameless file that the launcher shares with all supervisors: first how many commands have begun, then a byte
-//! for each by its number, which its supervisor sets when nothing of the command is left.
+//! Which commands run, and the line that each of their supervisors has to the launcher: where it says that its command is
+//! over, hears what was seen meanwhile, and is told to end it.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
+use serde::{Deserialize, Serialize};
 
-const BEGUN_BYTES: u64 = 8;
+use super::fault::{Fault, Step};
+use super::wire::{Denied, RawString, receive_packet, send_packet};
 
-/// The commands of one launcher.
-#[derive(Debug)]
-pub struct Roll {
-    file: File,
-    begun: u64,
-    numbers: HashMap<i32, u64>,
+/// What the launcher says.
+#[derive(Debug, Serialize, Deserialize)]
+enum Word {
+    /// The command has to end.
+    End(Denied),
+    /// It is over.
+    Over(Account),
 }
 
-/// One command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    number: u64,
-    /// Whether no other ran when it began.
+/// What is known of a command that is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// No other ran at any time, but for those that stay. Only then does what the kernel counts for all of them say something
+    /// about it.
+    pub was_alone: bool,
+    /// Protected paths at which something appeared while it ran.
+    pub appeared: Vec<RawString>,
+}
+
+/// A supervisor's end of its line.
+#[derive(Debug)]
+pub struct Line(OwnedFd);
+
+impl Line {
+    /// Both ends; the second one is the launcher's.
+    pub fn new() -> Result<(Self, OwnedFd), Fault> {
+        let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
+        pair.map(|(here, there)| (Self(here), there)).step("socketpair")
+    }
+
+    /// Nothing of the command is left. What is known of it: nothing, if the launcher has gone.
+    pub fn over(&self) -> Account {
+        let _ = send(&self.0, b"x", SendFlags::NOSIGNAL);
+        loop {
+            match receive_packet(&self.0) {
+                Ok(Some((Word::Over(account), _))) => return account,
+                // It had ended before it was to.
+                Ok(Some((Word::End(_), _))) => {}
+                Ok(None) | Err(_) => return Account::default(),
+            }
+        }
+    }
+
+    /// Why the command has to end.
+    pub fn hear(&self) -> Denied {
+        match receive_packet(&self.0) {
+            Ok(Some((Word::End(why), _))) => why,
+            Ok(_) | Err(_) => Denied::Unwatched("the launcher of commands has ended".into()),
+        }
+    }
+}
+
+/// Readable when [`Line::hear`] has something to say.
+impl AsFd for Line {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The commands of one launcher.
+#[derive(Debug, Default)]
+pub struct Roll {
+    /// By the number of the supervisor.
+    running: HashMap<i32, Entry>,
+    /// Without those that stay.
+    begun: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// The launcher's end; `None` when the other one is closed.
+    line: Option<OwnedFd>,
+    /// `None` if it stays.
+    number: Option<u64>,
     began_alone: bool,
+    /// How much had appeared at protected paths before.
+    appearances: u64,
 }
 
 impl Roll {
-    /// With no command on it.
-    pub fn new() -> io::Result<Self> {
-        let file = memfd_create("commands", MemfdFlags::CLOEXEC)?.into();
-        Ok(Self { file, begun: 0, numbers: HashMap::new() })
+    /// This supervisor has a command, and the other end of the line.
+    pub fn begin(&mut self, supervisor: i32, line: OwnedFd, stays: bool, appearances: u64) {
+        let began_alone = self.running.values().all(|entry| entry.number.is_none());
+        self.begun += u64::from(!stays);
+        let number = (!stays).then_some(self.begun);
+        self.running.insert(supervisor, Entry { line: Some(line), number, began_alone, appearances });
     }
 
-    /// A command is about to begin; these supervisors have not been reaped yet.
-    pub fn begin(&mut self, supervisors: &HashSet<i32>) -> io::Result<Entry> {
-        self.numbers.retain(|supervisor, number| supervisors.contains(supervisor) && !has_ended(&self.file, *number));
-        let began_alone = supervisors.iter().all(|supervisor| !self.numbers.contains_key(supervisor));
-        self.begun += 1;
-        self.file.write_all_at(&self.begun.to_ne_bytes(), 0)?;
-        Ok(Entry { number: self.begun, began_alone })
+    /// Whether no command runs.
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
     }
 
-    /// This supervisor has the command.
-    pub fn enter(&mut self, supervisor: i32, entry: Entry) {
-        self.numbers.insert(supervisor, entry.number);
+    /// What to wait for, with whose it is.
+    pub fn lines(&self) -> (Vec<i32>, Vec<BorrowedFd<'_>>) {
+        self.running.iter().filter_map(|(supervisor, entry)| Some((*supervisor, entry.line.as_ref()?.as_fd()))).unzip()
     }
 
-    /// Said by the supervisor: nothing of the command is left. Whether it was alone all the time.
-    pub fn end(&self, entry: Entry) -> bool {
-        let mut begun = [0; 8];
-        let read = self.file.read_exact_at(&mut begun, 0);
-        // If it cannot be said, the next one does not count as alone.
-        let _ = self.file.write_all_at(&[1], BEGUN_BYTES + entry.number);
-        entry.began_alone && read.is_ok() && u64::from_ne_bytes(begun) == entry.number
+    /// Hears a supervisor. If its command is over it is told what was seen, and the command runs no more; else it has gone,
+    /// and the command may not be at its end yet.
+    pub fn hear(&mut self, supervisor: i32, appeared_since: impl FnOnce(u64) -> Vec<RawString>) {
+        let Some(entry) = self.running.get_mut(&supervisor) else { return };
+        let Some(line) = entry.line.take() else { return };
+        if let Ok(1) = rustix::io::read(&line, &mut [0; 1]) {
+            let was_alone = entry.began_alone && entry.number == Some(self.begun);
+            let account = Account { was_alone, appeared: appeared_since(entry.appearances) };
+            self.running.remove(&supervisor);
+            // It fails only where nobody hears it.
+            let _ = send_packet(&line, &Word::Over(account), &[]);
+        }
     }
-}
 
-fn has_ended(file: &File, number: u64) -> bool {
-    let mut byte = [0];
-    matches!(file.read_at(&mut byte, BEGUN_BYTES + number), Ok(1)) && byte == [1]
+    /// Has all commands ended.
+    pub fn end_all(&self, why: &Denied) {
+        for line in self.running.values().filter_map(|entry| entry.line.as_ref()) {
+            // It fails where nobody hears it, or where it was said before and not yet heard.
+            let _ = rustix::io::ioctl_fionbio(line, true).map(|()| send_packet(line, &Word::End(why.clone()), &[]));
+        }
+    }
+
+    /// Forgets commands whose supervisors are not among these any more.
+    pub fn retain(&mut self, supervisors: &HashSet<i32>) {
+        self.running.retain(|supervisor, _| supervisors.contains(supervisor));
+    }
 }
 
 #[cfg(test)]
@@ -70,25 +141,53 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
+    fn begin(roll: &mut Roll, supervisor: i32, stays: bool) -> Line {
+        let (line, launcher) = Line::new().unwrap();
+        roll.begin(supervisor, launcher, stays, u64::from(supervisor.cast_unsigned()));
+        line
+    }
+
+    /// Whether it was alone.
+    fn end(roll: &mut Roll, supervisor: i32, line: &Line) -> bool {
+        send(&line.0, b"x", SendFlags::NOSIGNAL).unwrap();
+        roll.hear(supervisor, |since| vec![since.to_string().as_str().into()]);
+        let account = line.over();
+        assert_eq!(account.appeared, [supervisor.to_string().as_str().into()]);
+        account.was_alone
+    }
+
     #[test]
     fn only_who_was_alone_from_its_beginning_to_its_end_was_alone() {
-        let mut roll = Roll::new().unwrap();
-        let begin = |roll: &mut Roll, supervisor, others: &[i32]| {
-            let entry = roll.begin(&others.iter().copied().collect()).unwrap();
-            roll.enter(supervisor, entry);
-            entry
-        };
-        let first = begin(&mut roll, 10, &[]);
-        assert!(roll.end(first));
-        // The first has ended, though nobody has reaped its supervisor.
-        let second = begin(&mut roll, 11, &[10]);
-        let third = begin(&mut roll, 12, &[10, 11]);
-        assert_eq!([second, third].map(|entry| roll.end(entry)), [false, false]);
+        let mut roll = Roll::default();
+        let resident = begin(&mut roll, 9, true);
+        let first = begin(&mut roll, 10, false);
+        assert!(end(&mut roll, 10, &first));
+        let (second, third) = (begin(&mut roll, 11, false), begin(&mut roll, 12, false));
+        assert_eq!([end(&mut roll, 11, &second), end(&mut roll, 12, &third)], [false, false]);
         // Its number was given away again.
-        let fourth = begin(&mut roll, 10, &[]);
-        let fifth = begin(&mut roll, 11, &[10]);
-        assert_eq!((roll.end(fifth), roll.end(fourth)), (false, false));
-        let sixth = begin(&mut roll, 13, &[11]);
-        assert!(roll.end(sixth));
+        let (fourth, fifth) = (begin(&mut roll, 10, false), begin(&mut roll, 11, false));
+        assert_eq!([end(&mut roll, 11, &fifth), end(&mut roll, 10, &fourth)], [false, false]);
+        let sixth = begin(&mut roll, 13, false);
+        assert!(end(&mut roll, 13, &sixth) && !end(&mut roll, 9, &resident) && roll.is_empty());
+    }
+
+    #[test]
+    fn who_has_to_end_is_told_and_who_has_gone_is_kept_until_it_was_reaped() {
+        let mut roll = Roll::default();
+        let (first, second) = (begin(&mut roll, 10, false), begin(&mut roll, 11, false));
+        roll.end_all(&Denied::Repeated);
+        assert_eq!(first.hear(), Denied::Repeated);
+        // Said again, to who is at its end by now.
+        roll.end_all(&Denied::Repeated);
+        assert!(!end(&mut roll, 10, &first));
+        drop(second);
+        roll.hear(11, |_| Vec::new());
+        assert_eq!((roll.lines().0, roll.is_empty()), (vec![], false));
+        roll.retain(&HashSet::new());
+        assert!(roll.is_empty());
+        let third = begin(&mut roll, 12, false);
+        drop(roll);
+        assert_eq!(third.hear(), Denied::Unwatched("the launcher of commands has ended".into()));
+        assert_eq!(third.over(), Account::default());
     }
 }

@@ -24,13 +24,14 @@ use super::intercept::Usher;
 use super::memory::Memory;
 use super::program::{Start, Streams};
 use super::reach::Reach;
+use super::roll::Line;
 use super::sys::seccomp::can_answer_with;
 use super::sys::{self, SingleThread};
 use super::terminal;
 use super::vitals::Reporter;
 use super::watch::Watch;
 use super::wire::{Denied, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event};
-use crate::limits::{LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS, PROTECTED_LOOK_MS};
+use crate::limits::{INTERCEPTED_LOOK_MS, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
 
 /// One command, from its start to its end.
 pub struct Supervisor<'a> {
@@ -46,6 +47,8 @@ pub struct Supervisor<'a> {
     pub duties: Box<dyn Duties + 'a>,
     /// Who makes connections for the server, where nothing of the command's is intercepted.
     pub usher: Option<Usher>,
+    /// To the launcher, where it watches the protected paths.
+    pub line: Option<Line>,
     /// What the kernel counts its memory in. Without one its memory is watched, if it is limited.
     pub group: Option<Group>,
 }
@@ -93,12 +96,11 @@ impl Supervisor<'_> {
             life.over = Some(Denied::Memory);
         }
         let left = self.end_rest(&children);
-        let mut denied = self.duties.close(exit != Exit::Code(0));
-        // Who was ended for its memory has not left anybody behind on purpose.
+        let denied = self.duties.close(exit != Exit::Code(0), self.line.as_ref());
+        // Who was ended has not left anybody behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };
-        denied.extend(life.over);
         // One packet holds them.
-        denied.truncate(MAX_DENIED);
+        let denied = life.over.into_iter().chain(denied).take(MAX_DENIED).collect();
         let _ = send_event(&self.server, &Event::Ended { exit, left, denied }, None);
         Ok(())
     }
@@ -107,24 +109,25 @@ impl Supervisor<'_> {
     fn follow(&mut self, request: &Request, life: &mut Life, children: &SignalFd) -> Result<(), Fault> {
         let mut watch = self.start.limits.memory_bytes.filter(|_| self.group.is_none()).map(Watch::new);
         let mut reporter = Reporter::new();
-        let mut next_look = Instant::now() + Duration::from_millis(PROTECTED_LOOK_MS);
+        let mut next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
         loop {
-            let [child, server, duty, birth, ushered] = {
+            let [child, server, duty, birth, ushered, ordered] = {
                 let fds = [
                     Some(children.as_fd()),
                     Some(self.server.as_fd()),
                     self.duties.waits_for(),
                     life.birth.as_ref().map(AsFd::as_fd),
                     self.usher.as_ref().map(AsFd::as_fd),
+                    self.line.as_ref().filter(|_| life.over.is_none()).map(AsFd::as_fd),
                 ];
                 let pause = watch.as_ref().map(|_| MEMORY_WATCH_MS);
-                let look = self.duties.has_to_look().then_some(PROTECTED_LOOK_MS);
+                let look = self.duties.has_to_look().then_some(INTERCEPTED_LOOK_MS);
                 let pauses = pause.into_iter().chain(look).map(Duration::from_millis);
                 wait_for(fds, pauses.chain(reporter.pause()).min())?
             };
             if self.duties.has_to_look() && next_look <= Instant::now() {
                 self.duties.look();
-                next_look = Instant::now() + Duration::from_millis(PROTECTED_LOOK_MS);
+                next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
             }
             if birth {
                 self.born(request, life)?;
@@ -171,6 +174,10 @@ impl Supervisor<'_> {
                 }
             }
             reporter.answer(self.server.as_fd(), life.exit.is_none().then_some(life.program));
+            if ordered && let Some(line) = &self.line {
+                life.over = Some(line.hear());
+                self.reach.signal(Signal::SIGKILL);
+            }
             if let Some(watch) = &mut watch
                 && life.over.is_none()
                 && watch.is_over()
@@ -334,14 +341,24 @@ pub fn wait_for<const N: usize>(
     fds: [Option<BorrowedFd<'_>>; N],
     timeout: Option<Duration>,
 ) -> Result<[bool; N], Fault> {
-    let mut polled: Vec<PollFd<'_>> =
-        fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    wait_for_more(fds, &[], timeout).map(|(ready, _)| ready)
+}
+
+/// The same with more descriptors; the places in `more` of those that are ready come second.
+pub fn wait_for_more<const N: usize>(
+    fds: [Option<BorrowedFd<'_>>; N],
+    more: &[BorrowedFd<'_>],
+    timeout: Option<Duration>,
+) -> Result<([bool; N], Vec<usize>), Fault> {
+    let all = fds.iter().flatten().chain(more);
+    let mut polled: Vec<PollFd<'_>> = all.map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
     let timeout = timeout.map(|timeout| Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 }));
     match poll(&mut polled, timeout.as_ref()) {
         Ok(_) => {}
-        Err(Errno::INTR) => return Ok([false; N]),
+        Err(Errno::INTR) => return Ok(([false; N], Vec::new())),
         Err(errno) => return Err(errno).step("poll"),
     }
-    let mut polled = polled.iter();
-    Ok(fds.map(|fd| fd.is_some() && polled.next().is_some_and(|fd| !fd.revents().is_empty())))
+    let mut ready = polled.iter().map(|fd| !fd.revents().is_empty());
+    let first = fds.map(|fd| fd.is_some() && ready.next().unwrap_or_default());
+    Ok((first, ready.enumerate().filter_map(|(index, is_ready)| is_ready.then_some(index)).collect()))
 }

@@ -194,20 +194,14 @@ const OF_ROOT: [&str; 9] = [
     "vmallocinfo",
 ];
 
-/// Makes what has this name in `dir` read-only in this mount namespace. Which file it is (device and inode); `None` if
-/// nothing is there. A link is left as it is.
-pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<Option<(u64, u64)>, Fault> {
-    let fault = || format!("make `{}` read-only", name.display());
-    let Ok(there) = openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) else {
-        return Ok(None);
-    };
-    let stat = fstat(&there).step_with(fault)?;
-    let identity = Some((stat.st_dev, stat.st_ino));
-    if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
-        return Ok(identity);
+/// Makes what has this name in `dir`, if anything, read-only in this mount namespace; a link itself, not what it leads to.
+pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
+    match openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(there) => mount_on_itself(&there, Some(MountAttributes::READ_ONLY))
+            .map(drop)
+            .step_with(|| format!("make `{}` read-only", name.display())),
+        Err(_) => Ok(()),
     }
-    let held = mount_on_itself(&there, Some(MountAttributes::READ_ONLY)).step_with(fault)?;
-    Ok(identity.filter(|_| held.is_some()))
 }
 
 /// Mounts a directory, found in `above`, on itself, so that it cannot be moved in this mount namespace; it is as writable

@@ -194,8 +194,12 @@ pub enum Denied {
     Metadata(RawString),
     /// Together its processes held more memory than they may, and were ended.
     Memory,
-    /// It made this protected path, or put another one in its place.
+    /// While it ran, something was made at this protected path, or put in the place of what was there.
     Protected(RawString),
+    /// That was done again and again, by it or by another command, and all commands that ran were ended.
+    Repeated,
+    /// Protected paths could not be watched any more, for this reason, and it was ended.
+    Unwatched(RawString),
 }
 
 /// What a supervisor says. [`Event::Refused`] and [`Event::Ended`] are its last words.

@@ -66,6 +66,13 @@ impl Notes {
                     "`{}` is protected: what the command put there was moved aside (.set-aside)",
                     show_path(path.as_path())
                 )),
+                Denied::Repeated => self.add(format_args!(
+                    "ended, with all commands that ran, because one of them put something at protected paths again and again"
+                )),
+                Denied::Unwatched(reason) => self.add(format_args!(
+                    "ended because protected paths could not be watched any more: {}",
+                    show_path(reason.as_path())
+                )),
             }
         }
     }
@@ -154,6 +161,11 @@ mod tests {
             "(no output)\n[ended because its processes together held more memory than a command may; only the operator \
              can raise that (--limit-memory-bytes)]\n[`/w/.git/hooks` is protected: what the command put there was moved \
              aside (.set-aside)]\n[exit code: 137]"
+        );
+        assert_eq!(
+            said(Tier::Namespaces, Network::None, &[Denied::Repeated, Denied::Unwatched("inotify: full".into())]),
+            "(no output)\n[ended, with all commands that ran, because one of them put something at protected paths again and \
+             again]\n[ended because protected paths could not be watched any more: inotify: full]\n[exit code: 137]"
         );
     }
 }

@@ -1,14 +1,15 @@
 //! Paths given with `--protect`, against commands that work together, and against the end of the server.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
 use pretty_assertions::assert_eq;
 use replay::sandbox::Tier;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Setting, Tree, Walls, everywhere, give, launcher};
+use super::{Setting, Tree, Walls, everywhere, give, installed, launcher};
 use crate::harness::{DEADLINE, ends_within};
 
 const GOOD: &str = "good\n";
@@ -32,8 +33,40 @@ fn with_keys(test: impl Fn(&mut Walls)) {
     });
 }
 
-fn start(walls: &mut Walls, command: &str) {
-    walls.try_run(json!({"command": command, "background": true})).result();
+/// Starts a command in the background; its number.
+fn start(walls: &mut Walls, command: &str) -> Value {
+    let reply = walls.try_run(json!({"command": command, "background": true}));
+    reply.result()["structuredContent"]["commandId"].clone()
+}
+
+/// Waits until a command in the background has ended; what is said of it.
+fn await_end(walls: &mut Walls, id: &Value) -> String {
+    let until = Instant::now() + DEADLINE;
+    loop {
+        assert!(Instant::now() < until, "{id} never ended");
+        let reply = walls.server.call("follow_command", json!({"commandId": id, "waitSecs": 1}));
+        if reply.result()["structuredContent"]["running"] == false {
+            return reply.all_texts().join("\n");
+        }
+    }
+}
+
+/// With the tree that `lay` makes in `work`, and the paths that are protected by default. Only namespaces hold commands to it.
+fn with_tree(lay: impl Fn(&Tree), test: impl Fn(&mut Walls)) {
+    everywhere(|setting: Setting| {
+        if setting.tier != Tier::Namespaces {
+            return;
+        }
+        let tree = Tree::new();
+        tree.dir("work/.git").file("docs/read.txt", "readme\n").dir("tmp").file("outside/secret", "x");
+        lay(&tree);
+        if let Some(owner) = setting.owner {
+            give(tree.root(), owner);
+        }
+        let mut walls = Walls::on(tree, setting, &[], &[]);
+        test(&mut walls);
+        walls.end();
+    });
 }
 
 /// Waits until a command has made this.
@@ -45,7 +78,7 @@ fn await_file(walls: &mut Walls, name: &str) {
     }
 }
 
-/// Waits until what is set aside at the end of the last command has been.
+/// Waits until this has been set aside.
 fn await_none(walls: &mut Walls, name: &str) {
     let until = Instant::now() + DEADLINE;
     while walls.tree.has(name) {
@@ -93,6 +126,157 @@ fn what_was_put_there_is_set_aside_whatever_stands_in_the_way() {
         walls.sh("echo evil > new; chmod 555 .");
         await_none(walls, "work/new");
         walls.sh("chmod 755 .");
+        walls.end();
+    });
+}
+
+#[test]
+fn a_protected_path_that_is_a_link_stays_and_so_does_what_it_leads_to() {
+    let lay = |tree: &Tree| {
+        tree.file("work/githooks/pre-commit", GOOD).link("../githooks", "work/.git/hooks");
+        tree.file("work/shared/x.json", GOOD).link("shared/x.json", "work/.mcp.json");
+    };
+    with_tree(lay, |walls| {
+        // ext4 gives the number of what was removed to what is made next.
+        walls.sh("rm .git/hooks; mkdir .git/hooks; echo evil > .git/hooks/pre-commit");
+        walls.sh("rm .mcp.json; echo evil > .mcp.json");
+        walls.sh("ln -sfn ../evil .git/hooks; mv .mcp.json x; mkdir evil; cp .git/hooks/* evil");
+        walls.sh("echo evil > githooks/pre-commit; rm -rf githooks; mv shared y; mv shared/x.json z; echo evil > shared/x.json");
+        let led = ["work/.git/hooks", "work/.mcp.json"].map(|link| fs::read_link(walls.tree.path(link)).unwrap());
+        assert_eq!(led.map(|to| to.to_str().unwrap().to_owned()), ["../githooks", "shared/x.json"]);
+        let read =
+            ["work/.git/hooks/pre-commit", "work/.mcp.json"].map(|path| fs::read_to_string(walls.tree.path(path)));
+        assert_eq!(read.map(Result::unwrap), [GOOD; 2]);
+    });
+}
+
+#[test]
+fn where_a_link_leads_that_came_after_the_start_is_protected_from_the_next_command_on() {
+    with_tree(
+        |tree: &Tree| _ = tree.file("work/later/pre-commit", GOOD),
+        |walls| {
+            walls.works("true");
+            walls.tree.link("../later", "work/.git/hooks").link("made.json", "work/.mcp.json");
+            walls.fails("echo evil > later/pre-commit");
+            walls.fails("rm -rf later");
+            walls.fails("ln -sfn ../evil .git/hooks");
+            // Nothing is there yet: what a command makes there is moved, not the link.
+            let said = walls.sh("echo evil > made.json").text;
+            assert!(said.contains(".mcp.json` is protected: what the command put there was moved aside"), "{said}");
+            assert!(!walls.tree.has("work/made.json"));
+            assert_eq!(fs::read_link(walls.tree.path("work/.mcp.json")).unwrap().to_str(), Some("made.json"));
+            assert_eq!(fs::read_to_string(walls.tree.path("work/.git/hooks/pre-commit")).unwrap(), GOOD);
+        },
+    );
+}
+
+#[test]
+fn a_file_that_was_given_the_number_of_the_one_before_is_another_one() {
+    with_tree(
+        |tree: &Tree| _ = tree.file("work/.mcp.json", GOOD),
+        |walls| {
+            let number = fs::metadata(walls.tree.path("work/.mcp.json")).unwrap().ino();
+            let command = format!(
+                ": > begun; while [ -e .mcp.json ]; do sleep 0.01; done; for i in $(seq 300); do echo evil > x$i; \
+                 [ $(stat -c %i x$i) = {number} ] && break; done; mv x$i .mcp.json; : > placed; \
+                 until [ -e stop ]; do sleep 0.01; done; rm -f x*"
+            );
+            let id = start(walls, &command);
+            await_file(walls, "work/begun");
+            fs::remove_file(walls.tree.path("work/.mcp.json")).unwrap();
+            await_file(walls, "work/placed");
+            await_none(walls, "work/.mcp.json");
+            walls.tree.file("work/stop", "");
+            await_end(walls, &id);
+        },
+    );
+}
+
+#[test]
+fn what_a_command_has_put_there_goes_while_another_runs_that_began_later() {
+    with_keys(|walls| {
+        // By another name of the file.
+        let planted =
+            "echo evil > hidden; ln hidden new; : > made; until [ -e begun ]; do sleep 0.01; done; rm -f new; : > gone";
+        start(walls, planted);
+        await_file(walls, "work/made");
+        let back = ": > begun; until [ -e gone ]; do sleep 0.01; done; ln hidden new; : > back; until [ -e stop ]; do sleep 0.01; done";
+        let id = start(walls, back);
+        await_file(walls, "work/back");
+        await_none(walls, "work/new");
+        walls.tree.file("work/stop", "");
+        let said = await_end(walls, &id);
+        assert!(said.contains("new` is protected: what the command put there was moved aside"), "{said}");
+        walls.end();
+    });
+}
+
+/// Makes the directory of hooks, which git makes too, and hands it to who asks.
+const GIVES: &str = "import os, socket, time
+os.mkdir('.git/hooks')
+door = socket.socket(socket.AF_UNIX)
+door.bind('door')
+door.listen()
+open('made', 'w').close()
+asks, _ = door.accept()
+socket.send_fds(asks, [b'x'], [os.open('.git/hooks', os.O_RDONLY)])
+while not os.path.exists('stop'):
+    time.sleep(0.01)
+";
+const TAKES: &str = "import os, socket, time
+asks = socket.socket(socket.AF_UNIX)
+asks.connect('door')
+_, [hooks], _, _ = socket.recv_fds(asks, 1, 1)
+os.close(os.open('pre-commit', os.O_CREAT | os.O_WRONLY, 0o755, dir_fd=hooks))
+open('back', 'w').close()
+while not os.path.exists('stop'):
+    time.sleep(0.01)
+";
+
+#[test]
+fn a_descriptor_that_one_command_hands_to_another_makes_no_hook() {
+    if !installed("python3") {
+        return;
+    }
+    let lay = |tree: &Tree| _ = tree.file("work/gives.py", GIVES).file("work/takes.py", TAKES);
+    with_tree(lay, |walls| {
+        let gives = start(walls, "python3 gives.py");
+        await_file(walls, "work/made");
+        let takes = start(walls, "python3 takes.py");
+        await_file(walls, "work/back");
+        await_none(walls, "work/.git/hooks/pre-commit");
+        walls.tree.file("work/stop", "");
+        for id in [gives, takes] {
+            let said = await_end(walls, &id);
+            assert!(said.contains(".git/hooks` is protected: what the command put there was moved aside"), "{said}");
+        }
+    });
+}
+
+#[test]
+fn every_command_that_runs_is_told_of_what_one_of_them_puts_there() {
+    with_keys(|walls| {
+        let id = start(walls, ": > begun; until [ -e stop ]; do sleep 0.01; done");
+        await_file(walls, "work/begun");
+        let told = "new` is protected: what the command put there was moved aside (.set-aside)";
+        let said = walls.sh("echo evil > new; : > stop").text;
+        assert!(said.contains(told), "{said}");
+        let said = await_end(walls, &id);
+        assert!(said.contains(told), "{said}");
+        assert!(!walls.sh("true").text.contains(told));
+        walls.end();
+    });
+}
+
+#[test]
+fn who_puts_it_there_again_and_again_is_ended() {
+    with_keys(|walls| {
+        let ran =
+            walls.try_run(json!({"command": "for i in $(seq 1000); do echo evil > new; rm -f new; sleep 0.01; done"}));
+        let said = ran.all_texts().join("\n");
+        let told =
+            "ended, with all commands that ran, because one of them put something at protected paths again and again";
+        assert!(said.contains(told), "{said}");
         walls.end();
     });
 }
