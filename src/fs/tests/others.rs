@@ -251,7 +251,7 @@ fn a_program_that_waits_to_write_gets_the_file_back() {
     let path = tree.at("A/f");
     let mut ours = prepared(&tree, "A/f", "ours");
     ours.keep_writers_out().unwrap();
-    let at_once = std::fs::File::options().append(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&path);
+    let at_once = std::fs::File::options().append(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(&path);
     assert_eq!(at_once.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
     let committed = ours.commit().unwrap();
     assert_eq!((text(&tree, "A/f").as_str(), committed.is_wanted()), ("ours", true));
