@@ -28,8 +28,8 @@ pub const COMMAND_OPEN_FILES: u64 = 16_384;
 pub const OPEN_FILES_KEPT_SHARE: u64 = 4;
 /// Of what the system lets a user watch (`/proc/sys/user/max_inotify_*`), the commands of one server have one part in so many.
 pub const WATCHES_SHARE: u64 = 3;
-/// Terminals that the commands of one server have at a time; the system has 3,072 for all that are no system of their own.
-pub const MAX_TERMINALS: u32 = 256;
+/// Terminals that one command has at a time; the system has 3,072 for all that are no system of their own.
+pub const MAX_TERMINALS: u32 = 64;
 /// Bytes of requests that may wait or run at the same time before stdin is no longer read.
 pub const MAX_OPEN_BYTES: usize = 256 * 1024 * 1024;
 /// What the reply to one batch may come to before its other members are refused, in bytes: it is held until it is whole.
