@@ -191,6 +191,14 @@ pub enum Denied {
     Metadata(RawString),
     /// Together its processes held more memory than they may, and were ended.
     Memory,
+    /// The kernel ended a process of it, or of others meanwhile, since the machine or the container had no more memory.
+    MachineMemory,
+    /// A process used more processor time than it may, and was ended.
+    ProcessorTime,
+    /// It wrote beyond the size that a file may have, and was ended.
+    FileSize,
+    /// There were as many processes as there may be.
+    Processes,
     /// It made this protected path, or put another one in its place.
     Protected(RawString),
 }
