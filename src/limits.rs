@@ -28,8 +28,8 @@ pub const COMMAND_OPEN_FILES: u64 = 16_384;
 pub const OPEN_FILES_KEPT_SHARE: u64 = 4;
 /// Of what the system lets a user watch (`/proc/sys/user/max_inotify_*`), the commands of one server have one part in so many.
 pub const WATCHES_SHARE: u64 = 3;
-/// Terminals that the commands of one server have at a time; the system has 3,072 for all that are no system of their own.
-pub const MAX_TERMINALS: u32 = 256;
+/// Terminals that one command has at a time; the system has 3,072 for all that are no system of their own.
+pub const MAX_TERMINALS: u32 = 64;
 /// Of the memory of the machine, or of its cgroup, calls may hold one part in so many unless the operator says otherwise.
 pub const MEMORY_SHARE: u64 = 4;
 /// Least that `--memory-mib` may say, in MiB.

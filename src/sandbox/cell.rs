@@ -22,7 +22,7 @@ use super::supervisor::{Supervisor, wait_for_more};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Event, Hello, Intercept, MemoryHold, RawString, Request, send_event};
-use super::{capabilities, certificates, etc, hidden, kernels, namespaces, view};
+use super::{capabilities, certificates, etc, hidden, kernels, landlock, namespaces, view};
 
 /// What all commands of a server share.
 pub struct Cells {
@@ -99,13 +99,21 @@ impl Cells {
         let scratch = plan.scratch.as_path();
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);
-        let (mut copying, mut watcher) = (None, None);
+        let (mut copying, mut not_public, mut watcher) = (None, None, None);
         let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
             Tier::Off => (None, RawString::default(), RawString::default()),
             Tier::Namespaces => {
                 let mut outside = Watcher::new(writable(&plan))?;
+                let public = if rustix::process::geteuid().is_root() {
+                    view::public_copies(&plan, &alone).unwrap_or_else(|fault| {
+                        not_public = Some(fault);
+                        Vec::new()
+                    })
+                } else {
+                    Vec::new()
+                };
                 namespaces::enter(&alone, plan.network)?;
-                copying = view::enter(&plan, &alone)?;
+                copying = view::enter(&plan, &alone, public)?;
                 outside.guard(plan.protected.iter().map(RawString::as_path))?;
                 watcher = Some(outside);
                 (Some(Walls::in_view(&plan)?), view::home(&plan).into(), view::TMP.into())
@@ -130,7 +138,7 @@ impl Cells {
             home: home.clone(),
             tmp: tmp.clone(),
             landlock_abi: walls.as_ref().map(Walls::abi),
-            gaps: gaps(&plan, groups.as_ref().is_some_and(Groups::counts_processes)),
+            gaps: gaps(&plan, groups.as_ref().is_some_and(Groups::counts_processes), not_public),
             memory,
         };
         let private_home = view::home(&plan);
@@ -296,7 +304,8 @@ impl Cells {
         let reaches = of_system || (network == Network::Loopback && tier == Tier::Namespaces);
         let rules = interception::Rules {
             strict: tier == Tier::Landlock && !of_system,
-            open: asked.open && of_system,
+            // What else would keep the command from connecting by itself is the device that its sockets are bound to.
+            open: asked.open && of_system && landlock::knows_tcp(),
             dial: asked.dial && reaches,
         };
         if !asked.proxy_only {
@@ -329,6 +338,7 @@ impl Cells {
                 let first = FirstProcess::check()
                     .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
                 view::own_proc()?;
+                view::own_terminals()?;
                 if let Some(processes) = self.start.limits.processes.filter(|_| namespaces::can_bound_root()) {
                     namespaces::bound_root(processes)?;
                 }
@@ -375,7 +385,7 @@ fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHo
 }
 
 /// What this system leaves open that another would not.
-fn gaps(plan: &Plan, counts_processes: bool) -> Vec<String> {
+fn gaps(plan: &Plan, counts_processes: bool, not_public: Option<Fault>) -> Vec<String> {
     let unbound = !counts_processes
         && plan.tier == Tier::Namespaces
         && plan.limits.processes.is_some()
@@ -390,7 +400,14 @@ fn gaps(plan: &Plan, counts_processes: bool) -> Vec<String> {
          /proc/slabinfo, /proc/vmallocinfo and the like)"
             .to_owned()
     });
-    unbound.into_iter().chain(of_root).collect()
+    let private = match (plan.tier, not_public) {
+        (Tier::Landlock, _) => of_root.as_ref().map(|_| "this tier cannot keep them back".to_owned()),
+        (_, fault) => fault.map(|fault| fault.to_string()),
+    };
+    let private = private.map(|reason| {
+        format!("commands can read files below /usr and /opt that root keeps from everybody else: {reason}")
+    });
+    unbound.into_iter().chain(of_root).chain(private).collect()
 }
 
 /// The read-write directories.

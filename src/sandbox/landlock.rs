@@ -189,15 +189,22 @@ pub fn scope_only(everywhere: BorrowedFd<'_>, options: &Options) -> Result<Rules
     finished(refused(what, created.add_rule(PathBeneath::new(everywhere, AccessFs::Refer)))?)
 }
 
+/// Whether connections over TCP can be refused.
+pub fn knows_tcp() -> bool {
+    abi().is_some_and(|abi| abi >= TCP_ABI)
+}
+
 /// A ruleset that leaves everything alone but refuses to connect over TCP. `None` where the version does not know TCP.
-pub fn no_connections(everywhere: BorrowedFd<'_>, abi: u32) -> Result<Option<Ruleset>, Error> {
+/// `everywhere` is for who is in another domain: one that says nothing of files would refuse moves between directories there.
+pub fn no_connections(everywhere: Option<BorrowedFd<'_>>, abi: u32) -> Result<Option<Ruleset>, Error> {
     if abi < TCP_ABI {
         return Ok(None);
     }
     let what = "refuse tcp";
+    let ruleset = refused(what, strict().handle_access(AccessNet::ConnectTcp))?;
+    let Some(everywhere) = everywhere else { return finished(refused(what, ruleset.create())?).map(Some) };
     // As in `scope_only`.
-    let ruleset = refused(what, strict().handle_access(AccessFs::Refer))?;
-    let ruleset = refused(what, ruleset.handle_access(AccessNet::ConnectTcp))?;
+    let ruleset = refused(what, ruleset.handle_access(AccessFs::Refer))?;
     let created = refused(what, ruleset.create())?;
     finished(refused(what, created.add_rule(PathBeneath::new(everywhere, AccessFs::Refer)))?).map(Some)
 }

@@ -1,6 +1,7 @@
-//! The launcher's own user, mount, ipc and network namespaces, shared by all commands of a server.
+//! The launcher's own user, mount and network namespaces, shared by all commands of a server.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -33,11 +34,11 @@ pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
     for (name, share) in watches {
         let _ = share.map(|share| set(name, &share.to_string()));
     }
-    let mut rest = UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
+    let mut rest = UnshareFlags::NEWNS;
     if network != Network::Host {
         rest |= UnshareFlags::NEWNET;
     }
-    sys::unshare(rest).step("unshare mount, ipc and network namespaces")?;
+    sys::unshare(rest).step("unshare mount and network namespaces")?;
     if network == Network::Loopback {
         switch_loopback_on()?;
     }
@@ -83,6 +84,37 @@ fn enter_with_all_ids(alone: &SingleThread) -> Result<(), Fault> {
         Ok(WaitStatus::Exited(_, 0)) => Ok(()),
         _ => Err(Fault::because("write the maps of the user namespace", "the kernel did not take them")),
     }
+}
+
+/// A user namespace whose only user and group are numbers that nobody has: read through its maps, a file belongs to nobody.
+pub fn of_nobody(alone: &SingleThread) -> Result<OwnedFd, Fault> {
+    /// The last number but that which means none.
+    const NOBODYS: u32 = u32::MAX - 1;
+    let step = "make a user namespace of nobody";
+    let (here, there) =
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
+    let Some(copy) = sys::fork(alone).step("fork")? else {
+        drop(here);
+        let made = sys::unshare(UnshareFlags::NEWUSER).is_ok();
+        let told = made && rustix::io::write(&there, b"x").is_ok();
+        // Until the other end is closed.
+        sys::exit_now(i32::from(!told || await_turn(&there)));
+    };
+    drop(there);
+    let namespace = || {
+        if !await_turn(&here) {
+            return Err(io::Error::from(io::ErrorKind::Unsupported));
+        }
+        for name in ["uid_map", "gid_map"] {
+            write_of(copy.as_raw(), name, &format!("{NOBODYS} {NOBODYS} 1"))?;
+        }
+        #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+        File::open(format!("/proc/{copy}/ns/user")).map(OwnedFd::from)
+    };
+    let namespace = namespace();
+    drop(here);
+    let _ = waitpid(copy, None);
+    namespace.step(step)
 }
 
 /// Whether the number of processes of root's commands can be bounded: the kernel holds root to no `RLIMIT_NPROC`, whatever

@@ -160,7 +160,9 @@ fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
     let hard = |value: u64| Rlimit { current: Some(value), maximum: Some(value) };
     let mut wanted = vec![(Resource::Core, Some(hard(0)))];
     wanted.push((Resource::Fsize, limits.file_bytes.map(hard)));
-    wanted.push((Resource::Cpu, limits.cpu_secs.map(hard)));
+    // SIGXCPU, which says why, comes first, and SIGKILL a second later.
+    let and_a_second = |value: u64| Rlimit { current: Some(value), maximum: Some(value.saturating_add(1)) };
+    wanted.push((Resource::Cpu, limits.cpu_secs.map(and_a_second)));
     if tier == Tier::Namespaces {
         wanted.push((Resource::Nproc, limits.processes.map(hard)));
     }

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
 use super::capabilities;
 use super::cgroup::Group;
@@ -22,6 +23,7 @@ use super::duties::Duties;
 use super::fault::{Fault, Step};
 use super::intercept::Usher;
 use super::memory::Memory;
+use super::plan::Tier;
 use super::program::{Start, Streams};
 use super::reach::Reach;
 use super::roll::Line;
@@ -29,7 +31,7 @@ use super::sys::seccomp::can_answer_with;
 use super::sys::{self, SingleThread};
 use super::terminal;
 use super::vitals::Reporter;
-use super::watch::Watch;
+use super::watch::{Watch, kernel_kills};
 use super::wire::{Denied, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event};
 use crate::limits::{INTERCEPTED_LOOK_MS, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
 
@@ -89,25 +91,31 @@ impl Supervisor<'_> {
             // What it does for the program from here on, it does with no more power than the program has.
             capabilities::drop_most().step("drop capabilities")?;
         }
-        let mut life = Life { program, birth: Some(birth), master, exit: None, terminated: false, over: None };
+        let mut life =
+            Life { program, birth: Some(birth), master, exit: None, terminated: false, killed: false, over: None };
+        // While the program starts.
+        let kills = kernel_kills();
         self.follow(request, &mut life, &children)?;
         let Some(exit) = life.exit else { return Ok(()) };
         if self.group.as_ref().is_some_and(Group::was_ended) {
             life.over = Some(Denied::Memory);
         }
+        let met = if life.over.is_some() { Vec::new() } else { self.limits_met(exit, life.killed, kills) };
         let left = self.end_rest(&children);
         let denied = self.duties.close(exit != Exit::Code(0), self.line.as_ref());
         // Who was ended has not left anybody behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };
         // One packet holds them.
-        let denied = life.over.into_iter().chain(denied).take(MAX_DENIED).collect();
+        let denied = life.over.into_iter().chain(met).chain(denied).take(MAX_DENIED).collect();
         let _ = send_event(&self.server, &Event::Ended { exit, left, denied }, None);
         Ok(())
     }
 
     /// Waits until the program has ended (`life.exit`) or the server is gone.
     fn follow(&mut self, request: &Request, life: &mut Life, children: &SignalFd) -> Result<(), Fault> {
-        let mut watch = self.start.limits.memory_bytes.filter(|_| self.group.is_none()).map(Watch::new);
+        let with_ipc = self.start.tier == Tier::Namespaces;
+        let most = self.start.limits.memory_bytes.filter(|_| self.group.is_none());
+        let mut watch = most.map(|most| Watch::new(most, with_ipc));
         let mut reporter = Reporter::new();
         let mut next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
         loop {
@@ -153,7 +161,7 @@ impl Supervisor<'_> {
                     self.reach.signal(signal);
                 }
                 Order::Kill => {
-                    life.terminated = false;
+                    (life.terminated, life.killed) = (false, true);
                     self.reach.signal(Signal::SIGKILL);
                     if life.exit.is_some() && life.birth.is_none() {
                         return Ok(());
@@ -186,6 +194,47 @@ impl Supervisor<'_> {
                 self.reach.signal(Signal::SIGKILL);
             }
         }
+    }
+
+    /// Which limits the command has met, from how its program ended and from what the kernel refuses now.
+    fn limits_met(&self, exit: Exit, killed: bool, kills: Option<u64>) -> Vec<Denied> {
+        let limits = &self.start.limits;
+        // A shell tells the signal that ended its program as an exit code.
+        let signal = match exit {
+            Exit::Signal(signal) => signal,
+            Exit::Code(code) => code - 128,
+        };
+        let by = |wanted: Signal| signal == wanted as i32;
+        let mut met = Vec::new();
+        if by(Signal::SIGXCPU) && limits.cpu_secs.is_some() {
+            met.push(Denied::ProcessorTime);
+        }
+        if by(Signal::SIGXFSZ) && limits.file_bytes.is_some() {
+            met.push(Denied::FileSize);
+        }
+        if by(Signal::SIGKILL) && !killed && kills.is_some() && kernel_kills() > kills {
+            met.push(Denied::MachineMemory);
+        }
+        let bounded = limits.processes.filter(|_| self.start.tier == Tier::Namespaces);
+        if bounded.is_some_and(|most| !is_childless() && self.has_no_room(most)) {
+            met.push(Denied::Processes);
+        }
+        met
+    }
+
+    /// Whether no process can be started in the place of the program that has ended, and one beside it.
+    fn has_no_room(&self, most: u64) -> bool {
+        let hard = getrlimit(Resource::Nproc).maximum;
+        let most = hard.map_or(most, |hard| hard.min(most));
+        let _ = setrlimit(Resource::Nproc, Rlimit { current: Some(most), maximum: hard });
+        let copies = [(); 2].map(|()| match sys::fork(self.alone) {
+            Ok(None) => sys::exit_now(0),
+            copy => copy,
+        });
+        copies.iter().flatten().flatten().for_each(|copy| {
+            let _ = waitpid(*copy, None);
+        });
+        copies.iter().any(|copy| copy.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock))
     }
 
     /// Hears from the program's side before it executes: a descriptor of its walls, a failure, or the end, which means
@@ -315,6 +364,8 @@ struct Life {
     exit: Option<Exit>,
     /// It was asked to end, and SIGKILL was not.
     terminated: bool,
+    /// SIGKILL was sent to it.
+    killed: bool,
     over: Option<Denied>,
 }
 

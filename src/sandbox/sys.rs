@@ -61,12 +61,12 @@ pub fn fork(_alone: &SingleThread) -> io::Result<Option<Pid>> {
     }
 }
 
-/// Makes a copy of this process that is number 1 of a new pid namespace and has a mount namespace of its own. `None` in
-/// the copy.
+/// Makes a copy of this process that is number 1 of a new pid namespace and has a mount and an ipc namespace of its own.
+/// `None` in the copy.
 ///
 /// unshare(2) could do it only once: a process whose children already go to another pid namespace may not ask again.
 pub fn fork_into_namespaces(_alone: &SingleThread) -> io::Result<Option<Pid>> {
-    let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::SIGCHLD;
+    let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::SIGCHLD;
     // SAFETY: without CLONE_VM and with no stack given this is fork(2), and as there this thread is the only one. The C
     // library is not told, so its record of this thread's number is the parent's in the copy; only raising a signal to
     // oneself reads it, and nothing here does. Arguments 2 to 5 are pointers that these flags do not use; their order
@@ -96,7 +96,7 @@ pub fn fork_into_group(_alone: &SingleThread, group: BorrowedFd<'_>) -> io::Resu
 /// Gives this process namespaces of its own (unshare(2)). It has one thread and shares nothing with it, so only
 /// namespace flags make sense.
 pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
-    let namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC | UnshareFlags::NEWNET;
+    let namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWNET;
     debug_assert!(namespaces.contains(flags));
     // SAFETY: unsafe because CLONE_FILES would split the table of descriptors under other threads; it is not among the
     // flags that are let through.
@@ -139,8 +139,20 @@ pub fn default_signals() {
 
 /// Sets attributes on the mount behind `mount`, and on those below it if `recursive`.
 pub fn mount_setattr(mount: BorrowedFd<'_>, attributes: MountAttributes, recursive: bool) -> io::Result<()> {
-    // struct mount_attr: what to set, what to clear, propagation, a user namespace.
-    let change = [attributes.0, 0, 0, 0];
+    change_mount(mount, [attributes.0, 0, 0, 0], recursive)
+}
+
+/// Sets attributes on a mount that is in no mount namespace yet and on those below it, cuts them off from changes elsewhere,
+/// and reads the owners of their files through the maps of a user namespace (`MOUNT_ATTR_IDMAP`).
+///
+/// `EINVAL` from a file system that cannot be read so; only who has powers over the file system itself may.
+pub fn map_owners(mount: BorrowedFd<'_>, attributes: MountAttributes, owners: BorrowedFd<'_>) -> io::Result<()> {
+    let namespace = u64::from(owners.as_raw_fd().cast_unsigned());
+    change_mount(mount, [attributes.0 | libc::MOUNT_ATTR_IDMAP, 0, libc::MS_PRIVATE, namespace], true)
+}
+
+/// `change`, a struct `mount_attr`: what to set, what to clear, propagation, a user namespace.
+fn change_mount(mount: BorrowedFd<'_>, change: [u64; 4], recursive: bool) -> io::Result<()> {
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: `change` lives through the call and its size goes with it; the empty path is a C string.
     let result = unsafe {

@@ -20,11 +20,10 @@ use rustix::mount::{
     fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount, open_tree, unmount,
 };
 
-use super::etc;
 use super::fault::{Fault, Step};
-use super::hidden;
 use super::plan::{Network, Place, Plan};
 use super::sys::{self, MountAttributes, SingleThread};
+use super::{etc, hidden, namespaces, toolchains};
 use crate::limits::{CERTIFICATES_BYTES, MAX_TERMINALS, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
 
 /// Where HOME of commands can be.
@@ -61,10 +60,12 @@ struct Piece {
 
 /// Builds the view, enters it, and lets go of the system's root. What is returned still copies /etc
 /// ([`etc::wait_for_copy`]).
-pub fn enter(plan: &Plan, alone: &SingleThread) -> Result<Option<Pid>, Fault> {
+///
+/// `public` are the [`public_copies`], if there are any.
+pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>) -> Result<Option<Pid>, Fault> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).step("make mounts private")?;
     let ways = ways(plan);
-    let mut pieces = pieces(plan)?;
+    let mut pieces = pieces(plan, public)?;
     for way in &ways {
         let tree = file_system("tmpfs", &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())], no_devices())?;
         pieces.push(Piece { place: way.clone(), tree, is_dir: true });
@@ -100,7 +101,8 @@ pub fn enter(plan: &Plan, alone: &SingleThread) -> Result<Option<Pid>, Fault> {
     if let Some((place, tree)) = resolver {
         put(&root, &Piece { place, tree, is_dir: false })?;
     }
-    terminals_and_memory(&root, plan)?;
+    shared_memory(&root, plan)?;
+    directory(&root, Path::new("dev/pts"))?;
     for piece in pieces {
         put(&root, &piece)?;
     }
@@ -117,6 +119,31 @@ pub fn enter(plan: &Plan, alone: &SingleThread) -> Result<Option<Pid>, Fault> {
     let root = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("open /")?;
     sys::mount_setattr(root.as_fd(), MountAttributes::READ_ONLY, false).step("make the new root read-only")?;
     Ok(copying)
+}
+
+/// Copies of the system's own directories in which all files belong to nobody, so that root may read what everybody may and
+/// nothing else, as in /etc. To be made with root's powers over the system.
+pub fn public_copies(plan: &Plan, alone: &SingleThread) -> Result<Vec<(PathBuf, OwnedFd)>, Fault> {
+    let nobody = namespaces::of_nobody(alone)?;
+    let shown = shown_of_system(plan).filter(|path| toolchains::SYSTEM.iter().any(|own| Path::new(own) == *path));
+    let copy = |path: &Path| match clone_tree(path) {
+        Ok(tree) => sys::map_owners(tree.as_fd(), read_only(), nobody.as_fd()).map(|()| Some((path.into(), tree))),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    };
+    shown
+        .filter_map(|path| copy(path).step_with(|| format!("copy `{}` for everybody", path.display())).transpose())
+        .collect()
+}
+
+/// What of the system commands see by itself: no link, and nothing that lies in an allowed directory.
+fn shown_of_system(plan: &Plan) -> impl Iterator<Item = &Path> {
+    let inside = |path: &Path| plan.roots.iter().any(|root| path.starts_with(root.place.path.as_path()));
+    plan.system.iter().map(super::wire::RawString::as_path).filter(move |path| !is_link(path) && !inside(path))
+}
+
+fn read_only() -> MountAttributes {
+    MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES)
 }
 
 /// HOME of commands: a place that has nothing to do with an allowed directory, in which it would have to be made.
@@ -172,6 +199,14 @@ pub fn own_proc() -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Gives the calling process, in a mount namespace of its own, terminals that no other command has.
+pub fn own_terminals() -> Result<(), Fault> {
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let most = MAX_TERMINALS.to_string();
+    let pts = file_system("devpts", &[("ptmxmode", "0666"), ("mode", "0620"), ("max", &most)], attributes)?;
+    move_mount(&pts, "", CWD, "/dev/pts", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /dev/pts")
 }
 
 /// Makes /proc read-only for good. Landlock lets nothing be written to it, but root's commands could still change modes and
@@ -244,15 +279,16 @@ fn mount_on_itself(there: &OwnedFd, attributes: Option<MountAttributes>) -> io::
 }
 
 /// Everything that is mounted, outer places first, allowed directories over anything of the same path.
-fn pieces(plan: &Plan) -> Result<Vec<Piece>, Fault> {
-    let read_only = MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES);
+fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fault> {
+    let read_only = read_only();
     let writable = MountAttributes::NO_SET_UID.and(MountAttributes::NO_DEVICES);
     let mut pieces = Vec::new();
-    let inside = |path: &Path| plan.roots.iter().any(|root| path.starts_with(root.place.path.as_path()));
-    for path in plan.system.iter().map(super::wire::RawString::as_path) {
-        if !is_link(path) && !inside(path) {
-            pieces.extend(piece(path, path, read_only)?);
-        }
+    for path in shown_of_system(plan).filter(|path| public.iter().all(|(copied, _)| copied != path)) {
+        pieces.extend(piece(path, path, read_only)?);
+    }
+    for (place, tree) in public {
+        let kind = FileType::from_raw_mode(fstat(&tree).step("fstat")?.st_mode);
+        pieces.push(Piece { place, tree, is_dir: kind == FileType::Directory });
     }
     pieces.extend(piece(Path::new(SHOWN_OF_SYS), Path::new(SHOWN_OF_SYS), read_only)?);
     for device in DEVICES.map(Path::new) {
@@ -310,8 +346,7 @@ pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
 /// A read-only copy of what is mounted at `from`, mounted nowhere yet.
 pub fn read_only_copy(from: &Path) -> io::Result<OwnedFd> {
     let tree = clone_tree(from)?;
-    let attributes = MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES);
-    sys::mount_setattr(tree.as_fd(), attributes, true)?;
+    sys::mount_setattr(tree.as_fd(), read_only(), true)?;
     Ok(tree)
 }
 
@@ -383,21 +418,14 @@ pub(super) fn directory(root: &OwnedFd, at: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Terminals and shared memory that only the commands of this server have.
-fn terminals_and_memory(root: &OwnedFd, plan: &Plan) -> Result<(), Fault> {
-    let no_set_uid = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+/// Shared memory that only the commands of this server have.
+fn shared_memory(root: &OwnedFd, plan: &Plan) -> Result<(), Fault> {
     // It belongs to all commands, so no count of the memory of one sees what nobody has mapped. A size of 0 would mean
     // that there is no bound.
     let memory = plan.limits.memory_bytes.unwrap_or(u64::MAX).clamp(1, SHARED_MEMORY_BYTES).to_string();
-    let most = MAX_TERMINALS.to_string();
-    let pts = file_system("devpts", &[("ptmxmode", "0666"), ("mode", "0620"), ("max", &most)], no_set_uid)?;
     let shm = file_system("tmpfs", &[("mode", "1777"), ("size", &memory), ("nr_inodes", "65536")], no_devices())?;
-    for (tree, at) in [(pts, "dev/pts"), (shm, "dev/shm")] {
-        directory(root, Path::new(at))?;
-        move_mount(&tree, "", root, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
-            .step_with(|| format!("mount /{at}"))?;
-    }
-    Ok(())
+    directory(root, Path::new("dev/shm"))?;
+    move_mount(&shm, "", root, "dev/shm", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /dev/shm")
 }
 
 fn no_devices() -> MountAttrFlags {

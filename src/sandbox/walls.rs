@@ -37,7 +37,8 @@ impl Walls {
             rules.push(open(place, Right::Write)?);
         }
         rules.extend(devices());
-        rules.push(open("/dev/pts", Right::Terminal)?);
+        // Each command has a /dev/pts of its own; what lies beside it is given anyway.
+        rules.push(open("/dev", Right::Terminal)?);
         for root in plan.roots.iter().filter(|root| root.writable) {
             rules.push(open(root.place.path.as_path(), Right::Write)?);
         }
@@ -127,18 +128,21 @@ impl Walls {
         let filter = seccomp::filter(&Rules { intercepted: true, ..self.rules });
         let everywhere = view::open_path(Path::new("/"))?;
         self.ruleset.restrict().step("enter the Landlock domain")?;
-        if let Some(no_connections) = landlock::no_connections(everywhere.as_fd(), self.abi)
-            .map_err(|error| Fault::because("Landlock", &error.to_string()))?
-        {
-            no_connections.restrict().step("enter the Landlock domain")?;
-        }
+        refuse_connections(Some(everywhere.as_fd()), self.abi)?;
         install(&filter)
     }
 }
 
 /// Intercepts the calls of this process, and no more.
 pub fn intercept_only() -> Result<OwnedFd, Fault> {
+    refuse_connections(None, abi().unwrap_or(0))?;
     install(&seccomp::interception())
+}
+
+fn refuse_connections(everywhere: Option<BorrowedFd<'_>>, abi: u32) -> Result<(), Fault> {
+    let ruleset = landlock::no_connections(everywhere, abi);
+    let ruleset = ruleset.map_err(|error| Fault::because("Landlock", &error.to_string()))?;
+    ruleset.map_or(Ok(()), |ruleset| ruleset.restrict().step("enter the Landlock domain"))
 }
 
 /// Whether this process is behind walls of this program already, or its calls are intercepted by it: the kernel takes only one

@@ -2,7 +2,7 @@
 //!
 //! Private memory counts by what each process has its share of, so that a copy of a process counts only for what it has
 //! changed. Shared memory is what is mapped (`Shmem` of proc(5)) or what lies in nameless files in memory that are held
-//! open (`memfd_create(2)`), whichever is more: much of it is both. Not seen is what lies in pipes and sockets.
+//! open (`memfd_create(2)`) or of System V, whichever is more: much of it is both. Not seen is what lies in pipes and sockets.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -18,6 +18,8 @@ use crate::limits::{MEMORY_WATCH_FDS, MEMORY_WATCH_MS};
 #[derive(Debug)]
 pub struct Watch {
     most_bytes: u64,
+    /// What is in the ipc namespace of this process is the command's.
+    with_ipc: bool,
     next: Instant,
     looks: usize,
 }
@@ -30,9 +32,9 @@ struct Held {
 }
 
 impl Watch {
-    /// A watch that fires above `most_bytes`.
-    pub fn new(most_bytes: u64) -> Self {
-        Self { most_bytes, next: Instant::now(), looks: 0 }
+    /// A watch that fires above `most_bytes`. `with_ipc`: the command has an ipc namespace for itself, and this process is in it.
+    pub fn new(most_bytes: u64, with_ipc: bool) -> Self {
+        Self { most_bytes, with_ipc, next: Instant::now(), looks: 0 }
     }
 
     /// Whether the descendants of this process hold more than they may. Looks at most ten times a second, and less often
@@ -50,6 +52,7 @@ impl Watch {
 
     fn look(&self, processes: &[Pid]) -> bool {
         let files = files_in_memory(processes, self.looks);
+        let files = if self.with_ipc { files.saturating_add(system_v()) } else { files };
         let over = |held: &dyn Fn(Pid) -> Held| {
             let all = processes.iter().map(|pid| held(*pid));
             let sum = all.fold(Held::default(), |sum, held| Held {
@@ -112,6 +115,35 @@ fn files_in_memory(processes: &[Pid], looks: usize) -> u64 {
     files.into_values().fold(0, u64::saturating_add)
 }
 
+/// Bytes of all System V memory, messages and semaphores of this ipc namespace.
+fn system_v() -> u64 {
+    let sum = |file: &str, bytes: fn(&[u64]) -> Option<u64>| {
+        #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+        let text = std::fs::read_to_string(format!("/proc/sysvipc/{file}")).unwrap_or_default();
+        text.lines().skip(1).fold(0, |sum: u64, line| sum.saturating_add(of_system_v(line, bytes)))
+    };
+    // Of memory what is resident and what is in swap, of messages their bytes and their number, of semaphores their number.
+    sum("shm", |fields| Some(fields.get(14)? + fields.get(15)?))
+        .saturating_add(sum("msg", |fields| Some(fields.get(3)? + fields.get(4)? * SYSTEM_V_HEAD_BYTES)))
+        .saturating_add(sum("sem", |fields| Some(fields.get(3)? * SYSTEM_V_HEAD_BYTES)))
+}
+
+/// About what the kernel keeps for each object, message and semaphore (`struct msg_msg`, `struct sem`).
+const SYSTEM_V_HEAD_BYTES: u64 = 64;
+
+/// Bytes of the object that a line of a file of `/proc/sysvipc` (proc(5)) is about.
+fn of_system_v(line: &str, bytes: fn(&[u64]) -> Option<u64>) -> u64 {
+    let fields: Vec<u64> = line.split_ascii_whitespace().map(|field| field.parse().unwrap_or(0)).collect();
+    bytes(&fields).map_or(0, |bytes| bytes + SYSTEM_V_HEAD_BYTES)
+}
+
+/// How many processes the kernel has ended for want of memory since it started, on the whole machine; `None` if it does not say.
+pub fn kernel_kills() -> Option<u64> {
+    #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+    let text = std::fs::read_to_string("/proc/vmstat").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("oom_kill "))?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,9 +169,18 @@ mod tests {
         let again = file.try_clone().unwrap();
         let held = files_in_memory(&[own(), own()], 1);
         assert!(held - before >= 8 * MIB && held - before < 12 * MIB, "{before} {held}");
-        assert!(Watch::new(before + 4 * MIB).look(&[own()]));
+        assert!(Watch::new(before + 4 * MIB, false).look(&[own()]));
         drop((file, again));
         assert!(files_in_memory(&[own()], 2) < before + MIB);
+    }
+
+    #[test]
+    fn lines_of_the_kernel_about_system_v_are_read() {
+        let shm = "         0          2   600       1048576  4100  4100      0  1000  1000  1000  1000 0 0 0        77824 4096";
+        assert_eq!(of_system_v(shm, |fields| Some(fields[14] + fields[15])), 77824 + 4096 + 64);
+        assert_eq!(of_system_v("        -1 1   600       32000", |fields| fields.get(3).copied()), 32064);
+        assert_eq!(of_system_v("", |fields| fields.get(3).copied()), 0);
+        assert!(kernel_kills().is_some());
     }
 
     #[test]
@@ -149,8 +190,8 @@ mod tests {
         assert!(part.private <= all.private + MIB, "{all:?} {part:?}");
         // Nobody has this number (`PID_MAX_LIMIT` of `linux/threads.h`).
         assert_eq!((resident(Pid::from_raw(1 << 22)), share(Pid::from_raw(1 << 22))), (Held::default(), None));
-        assert!(!Watch::new(u64::MAX).look(&[own()]));
-        assert!(Watch::new(1).look(&[own()]));
-        assert!(!Watch::new(0).look(&[]));
+        assert!(!Watch::new(u64::MAX, false).look(&[own()]));
+        assert!(Watch::new(1, false).look(&[own()]));
+        assert!(!Watch::new(0, false).look(&[]));
     }
 }

@@ -194,6 +194,14 @@ pub enum Denied {
     Metadata(RawString),
     /// Together its processes held more memory than they may, and were ended.
     Memory,
+    /// The kernel ended a process of it, or of others meanwhile, since the machine or the container had no more memory.
+    MachineMemory,
+    /// A process used more processor time than it may, and was ended.
+    ProcessorTime,
+    /// It wrote beyond the size that a file may have, and was ended.
+    FileSize,
+    /// There were as many processes as there may be.
+    Processes,
     /// While it ran, something was made at this protected path, or put in the place of what was there.
     Protected(RawString),
     /// That was done again and again, by it or by another command, and all commands that ran were ended.

@@ -62,6 +62,22 @@ impl Notes {
                     "ended because its processes together held more memory than a command may; only the operator can \
                      raise that (--limit-memory-bytes)"
                 )),
+                Denied::MachineMemory => self.add(format_args!(
+                    "the kernel ended a process for want of memory: the machine, or the container around the server, has no \
+                     more; use less at once"
+                )),
+                Denied::ProcessorTime => self.add(format_args!(
+                    "ended because a process used more processor time than it may; only the operator can raise that \
+                     (--limit-cpu-secs)"
+                )),
+                Denied::FileSize => self.add(format_args!(
+                    "ended because it wrote beyond the size that a file may have; only the operator can raise that \
+                     (--limit-file-bytes)"
+                )),
+                Denied::Processes => self.add(format_args!(
+                    "commands had as many processes as they may, so no more could be started; only the operator can raise \
+                     that (--limit-processes)"
+                )),
                 Denied::Protected(path) => self.add(format_args!(
                     "`{}` is protected: what the command put there was moved aside (.set-aside)",
                     show_path(path.as_path())
@@ -155,6 +171,18 @@ mod tests {
             said(Tier::Namespaces, Network::Loopback, &[Denied::Network]),
             "(no output)\n[a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the \
              operator can give them more (--network host)]\n[exit code: 137]"
+        );
+        assert_eq!(
+            said(
+                Tier::Off,
+                Network::None,
+                &[Denied::MachineMemory, Denied::ProcessorTime, Denied::FileSize, Denied::Processes]
+            ),
+            "(no output)\n[the kernel ended a process for want of memory: the machine, or the container around the server, has \
+             no more; use less at once]\n[ended because a process used more processor time than it may; only the operator \
+             can raise that (--limit-cpu-secs)]\n[ended because it wrote beyond the size that a file may have; only the \
+             operator can raise that (--limit-file-bytes)]\n[commands had as many processes as they may, so no more could be \
+             started; only the operator can raise that (--limit-processes)]\n[exit code: 137]"
         );
         assert_eq!(
             said(Tier::Off, Network::None, &[Denied::Memory, Denied::Protected("/w/.git/hooks".into())]),

@@ -4,6 +4,7 @@
 //! Each test runs in both tiers and, where the tests run as root, also as a user without rights. A tier that cannot be
 //! built here is said and left out, unless `REPLAY_TEST_REQUIRE_SANDBOX` is set.
 
+mod apart;
 mod audit;
 mod battery;
 mod endings;

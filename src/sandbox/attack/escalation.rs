@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -11,6 +12,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::Stage;
 use super::attempt::{Attempt, Stopped, Try, any, attempt, held, not_possible, through};
+use super::stage::text;
 use crate::sandbox::sys::attack as sys;
 use crate::sandbox::sys::attack::kernel::{self, control};
 
@@ -70,6 +72,12 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         } else {
             held(said.trim())
         }
+    }),
+    attempt("set-user-ID file by openat2", "openat2(2), whose mode no filter sees", |s| {
+        let path = s.rw.join("set-user-id-openat2");
+        drop(sys::make_by_openat2(&text(&path)?, 0o4755)?);
+        let mode = fs::metadata(&path)?.permissions().mode();
+        if mode & 0o4000 == 0 { held(format!("{mode:o}")) } else { through(format!("{mode:o}")) }
     }),
     attempt("program with capabilities", "a copy of cat(1) with a file capability", |s| {
         let Some(program) = &s.capable else { return not_possible("needs root outside") };

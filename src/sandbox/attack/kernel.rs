@@ -124,6 +124,15 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         }
         held("zeros")
     }),
+    #[cfg(target_arch = "x86_64")]
+    attempt("every file system", "ustat(2) and sysfs(2)", |s| {
+        let free = sys::free_blocks(s.root.0);
+        any(
+            [("free blocks", free.map(i64::from)), ("kinds", sys::sysfs(3))]
+                .map(|(name, told)| (name.to_owned(), told)),
+            |told| through(told?.to_string()),
+        )
+    }),
     attempt("devices", "open(2) of devices of the machine", |_| {
         any(DEVICES.map(|name| (name.to_owned(), name)), |name| {
             let mut options = OpenOptions::new();

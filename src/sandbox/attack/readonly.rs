@@ -51,6 +51,15 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         OpenOptions::new().append(true).open(format!("/proc/self/fd/{}", reading.as_raw_fd()))?;
         through("")
     }),
+    attempt("lease of a read-only file", "fcntl(2) with F_SETLEASE, which holds up who opens it for writing", |s| {
+        const F_SETLEASE: i64 = 1024;
+        sys::fcntl(File::open(file(s))?.as_raw_fd().into(), F_SETLEASE, i64::from(libc::F_RDLCK))?;
+        through("")
+    }),
+    attempt("lock of a read-only file", "flock(2), which holds up everybody else who locks it", |s| {
+        rustix::fs::flock(File::open(file(s))?, rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
+        through("")
+    }),
     attempt("mode of a read-only file", "chmod(2), fchmod(2), fchmodat2(2), and by /proc/self/fd", |s| {
         let open = File::open(file(s))?;
         let shown = format!("/proc/self/fd/{}", open.as_raw_fd());

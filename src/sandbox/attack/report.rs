@@ -10,6 +10,9 @@ use super::inside::Line;
 use super::{ATTACK_ARGUMENT, CONTROLS, GROUPS, Stage, Victims};
 use crate::sandbox::{Network, RawString, Tier};
 
+/// What no tier holds: a lock needs no right to write, and many a program locks what it only reads.
+pub(super) const GAPS: &[&str] = &["lock of a read-only file"];
+
 /// What [`Tier::Landlock`] does not hold, and does not promise to.
 pub(in crate::sandbox) const LANDLOCK_GAPS: [&str; 11] = [
     "stat outside",
@@ -60,6 +63,7 @@ impl Promise {
     pub fn leaves(self, attempt: &str) -> bool {
         match self.tier {
             Tier::Off => true,
+            Tier::Landlock | Tier::Namespaces if GAPS.contains(&attempt) => true,
             Tier::Landlock if LANDLOCK_GAPS.contains(&attempt) => true,
             Tier::Landlock if self.root && LANDLOCK_ROOT_GAPS.contains(&attempt) => true,
             Tier::Landlock | Tier::Namespaces => self.network == Network::Host && HOST_NETWORK.contains(&attempt),

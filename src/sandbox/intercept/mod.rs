@@ -11,21 +11,20 @@
 //! is held for a moment only, and is on its way if nothing is decided by then (`limbo.rs`).
 //!
 //! What holds a command that does not play along:
-//! - Its IP sockets are made by the supervisor and bound to the loopback device before the command has them. To change that
-//!   takes a capability that it lacks. So whatever is swapped while a call is looked at, memory or descriptors, nothing
-//!   leaves the machine. Where commands have a network of their own there is nothing to reach in it either.
-//! - Nothing that the supervisor carries out reads the command's memory twice. The kernel goes on with a call of the
-//!   command's own only on a socket of another family, or on a connected TCP socket. Without namespaces and without a
-//!   network, where other programs listen on the same loopback device, not even then (`Rules::strict`).
-//! - TCP connections by the command itself are refused by Landlock, where it knows TCP. The supervisor is in another domain.
-//! - With the network of the system, and sockets that are open to it (`Rules::open`), a race of another thread can put an IP
-//!   socket in the place of one that was looked at, and so send a datagram past the recording. It reaches what the operator
-//!   allowed to be reached anyway. The same holds without walls.
+//! - Its IP sockets are made by the supervisor and bound to the loopback device before the command has them, but those of TCP
+//!   where its servers are to be reached (`Rules::open`). The filter refuses to change that, and all options by which the
+//!   kernel sends elsewhere than to an address that was looked at: source routes, routing headers, memberships.
+//! - The supervisor sends in the command's place, whatever the family of the socket: control data can name a device, and go
+//!   before the one that a socket is bound to. It reads the command's memory once.
+//! - The kernel goes on with calls that connect or bind sockets of other families. A race of another thread can put an IP
+//!   socket in the place of such a one: of TCP Landlock refuses it, one of UDP is bound to the loopback device, and reaches
+//!   services of the machine there. Without namespaces and without a network not even that (`Rules::strict`).
 //! - When the supervisor ends, every call that it was asked for fails.
 //!
 //! Descriptors of the command are fetched (`pidfd_getfd(2)`) or, where that is refused, found among those that were kept when
-//! the sockets were made (`kept.rs`). Then there is none of a socket that the command accepted, or of another family: where
-//! the kernel goes on with nothing, messages over those are refused.
+//! the sockets were made (`kept.rs`). Then there is none of a socket that the command accepted, or of another family: the
+//! kernel goes on with messages over those, so the race above can send datagrams from the machine, or they are refused
+//! (`Rules::strict`).
 
 mod address;
 pub mod call;
@@ -79,10 +78,10 @@ const PATIENCE: u64 = 2;
 /// What an interception depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The kernel goes on with no call that could send: the loopback device is shared with other programs, and the command
-    /// has no network.
+    /// The kernel goes on with no call that could connect or send: the loopback device is shared with other programs, and the
+    /// command has no network.
     pub strict: bool,
-    /// Sockets are not bound to the loopback device.
+    /// Sockets of TCP are not bound to the loopback device, so that others reach the command's servers.
     pub open: bool,
     /// The server may have connections made.
     pub dial: bool,
@@ -290,7 +289,7 @@ impl Interceptor {
             }
             Network::SendTo { data, flags, to, .. } => {
                 let socket = socket?;
-                let parcel = self.parcel_to(&socket, memory, data, to);
+                let parcel = self.parcel_to(&socket, memory, asked.pid, data, to);
                 mine()?;
                 self.send(socket, holder, parcel?, flags)
             }
@@ -340,7 +339,8 @@ impl Interceptor {
         }
         self.kept.as_mut().map_or(Ok(()), Kept::make_room)?;
         let socket = socket_with(family, kind, flags | SocketFlags::CLOEXEC, protocol)?;
-        if !self.rules.open {
+        // What others send to a datagram socket could not be answered: such answers are refused.
+        if !self.rules.open || kind == SocketType::DGRAM {
             bind_to_loopback(socket.as_fd()).map_err(|error| errno_of(&error))?;
         }
         Ok(Answer::Socket(socket, flags.contains(SocketFlags::CLOEXEC)))

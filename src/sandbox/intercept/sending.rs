@@ -5,14 +5,15 @@ use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{OFlags, fcntl_getfl};
+use rustix::fs::{Mode, OFlags, fcntl_getfl, open};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_type;
 use rustix::net::{
-    RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketType, recvfrom, sendmsg, sendto,
+    RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrAny, SocketType, recvfrom, sendmsg,
+    sendmsg_addr,
 };
 
-use super::address::{Given, mapped, plain, write};
+use super::address::{Given, MAX_ADDRESS_BYTES, mapped, plain, write};
 use super::call::{Room, Span};
 use super::connecting::put_address;
 use super::fetch::Kind;
@@ -23,6 +24,7 @@ use super::{Answer, Deed, Interceptor, address_of};
 use crate::limits::{MAX_DATAGRAM_BYTES, MAX_INTERCEPTED_BYTES};
 use crate::sandbox::memory::Memory;
 use crate::sandbox::sys::seccomp::Notification;
+use crate::sandbox::sys::sockets;
 
 /// Flags of a message that are passed on.
 const PASSED: u32 = (libc::MSG_OOB | libc::MSG_EOR | libc::MSG_MORE).cast_unsigned();
@@ -36,7 +38,9 @@ const PLAIN_FLAGS: u32 =
 pub(super) struct Parcel {
     data: Vec<u8>,
     sent: usize,
-    to: Option<SocketAddr>,
+    to: Option<Box<SocketAddrAny>>,
+    /// Where a path in `to` begins, if it does not begin at the root.
+    dir: Option<OwnedFd>,
     passed: Vec<OwnedFd>,
     flags: u32,
     holder: Option<Holder>,
@@ -61,27 +65,33 @@ pub(super) enum Place {
 }
 
 impl Interceptor {
-    /// What sendto(2) is to send; `None` if the kernel may go on with the call.
+    /// What sendto(2) is to send.
     pub(super) fn parcel_to(
         &mut self,
         socket: &OwnedFd,
         memory: Memory,
+        pid: u32,
         data: Span,
         to: Span,
-    ) -> Result<Option<Parcel>, Errno> {
+    ) -> Result<Parcel, Errno> {
+        let length = usize::try_from(data.length).unwrap_or(usize::MAX);
         match Kind::of(socket)? {
             Kind::Datagram { six } => {
-                let data = datagram(memory, data)?;
+                if length > MAX_DATAGRAM_BYTES {
+                    return Err(Errno::MSGSIZE);
+                }
+                let data = memory.bytes(data.address, length)?;
                 let Given::Address(to) = address_of(memory, to)? else { return Err(Errno::AFNOSUPPORT) };
-                Ok(Some(Parcel { data, to: Some(self.route(socket, six, to)?), ..Parcel::default() }))
+                Ok(Parcel { data, to: Some(Box::new(self.route(socket, six, to)?.into())), ..Parcel::default() })
             }
             // The kernel overlooks the address of one that is connected.
-            Kind::Stream { .. } if self.rules.strict => {
-                let length = usize::try_from(data.length).unwrap_or(usize::MAX).min(MAX_INTERCEPTED_BYTES);
-                Ok(Some(Parcel { data: memory.bytes(data.address, length)?, ..Parcel::default() }))
+            Kind::Stream { .. } => {
+                Ok(Parcel { data: memory.bytes(data.address, length.min(MAX_INTERCEPTED_BYTES))?, ..Parcel::default() })
             }
-            Kind::Other if self.rules.strict => Err(Errno::ISCONN),
-            Kind::Stream { .. } | Kind::Other => Ok(None),
+            Kind::Other => {
+                let data = memory.bytes(data.address, length.min(MAX_INTERCEPTED_BYTES))?;
+                other(socket, memory, pid, data, length <= MAX_INTERCEPTED_BYTES, to)
+            }
         }
     }
 
@@ -92,11 +102,8 @@ impl Interceptor {
         memory: Memory,
         pid: u32,
         header: u64,
-    ) -> Result<Option<Parcel>, Errno> {
+    ) -> Result<Parcel, Errno> {
         let kind = Kind::of(socket)?;
-        if !self.rules.strict && !matches!(kind, Kind::Datagram { .. }) {
-            return Ok(None);
-        }
         let header = Header::read(memory, header)?;
         let (data, whole) = header.gather(memory)?;
         match kind {
@@ -108,16 +115,14 @@ impl Interceptor {
                     None
                 } else {
                     let Given::Address(to) = address_of(memory, header.name)? else { return Err(Errno::AFNOSUPPORT) };
-                    Some(self.route(socket, six, to)?)
+                    Some(Box::new(self.route(socket, six, to)?.into()))
                 };
-                Ok(Some(Parcel { data, to, ..Parcel::default() }))
+                Ok(Parcel { data, to, ..Parcel::default() })
             }
-            Kind::Stream { .. } => Ok(Some(Parcel { data, ..Parcel::default() })),
-            // Of a stream the caller sends the rest with its next call.
-            Kind::Other if !whole && socket_type(socket)? != SocketType::STREAM => Err(Errno::MSGSIZE),
+            Kind::Stream { .. } => Ok(Parcel { data, ..Parcel::default() }),
             Kind::Other => {
                 let passed = header.passed(memory, pid)?;
-                Ok(Some(Parcel { data, passed, ..Parcel::default() }))
+                Ok(Parcel { passed, ..other(socket, memory, pid, data, whole, header.name)? })
             }
         }
     }
@@ -137,10 +142,9 @@ impl Interceptor {
         &mut self,
         socket: OwnedFd,
         holder: Holder,
-        parcel: Option<Parcel>,
+        mut parcel: Parcel,
         flags: u32,
     ) -> Result<Answer, Errno> {
-        let Some(mut parcel) = parcel else { return Ok(Answer::GoOn) };
         (parcel.flags, parcel.holder) = (flags, Some(holder));
         self.send_now(socket, parcel)
     }
@@ -149,7 +153,8 @@ impl Interceptor {
         match parcel.send(&socket)? {
             Some(length) => {
                 // Its own servers answer to where it was sent from.
-                if let (Some(to), Some(holder)) = (parcel.to, parcel.holder)
+                if let (Some(to), Some(holder)) = (&parcel.to, parcel.holder)
+                    && let Ok(to) = SocketAddr::try_from(SocketAddrAny::clone(to))
                     && !self.is_names(to)
                 {
                     self.own.note(Protocol::Udp, &socket, holder);
@@ -176,17 +181,14 @@ impl Interceptor {
         let mut sent = 0;
         while sent < count.min(MOST) {
             let header = headers.wrapping_add(u64::from(sent) * MANY_HEADER_BYTES);
-            let one = self.parcel_of(socket, memory, asked.pid, header).and_then(|parcel| {
+            let one = self.parcel_of(socket, memory, asked.pid, header).and_then(|mut parcel| {
                 mine()?;
-                let Some(mut parcel) = parcel else { return Ok(None) };
                 parcel.flags = flags | libc::MSG_DONTWAIT.cast_unsigned();
                 let length = parcel.send(socket)?.unwrap_or(0);
-                memory.put(header.wrapping_add(MANY_HEADER_BYTES - 8), &(length as u32).to_ne_bytes())?;
-                Ok(Some(()))
+                memory.put(header.wrapping_add(MANY_HEADER_BYTES - 8), &(length as u32).to_ne_bytes())
             });
             match one {
-                Ok(None) => return Ok(Answer::GoOn),
-                Ok(Some(())) => sent += 1,
+                Ok(()) => sent += 1,
                 Err(errno) if sent == 0 => return Err(errno),
                 Err(_) => break,
             }
@@ -261,11 +263,7 @@ impl Parcel {
         let flags = SendFlags::from_bits_retain(self.flags & PASSED) | SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         loop {
             let rest = &self.data[self.sent..];
-            let now = match self.to {
-                Some(to) => sendto(socket, rest, SendFlags::NOSIGNAL | SendFlags::DONTWAIT, &to),
-                None => pass(socket, rest, &self.passed, flags),
-            };
-            match now {
+            match in_dir(self.dir.as_ref(), || pass(socket, rest, self.to.as_deref(), &self.passed, flags))? {
                 Ok(length) => {
                     self.sent += length;
                     self.passed.clear();
@@ -282,14 +280,61 @@ impl Parcel {
     }
 }
 
-fn pass(socket: &OwnedFd, data: &[u8], passed: &[OwnedFd], flags: SendFlags) -> Result<usize, Errno> {
+/// What is sent over a socket that is none of IP. `whole`: the data are all that there is.
+fn other(socket: &OwnedFd, memory: Memory, pid: u32, data: Vec<u8>, whole: bool, name: Span) -> Result<Parcel, Errno> {
+    // Of a stream the caller sends the rest with its next call.
+    if !whole && socket_type(socket)? != SocketType::STREAM {
+        return Err(Errno::MSGSIZE);
+    }
+    if name.address == 0 || name.length == 0 {
+        return Ok(Parcel { data, ..Parcel::default() });
+    }
+    let name = memory.bytes(name.address, usize::try_from(name.length.min(MAX_ADDRESS_BYTES)).unwrap_or(0))?;
+    let dir = match name.split_first_chunk() {
+        Some((family, path)) if i32::from(u16::from_ne_bytes(*family)) == libc::AF_UNIX => match path.first() {
+            // Landlock keeps the command, but not this process, from names outside.
+            Some(0) => return Err(Errno::PERM),
+            Some(b'/') | None => None,
+            Some(_) => Some(directory(format!("/proc/{pid}/cwd").as_str())?),
+        },
+        _ => None,
+    };
+    Ok(Parcel { data, to: Some(Box::new(sockets::address(&name).ok_or(Errno::INVAL)?)), dir, ..Parcel::default() })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the caller's own working directory, and this process's")]
+fn directory(path: &str) -> Result<OwnedFd, Errno> {
+    open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Does something in another working directory: a path in an address has no other place to begin at.
+fn in_dir<T>(dir: Option<&OwnedFd>, act: impl FnOnce() -> T) -> Result<T, Errno> {
+    let Some(dir) = dir else { return Ok(act()) };
+    let own = directory(".")?;
+    rustix::process::fchdir(dir)?;
+    let done = act();
+    rustix::process::fchdir(own)?;
+    Ok(done)
+}
+
+fn pass(
+    socket: &OwnedFd,
+    data: &[u8],
+    to: Option<&SocketAddrAny>,
+    passed: &[OwnedFd],
+    flags: SendFlags,
+) -> Result<usize, Errno> {
     let passed: Vec<BorrowedFd<'_>> = passed.iter().map(AsFd::as_fd).collect();
     let mut space = vec![MaybeUninit::uninit(); SendAncillaryMessage::ScmRights(&passed).size()];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !passed.is_empty() && !control.push(SendAncillaryMessage::ScmRights(&passed)) {
         return Err(Errno::NOBUFS);
     }
-    sendmsg(socket, &[IoSlice::new(data)], &mut control, flags)
+    let data = [IoSlice::new(data)];
+    match to {
+        Some(to) => sendmsg_addr(socket, to, &data, &mut control, flags),
+        None => sendmsg(socket, &data, &mut control, flags),
+    }
 }
 
 /// A length as the value of a call; none is near as long as that.
@@ -300,12 +345,4 @@ fn value(length: usize) -> i64 {
 /// Whether the caller does not want to wait.
 fn is_impatient(socket: &OwnedFd, flags: u32) -> Result<bool, Errno> {
     Ok(flags & libc::MSG_DONTWAIT.cast_unsigned() != 0 || fcntl_getfl(socket)?.contains(OFlags::NONBLOCK))
-}
-
-/// A datagram's bytes, in one piece.
-fn datagram(memory: Memory, data: Span) -> Result<Vec<u8>, Errno> {
-    match usize::try_from(data.length) {
-        Ok(length) if length <= MAX_DATAGRAM_BYTES => memory.bytes(data.address, length),
-        _ => Err(Errno::MSGSIZE),
-    }
 }

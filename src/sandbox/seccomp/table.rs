@@ -79,6 +79,7 @@ const NETLINK: u32 = libc::AF_NETLINK.cast_unsigned();
 const STREAM: u32 = libc::SOCK_STREAM.cast_unsigned();
 const DGRAM: u32 = libc::SOCK_DGRAM.cast_unsigned();
 const SEQPACKET: u32 = libc::SOCK_SEQPACKET.cast_unsigned();
+const SOL_SOCKET: u32 = libc::SOL_SOCKET.cast_unsigned();
 const FAST_OPEN: u32 = libc::MSG_FASTOPEN.cast_unsigned();
 
 const fn line(calls: &'static [c_long], when: &'static [Clause], answer: Answer, why: &'static str) -> Line {
@@ -158,6 +159,20 @@ const COMMON: &[Line] = &[
         ENOSYS,
         "newer kernels have them no more",
     ),
+    #[cfg(target_arch = "x86_64")]
+    line(
+        &[libc::SYS_ustat, libc::SYS_sysfs],
+        &[],
+        ENOSYS,
+        "they measure any mounted file system by its number, and list those that the kernel has; newer architectures lack them",
+    ),
+    line(
+        &[libc::SYS_fcntl],
+        // F_SETLEASE, F_SETDELEG
+        &[In(1, ALL, &[1024, 1040])],
+        Answer::Errno(libc::EINVAL),
+        "a lease, which a read-only file can have too, holds up everybody who opens it; many file systems answer the same",
+    ),
     // The system as a whole.
     line(&[libc::SYS_kexec_load, libc::SYS_kexec_file_load, libc::SYS_reboot], &[], EPERM, "another kernel, or none"),
     line(
@@ -234,12 +249,15 @@ const COMMON: &[Line] = &[
         EPERM,
         "TIOCSETD loads line disciplines, modules with a record of holes",
     ),
-    // A set-user-ID file is a way out through whoever runs it, and a set-group-ID file too. Made by openat2(2), whose mode
-    // lies in memory, one would be empty, and loses the bit with its first byte: writing, truncating, allocating and cloning
-    // all take it away from those without CAP_FSETID, as commands are. So that call can stay; these lines only say no
-    // sooner. Set-group-ID stays with its first byte where the group may not execute the file, and who changes that, by
-    // mode or by an access control list, meets the broker. Directories hand their group down by that bit, and what a path
-    // is a filter cannot tell, but the broker can.
+    // A set-user-ID file is a way out through whoever runs it, and a set-group-ID file too. Who changes the bits later, by
+    // mode or by an access control list, meets the broker. Directories hand their group down by that bit, and what a path is
+    // a filter cannot tell, but the broker can.
+    line(
+        &[libc::SYS_openat2],
+        &[],
+        ENOSYS,
+        "it makes files whose mode lies in memory, which a filter cannot read; systemd's RestrictSUIDSGID= answers the same",
+    ),
     #[cfg(target_arch = "x86_64")]
     line(&[libc::SYS_chmod], &[Has(1, SET_USER_ID)], EPERM, "a set-user-ID file is a way out through whoever runs it"),
     line(&[libc::SYS_fchmod], &[Has(1, SET_USER_ID)], EPERM, "the same"),
@@ -474,6 +492,27 @@ const INTERCEPTED: &[Line] = &[
     ),
     line(&[libc::SYS_sendmsg], &[Has(2, FAST_OPEN)], EOPNOTSUPP, "the same"),
     line(&[libc::SYS_sendmmsg], &[Has(3, FAST_OPEN)], EOPNOTSUPP, "the same"),
+    line(
+        &[libc::SYS_setsockopt],
+        // SO_BINDTODEVICE, SO_BINDTOIFINDEX
+        &[In(1, ALL, &[SOL_SOCKET]), In(2, ALL, &[25, 62])],
+        EPERM,
+        "by another device even a loopback address leads out",
+    ),
+    line(
+        &[libc::SYS_setsockopt],
+        // IP_OPTIONS, IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP
+        &[In(1, ALL, &[0]), In(2, ALL, &[4, 35, 39, 42, 46])],
+        EPERM,
+        "a source route goes before the address, and memberships are told to others",
+    ),
+    line(
+        &[libc::SYS_setsockopt],
+        // IPV6_2292PKTOPTIONS, IPV6_ADD_MEMBERSHIP, IPV6_JOIN_ANYCAST, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP, IPV6_RTHDR
+        &[In(1, ALL, &[41]), In(2, ALL, &[6, 20, 27, 42, 46, 57])],
+        EPERM,
+        "the same of IPv6, where a source route is a routing header",
+    ),
     line(&[libc::SYS_connect], &[], Answer::Ask, "where to lies in memory"),
     line(&[libc::SYS_sendto], &[Given(4)], Answer::Ask, "where to lies in memory"),
     line(

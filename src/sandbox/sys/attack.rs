@@ -81,8 +81,30 @@ numbers! {
     msgget(key, flags) = libc::SYS_msgget;
     /// semget(2).
     semget(key, count, flags) = libc::SYS_semget;
+    /// fcntl(2).
+    fcntl(fd, command, argument) = libc::SYS_fcntl;
+    /// sysfs(2): how many kinds of file systems there are, with option 3.
+    #[cfg(target_arch = "x86_64")]
+    sysfs(option) = libc::SYS_sysfs;
     /// `io_uring_register(2)` without arguments.
     io_uring_enter(ring, submit, complete, flags) = libc::SYS_io_uring_enter;
+}
+
+/// ustat(2): the blocks that a file system has free, by its number.
+#[cfg(target_arch = "x86_64")]
+pub fn free_blocks(device: u64) -> io::Result<i32> {
+    let mut told = [0_i32; 16];
+    // SAFETY: a struct ustat is of 32 bytes, and there is room for twice as many.
+    checked(unsafe { libc::syscall(libc::SYS_ustat, device, told.as_mut_ptr()) })?;
+    Ok(told[0])
+}
+
+/// Makes a file with this mode by openat2(2).
+pub fn make_by_openat2(path: &CStr, mode: u64) -> io::Result<OwnedFd> {
+    let flags = (libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC) as u64;
+    let how: [u64; 3] = [flags, mode, 0];
+    // SAFETY: a string and a struct open_how of 24 bytes, both only read.
+    made(unsafe { libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, path.as_ptr(), how.as_ptr(), size_of_val(&how)) })
 }
 
 /// iopl(2): the processor's ports.

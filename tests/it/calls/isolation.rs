@@ -151,3 +151,34 @@ fn without_fetching_descriptors_a_recording_is_made_and_answered_all_the_same() 
         assert_eq!((tested.status, &tested.out), (0, &recorded.out), "{more:?}: {}", tested.err);
     }
 }
+
+/// In a network namespace with one more device, at whose other end somebody looks on.
+#[test]
+fn nothing_that_a_program_sends_leaves_the_machine() {
+    let tree = Tree::new();
+    tree.file("leak.c", include_str!("leak.c")).file("wire.py", include_str!("wire.py"));
+    let compiled = run(&tree, &["gcc", "-O1", "-static", "-pthread", "-o", "leak", "leak.c"], |_| {});
+    let wire = |line: &[&str]| {
+        let network = if rustix::process::geteuid().is_root() { "-n" } else { "-Urn" };
+        run(&tree, &[&["unshare", network, "python3", "wire.py"], line].concat(), |_| {})
+    };
+    let leak = tree.text("leak");
+    let alone = wire(&[&leak]);
+    if compiled.status != 0 || alone.status != 0 {
+        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{compiled:?} {alone:?}");
+        return;
+    }
+    // Without an interception each way leads out; the race is a matter of luck.
+    for way in ["datagram route", "datagram rthdr", "membership", "tcp to 198.51.100.7"] {
+        assert!(alone.out.contains(&format!("{way}\n")), "{alone:?}");
+    }
+    let recorded = replay(&tree, &["calls", "record", "--", "true"]);
+    let sets = std::fs::read_dir(tree.path("keploy")).expect(&recorded.err);
+    let set = sets.map(|set| set.unwrap().file_name().into_string().unwrap()).next().unwrap();
+    for more in [&[][..], &["--sandbox", "landlock"], &["--sandbox", "off"]] {
+        let args =
+            [&[REPLAY, "calls", "test", "--mock", &set, "--isolation", "seccomp"], more, &["--", &leak]].concat();
+        let tested = wire(&args);
+        assert_eq!((tested.status, tested.out.as_str()), (0, "done\n"), "{more:?}: {}", tested.err);
+    }
+}

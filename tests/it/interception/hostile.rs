@@ -15,9 +15,7 @@ fn sockets_are_bound_to_the_loopback_device_for_good() {
             return;
         }
         let ran = net.works("./undo");
-        // Only root without walls keeps the capability.
-        let undone = net.setting.tier == Tier::Off && !net.setting.nobody && rustix::process::geteuid().is_root();
-        let wanted = if undone { "lo 0 0\n" } else { "lo EPERM EPERM\n" };
+        let wanted = "lo EPERM EPERM\n";
         let rest = "raw EPERM\nmptcp EPROTONOSUPPORT\nfast EOPNOTSUPP EOPNOTSUPP\npktinfo ENETUNREACH\nuring EPERM\n";
         assert_eq!(ran.out, format!("{wanted}{wanted}{rest}"), "{:?}", net.setting);
         assert_eq!(ran.flows, vec![], "{:?}", net.setting);

@@ -1,0 +1,132 @@
+//! What the commands of one server do not share, what root's commands do not read, and which limit ended a command.
+
+use pretty_assertions::assert_eq;
+use replay::sandbox::Tier;
+use serde_json::json;
+
+use super::{Walls, everywhere, installed, program};
+
+/// Fills segments of System V memory that nobody has attached.
+const UNATTACHED: &str = "import ctypes, time\n\
+    c = ctypes.CDLL(None)\n\
+    c.shmat.restype = ctypes.c_void_p\n\
+    for i in range(20):\n    \
+        number = c.shmget(0, 50_000_000, 0o1600)\n    \
+        place = c.shmat(number, None, 0)\n    \
+        ctypes.memset(place, 1, 50_000_000)\n    \
+        c.shmdt(ctypes.c_void_p(place))\n\
+    time.sleep(60)\n";
+
+#[test]
+fn system_v_objects_and_terminals_are_each_command_s_own() {
+    everywhere(|setting| {
+        if setting.tier != Tier::Namespaces || !installed("ipcmk") {
+            return;
+        }
+        let mut walls = Walls::start(setting, &[], &[]);
+        let makes = "ipcmk -M 4096; ipcmk -Q; ipcmk -S 1";
+        let counts = "cat /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem | wc -l";
+        // A head and an object each.
+        assert!(walls.works(&format!("{makes}; {counts}")).ends_with("\n6\n"), "{setting:?}");
+        assert_eq!(walls.works(counts), "3\n", "{setting:?}");
+        let arguments = json!({"command": format!("{makes}; tty; sleep 100"), "background": true, "tty": true});
+        let started = walls.server.call("execute_command", arguments);
+        let id = started.result()["structuredContent"]["commandId"].clone();
+        let mut output = String::new();
+        while !output.contains("/dev/pts/0") {
+            let said = walls.server.call("follow_command", json!({"commandId": id, "waitSecs": 20}));
+            output.push_str(said.result()["structuredContent"]["output"].as_str().unwrap());
+        }
+        assert_eq!(walls.works(&format!("ls /dev/pts; {counts}")), "ptmx\n3\n", "{setting:?}");
+        walls.end();
+    });
+}
+
+#[test]
+fn system_v_memory_that_nobody_has_attached_counts() {
+    everywhere(|setting| {
+        if setting.tier != Tier::Namespaces || !installed("python3") {
+            return;
+        }
+        let mut walls = Walls::start(setting, &["--limit-memory-bytes", "200000000"], &[]);
+        std::fs::write(walls.tree.path("work/fill.py"), UNATTACHED).unwrap();
+        let text = walls.sh("python3 fill.py").text;
+        assert!(text.contains("more memory than a command may"), "{setting:?}: {text}");
+        walls.end();
+    });
+}
+
+#[test]
+fn who_is_ended_by_a_limit_is_told_which() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &["--limit-cpu-secs", "1", "--limit-file-bytes", "1000000"], &[]);
+        let told = |walls: &mut Walls, command: &str| {
+            let text = walls.sh(command).text;
+            let note = text.lines().find(|line| line.contains("--limit-")).unwrap_or(&text);
+            note.to_owned()
+        };
+        for command in ["while :; do :; done", "(while :; do :; done); exit $?"] {
+            let note = told(&mut walls, command);
+            assert_eq!(
+                note,
+                "[ended because a process used more processor time than it may; only the operator can raise that \
+                 (--limit-cpu-secs)]",
+                "{setting:?}: {command}"
+            );
+        }
+        assert_eq!(
+            told(&mut walls, "head -c 2000000 /dev/zero > large"),
+            "[ended because it wrote beyond the size that a file may have; only the operator can raise that \
+             (--limit-file-bytes)]",
+            "{setting:?}"
+        );
+        walls.end();
+    });
+}
+
+#[test]
+fn who_finds_no_room_for_a_process_is_told() {
+    everywhere(|setting| {
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        let mut numbers = release.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+        let old = (numbers.next(), numbers.next()) < (Some(6), Some(14));
+        if setting.tier != Tier::Namespaces || setting.root() && old {
+            return;
+        }
+        let mut walls = Walls::start(setting, &["--limit-processes", "1000"], &[]);
+        let note = "[commands had as many processes as they may, so no more could be started; only the operator can raise that \
+                    (--limit-processes)]";
+        let text = walls.sh("for i in $(seq 1100); do sleep 100 & done").text;
+        assert!(text.contains(note), "{setting:?}: {text}");
+        let text = walls.sh("for i in $(seq 900); do sleep 100 & done").text;
+        assert!(!text.contains(note), "{setting:?}: {text}");
+        walls.end();
+    });
+}
+
+/// Where the kernel cannot do it for the file system of /opt, the gap is said.
+#[test]
+fn root_reads_of_the_system_what_everybody_may() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let inside = "cat /opt/secret; cat /opt/private/secret; cat /opt/public; stat -c %u /opt/secret";
+    let script = format!(
+        "mount -t tmpfs none /opt && umask 077 && echo TOPSECRET > /opt/secret && mkdir /opt/private && \
+         echo TOPSECRET > /opt/private/secret && echo public > /opt/public && chmod 644 /opt/public && chmod 755 /opt && \
+         exec {} sandbox run --sandbox namespaces --allow .:rw -- sh -c '{inside}'",
+        program().display()
+    );
+    let output = std::process::Command::new("unshare")
+        .args(["-m", "--propagation", "private", "sh", "-c", &script])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if err.contains("commands are refused") || err.contains("unshare:") {
+        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{err}");
+        return;
+    }
+    assert_eq!((&*out, output.status.code()), ("public\n65534\n", Some(0)), "{err}");
+}
