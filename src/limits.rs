@@ -300,6 +300,14 @@ pub const TRIAL_MS: u64 = 5000;
 pub const LAUNCHER_FAREWELL_MS: u64 = 5000;
 /// How long a supervisor waits for processes that it has ended, in milliseconds.
 pub const LAST_PROCESSES_MS: u64 = 2000;
+/// Directories that are looked at for git repositories at the start.
+pub const MAX_REPOSITORY_DIRECTORIES: usize = 200_000;
+/// How deep they may be nested.
+pub const MAX_REPOSITORY_DEPTH: usize = 128;
+/// Repositories, and files called `.git`, that are protected.
+pub const MAX_REPOSITORIES: usize = 1000;
+/// Longest that is spent on looking for them, in milliseconds: the first command waits for it.
+pub const MAX_REPOSITORY_WALK_MS: u64 = 5000;
 /// Time between two looks at the protected paths while a command runs, in milliseconds.
 pub const PROTECTED_LOOK_MS: u64 = 200;
 /// Time between two looks at the memory of a command, in milliseconds.

@@ -129,7 +129,7 @@ pub fn prepare(
     };
     let (mut more, mut yard) = (Vec::new(), None);
     if cli.http.token_file.is_some() {
-        let offered = Policy::open_hiding(&config.grants, &config.protect, &config.hidden)?;
+        let offered = Policy::open_with(&config.grants, &config.restrictions())?;
         let roots = cores.iter().flat_map(|(_, server)| server.services().policy.roots()).chain(offered.roots());
         let roots: Vec<&Root> = roots.collect();
         newcomers.domain = roots.iter().filter_map(|root| Some((newcomers::id(root)?, root.writable()))).collect();
@@ -321,6 +321,7 @@ impl Servers {
             }
             None => None,
         };
+        self.cores.iter().for_each(|(_, server)| start::look_for_repositories(server.services()));
         self.manager.ready();
         let ending = || self.manager.stopping();
         let roster = Arc::clone(&self.roster);

@@ -26,7 +26,7 @@ use crate::calls::Reach;
 use crate::cli::{CallsAction, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options, ToolsetArg};
 use crate::fs::Durability;
 use crate::limits;
-use crate::policy::{Access, Grant, Hidden};
+use crate::policy::{Access, Grant, Hidden, Restrictions};
 use crate::server::ErrorStyle;
 use crate::tools::{TOOLS, Toolset};
 use crate::transport::Limits;
@@ -38,6 +38,10 @@ pub struct Config {
     pub grants: Vec<Grant>,
     /// Paths to keep read-only, beside the defaults.
     pub protect: Vec<PathBuf>,
+    /// Paths that are not read-only although they are by default.
+    pub unprotect: Vec<PathBuf>,
+    /// Files that say how this server is: read-only in allowed directories.
+    pub own_files: Vec<PathBuf>,
     /// Files of the operator's that no agent may see, should they lie in an allowed directory.
     pub hidden: Vec<Hidden>,
     /// What the walls around commands shall be.
@@ -139,6 +143,7 @@ impl Config {
         if !meant.is_whole {
             profile.read_write.clear();
             profile.read_only.clear();
+            profile.unprotect.clear();
         }
         let mut grants = Vec::new();
         for allow in &options.allow {
@@ -163,6 +168,8 @@ impl Config {
         Ok(Self {
             calls: CallsConfig::resolve(&toolsets, options.isolation),
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
+            unprotect: options.unprotect.iter().chain(&profile.unprotect).map(|path| absolute(&here, path)).collect(),
+            own_files: options.sandbox_profile.iter().map(|path| absolute(&here, path)).collect(),
             hidden: Vec::new(),
             sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
             temporary: std::env::temp_dir(),
@@ -236,6 +243,19 @@ impl Config {
         config.calls.open = !is_strict;
         config.calls.keep_secrets = keep_secrets;
         Ok(config)
+    }
+
+    /// What of the allowed directories is kept from agents, or is not.
+    pub fn restrictions(&self) -> Restrictions<'_> {
+        let Self { protect, unprotect, own_files: own, hidden, .. } = self;
+        Restrictions { protect, unprotect, own, hidden }
+    }
+
+    /// The same, with the manifest of a mock that is served beside the tools.
+    #[must_use]
+    pub fn beside(mut self, manifest: Option<&Path>) -> Self {
+        self.own_files.extend(manifest.and_then(|path| std::path::absolute(path).ok()));
+        self
     }
 
     /// The same for one call: walls are built only for a tool that needs them, or tells about them.

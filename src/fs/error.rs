@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use crate::policy::{Kind, Quoted};
+use crate::policy::{Kind, Quoted, way_to_unprotect};
 
 /// Why a file operation failed. Unless a variant says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -163,6 +163,7 @@ impl FsError {
     /// What to do next, if there is something better to say than the message.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
+            Self::Protected { protected, .. } => return Some(way_to_unprotect(protected).into()),
             Self::NotFound { .. } => "list the parent directory to see what is there",
             Self::TooLarge { .. } => "read a range of its lines instead",
             Self::AlreadyExists { .. } => "choose another name, or delete what is there first",

@@ -20,7 +20,7 @@ use super::routes::Counters;
 use super::supervisor::Supervisor;
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
-use super::wire::{Event, Hello, Intercept, MemoryHold, RawString, Request, send_event};
+use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, RawString, Request, send_event};
 use super::{capabilities, certificates, etc, hidden, namespaces, view};
 
 /// What all commands of a server share.
@@ -41,6 +41,10 @@ pub struct Cells {
     /// Allowed directories that are read-only, below read-write ones. They are mounted so already, but what lies above them
     /// could be moved.
     enclosed: Vec<protected::Guarded>,
+    /// Files that are read-only as far as they are there when a command starts.
+    pinned: Vec<protected::Guarded>,
+    /// The read-write directories.
+    roots: Vec<PathBuf>,
     /// What commands must not see.
     hidden: Vec<hidden::At>,
     /// What was at the protected paths before the first of the commands that run now.
@@ -131,8 +135,10 @@ impl Cells {
         };
         let writable = writable_on_system(&plan);
         let private_home = view::home(&plan);
-        let protected = guarded(&plan, plan.protected.iter());
-        let enclosed = guarded(&plan, plan.roots.iter().filter(|root| !root.writable).map(|root| &root.place.path));
+        let roots = plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path().into());
+        let roots: Vec<PathBuf> = roots.collect();
+        let protected = guarded(&roots, plan.protected.iter());
+        let enclosed = guarded(&roots, plan.roots.iter().filter(|root| !root.writable).map(|root| &root.place.path));
         let hidden = hidden::At::all(&plan);
         let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
         let mut environment = plan.environment;
@@ -150,6 +156,8 @@ impl Cells {
             counters,
             protected,
             enclosed,
+            pinned: Vec::new(),
+            roots,
             hidden,
             before: Vec::new(),
             home: private_home,
@@ -172,6 +180,12 @@ impl Cells {
     /// What the server is told.
     pub fn hello(&self) -> &Hello {
         &self.hello
+    }
+
+    /// Holds what was found since the plan was made as well.
+    pub fn guard(&mut self, guard: &Guard) {
+        self.protected.extend(guarded(&self.roots, guard.protected.iter()));
+        self.pinned.extend(guarded(&self.roots, guard.pinned.iter()));
     }
 
     /// No command runs, and one is about to.
@@ -302,6 +316,7 @@ impl Cells {
                 }
                 hidden::cover_again(&self.hidden)?;
                 self.enclosed.iter().try_for_each(protected::nail)?;
+                self.pinned.iter().try_for_each(|guarded| Protected::hold(guarded).map(drop))?;
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
                 if let Some(bundle) = bundle {
                     certificates::put(&bundle)?;
@@ -361,10 +376,9 @@ fn gaps(plan: &Plan, counts_processes: bool) -> Vec<String> {
 }
 
 /// These paths, as far as they lie in read-write directories, each with the outermost of these.
-fn guarded<'a>(plan: &'a Plan, paths: impl Iterator<Item = &'a RawString>) -> Vec<protected::Guarded> {
-    let roots = || plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path());
+fn guarded<'a>(roots: &[PathBuf], paths: impl Iterator<Item = &'a RawString>) -> Vec<protected::Guarded> {
     let outermost =
-        |path: &Path| roots().filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len());
+        |path: &Path| roots.iter().filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len());
     let paths = paths.map(RawString::as_path);
     paths.filter_map(|path| Some(protected::Guarded { path: path.into(), root: outermost(path)?.into() })).collect()
 }

@@ -21,7 +21,7 @@ use super::reach::strays;
 use super::scratch::Ground;
 use super::supervisor::wait_for;
 use super::sys::{self, SingleThread};
-use super::wire::{self, Event, Exit, Hello, Request, receive_event};
+use super::wire::{self, Event, Exit, Guard, Hello, Request, receive_event};
 use crate::limits::{LAST_PROCESSES_MS, LAUNCHER_FAREWELL_MS, TRIAL_MS};
 
 /// The whole life of the launcher. Standard input is the socket to the server.
@@ -101,6 +101,7 @@ impl Launcher {
             announce: false,
             stays: false,
             intercept: None,
+            guard: Guard::default(),
         };
         let handed = Handed { command: there, channel: None, bundle: None, stdio };
         self = self.launch(&request, handed)?;
@@ -132,6 +133,7 @@ impl Launcher {
             // What comes here decides what is run: anything unexpected ends the server's trust in it, and ours in the server.
             let Ok(Some((request, fds))) = wire::receive::<Request>(&self.server) else { break };
             let Some(handed) = Handed::sort(&request, fds) else { break };
+            self.cells.guard(&request.guard);
             match self.launch(&request, handed) {
                 Ok(launcher) => self = launcher,
                 Err(_) => return,
