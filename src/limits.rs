@@ -290,8 +290,9 @@ pub const MAX_COMMAND_PROCESSES: u64 = 4096;
 pub const COMMAND_OOM_SCORE_ADJ: u16 = 500;
 /// Largest profile that is read, in bytes.
 pub const MAX_PROFILE_BYTES: u64 = 1024 * 1024;
-/// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped.
-pub const MAX_FRAME_BYTES: usize = 2 * 1024 * 1024;
+/// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped, and paths of
+/// repositories ([`MAX_REPOSITORIES`]), of which more could not be sent, and no command be run.
+pub const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
 /// Longest packet of a supervisor, in bytes: as many refusals as one tells of, every byte of their paths as a number.
 pub const MAX_PACKET_BYTES: usize = 64 * 1024;
 /// How long the trivial command at start may take, in milliseconds.

@@ -169,7 +169,7 @@ impl Config {
             calls: CallsConfig::resolve(&toolsets, options.isolation),
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
             unprotect: options.unprotect.iter().chain(&profile.unprotect).map(|path| absolute(&here, path)).collect(),
-            own_files: options.sandbox_profile.iter().map(|path| absolute(&here, path)).collect(),
+            own_files: options.sandbox_profile.iter().flat_map(|path| own_file(&here, path)).collect(),
             hidden: Vec::new(),
             sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
             temporary: std::env::temp_dir(),
@@ -254,7 +254,8 @@ impl Config {
     /// The same, with the manifest of a mock that is served beside the tools.
     #[must_use]
     pub fn beside(mut self, manifest: Option<&Path>) -> Self {
-        self.own_files.extend(manifest.and_then(|path| std::path::absolute(path).ok()));
+        let here = std::env::current_dir().unwrap_or_default();
+        self.own_files.extend(manifest.into_iter().flat_map(|path| own_file(&here, path)));
         self
     }
 
@@ -298,6 +299,13 @@ fn adds_here(options: &Options) -> Result<bool> {
     let holds = |path: &Path| true_here.starts_with(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
     let says = |grant: &Grant| grant.access == Access::ReadWrite || holds(&grant.path);
     Ok(options.allow_write.is_empty() && !grants.iter().any(says))
+}
+
+/// A file of the operator's under the name that was typed, and where it is: it may be a link from elsewhere.
+fn own_file(here: &Path, typed: &Path) -> impl Iterator<Item = PathBuf> {
+    let path = absolute(here, typed);
+    let real = std::fs::canonicalize(&path).ok();
+    std::iter::once(path).chain(real)
 }
 
 /// What the logger calls a `--log-level`.

@@ -189,7 +189,7 @@ impl Launcher {
         let found = self.repositories.as_ref().map(|repositories| repositories.found());
         let mut socket = lock(&self.socket);
         let Some(open) = &*socket else { return Err(ExecError::NoLauncher) };
-        let first = found.filter(|_| !self.has_told.swap(true, Ordering::Relaxed));
+        let first = found.filter(|_| !self.has_told.load(Ordering::Relaxed));
         let first = first.map(|found| Request { guard: guard(found), ..request.clone() });
         let request = first.as_ref().unwrap_or(request);
         if let Err(error) = send(open, request, &fds) {
@@ -201,6 +201,7 @@ impl Launcher {
             tracing::error!("the launcher of commands has ended: {error}");
             return Err(ExecError::NoLauncher);
         }
+        self.has_told.store(true, Ordering::Relaxed);
         Ok(Job::new(here, others))
     }
 

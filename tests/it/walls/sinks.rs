@@ -269,7 +269,10 @@ fn a_file_that_configures_this_server_is_read_only() {
             give(tree.root(), owner);
         }
         let at = tree.text("work/conf/profile.json");
-        let mut walls = Walls::on(tree, setting, &["--sandbox-profile", &at], &[]);
+        // By the name of a link that lies where no agent comes.
+        tree.link(&at, "outside/profile.json");
+        let link = tree.text("outside/profile.json");
+        let mut walls = Walls::on(tree, setting, &["--sandbox-profile", &link], &[]);
         assert!(refuses(&mut walls, "write_file", json!({"path": at, "content": "{}"})), "{setting:?}");
         let above = walls.tree.text("work/conf");
         assert!(refuses(&mut walls, "delete_file", json!({"path": above, "recursive": true})), "{setting:?}");
