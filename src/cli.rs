@@ -84,6 +84,10 @@ pub struct Options {
     /// refuses them
     #[arg(long, global = true, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub protect: Vec<PathBuf>,
+    /// Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain`
+    /// lists them
+    #[arg(long, global = true, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    pub unprotect: Vec<PathBuf>,
     /// The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands
     /// when there is none; `off` runs them without one
     #[arg(long, global = true, value_enum, value_name = "MODE")]

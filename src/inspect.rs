@@ -10,9 +10,9 @@ use rustix::io::Errno;
 
 use crate::config::Config;
 use crate::exec::{News, place_of};
-use crate::policy::Policy;
-use crate::sandbox::explain::{Why, explain as text};
-use crate::sandbox::{Event, Exit, Request, Standing, Tier};
+use crate::policy::{Cause, Policy};
+use crate::sandbox::explain::{Protected, Why, explain as text};
+use crate::sandbox::{Event, Exit, Guard, Request, Standing, Tier};
 use crate::server::Server;
 use crate::start::plan;
 
@@ -27,8 +27,33 @@ pub fn explain(config: &Config, policy: &Policy, standing: &Standing) -> Result<
         uname.release().to_string_lossy(),
         uname.machine().to_string_lossy()
     );
-    let why = Why { kernel: &kernel, system: &config.sandbox.system, asked: config.sandbox.asked(&protected) };
-    Ok(text(&plan, standing, &why))
+    let asked = config.sandbox.asked(&protected);
+    let protected = protected_paths(policy);
+    let why = Why { kernel: &kernel, system: &config.sandbox.system, protected: &protected, asked };
+    let mut text = text(&plan, standing, &why);
+    if policy.repositories().found().is_partial {
+        text.push_str("  git repositories that lie deep, or after many directories, have not been looked for\n");
+    }
+    Ok(text)
+}
+
+/// What is read-only by itself, and what was found in git repositories.
+fn protected_paths(policy: &Policy) -> Vec<Protected> {
+    let named = policy.causes().map(|(path, cause)| {
+        let (by, program) = match cause {
+            Cause::Asked => ("--protect", None),
+            Cause::Configures => ("configures this server", None),
+            Cause::Default(program) => ("by default", Some(program)),
+        };
+        Protected { path: path.into(), by, program }
+    });
+    let mut all: Vec<Protected> = named.collect();
+    for path in policy.repositories().found().all() {
+        if !all.iter().any(|known| known.path == path) {
+            all.push(Protected { path: path.into(), by: "by default", program: Some("git") });
+        }
+    }
+    all
 }
 
 /// `replay sandbox run`: one program with the streams of this process, in the first allowed directory. Returns its exit
@@ -52,6 +77,7 @@ pub fn run(server: &Server, program: &[OsString], signals: BorrowedFd<'_>) -> Re
         announce: false,
         stays: false,
         intercept: None,
+        guard: Guard::default(),
     };
     let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
     let job = launcher.spawn(&request, &streams)?;

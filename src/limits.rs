@@ -345,8 +345,9 @@ pub const MAX_COMMAND_PROCESSES: u64 = 4096;
 pub const COMMAND_OOM_SCORE_ADJ: u16 = 500;
 /// Largest profile that is read, in bytes.
 pub const MAX_PROFILE_BYTES: u64 = 1024 * 1024;
-/// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped.
-pub const MAX_FRAME_BYTES: usize = 2 * 1024 * 1024;
+/// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped, and paths of
+/// repositories ([`MAX_REPOSITORIES`]), of which more could not be sent, and no command be run.
+pub const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
 /// Longest packet of a supervisor, in bytes: as many refusals as one tells of, every byte of their paths as a number.
 pub const MAX_PACKET_BYTES: usize = 64 * 1024;
 /// How long the trivial command at start may take, in milliseconds.
@@ -368,6 +369,14 @@ pub const MAX_SAMPLE_HOOKS: usize = 64;
 pub const MAX_LINKS_ON_THE_WAY: usize = 40;
 /// What one look takes of what the kernel tells about protected paths, in bytes: some 500 names.
 pub const WATCH_BUFFER_BYTES: usize = 16 * 1024;
+/// Directories that are looked at for git repositories at the start.
+pub const MAX_REPOSITORY_DIRECTORIES: usize = 200_000;
+/// How deep they may be nested.
+pub const MAX_REPOSITORY_DEPTH: usize = 128;
+/// Repositories, and files called `.git`, that are protected.
+pub const MAX_REPOSITORIES: usize = 1000;
+/// Longest that is spent on looking for them, in milliseconds: the first command waits for it.
+pub const MAX_REPOSITORY_WALK_MS: u64 = 5000;
 /// Time between two looks at the memory of a command, in milliseconds.
 pub const MEMORY_WATCH_MS: u64 = 100;
 /// Descriptors of a command that one look at its memory covers.

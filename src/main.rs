@@ -186,7 +186,7 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     let mock = cli.mock.as_deref().map(|path| mocking::beside(path, config.errors)).transpose()?;
     let recorder = cli.record.as_deref().map(|path| mocking::recorder(path, &Redact::default())).transpose()?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
-    let config = &hiding(config, log.as_deref());
+    let config = &hiding(config, log.as_deref()).beside(cli.mock.as_deref());
     let ledger = Ledger::new(observers(log.as_ref()));
     let tracer = tracer(cli)?;
     let server = start::alone(config)?;
@@ -204,6 +204,7 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
         log.start(&audit::Started { serves: "stdio".to_owned(), servers: vec![("stdio", &*server)], config })?;
     }
     announce(&[("stdio", &*server)], &own_walls(&server));
+    start::look_for_repositories(server.services());
     if server.services().policy.roots().is_empty() {
         tracing::warn!(
             "no directory is allowed, so the tools can open nothing; add --allow DIR, or --allow DIR:rw to write"

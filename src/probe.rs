@@ -14,7 +14,7 @@ use crate::cli::{Options, Sandbox};
 use crate::config::Config;
 use crate::exec::{Launcher, place_of};
 use crate::sandbox::attack::{Promise, Victims, probe as attack};
-use crate::sandbox::{Request, Tier};
+use crate::sandbox::{Guard, Request, Tier};
 use crate::start;
 
 /// What was found, as text, and whether everything held that is promised.
@@ -57,6 +57,7 @@ pub fn probe(mut options: Options, signals: BorrowedFd<'_>) -> Result<(String, b
             announce: false,
             stays: false,
             intercept: None,
+            guard: Guard::default(),
         };
         output(launcher, &request, signals)
     })?;

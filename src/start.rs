@@ -42,7 +42,7 @@ pub fn server(config: &Config, account: Account) -> Result<Arc<Server>> {
 
 /// The same for one of several servers of this process, whose directories `pins` holds.
 pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
-    let mut policy = Policy::open_pinned(&config.grants, &config.protect, &config.hidden, pins)?;
+    let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
     policy.hide(&depots(config, &policy)?)?;
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
@@ -124,6 +124,18 @@ pub fn wall_in(all: &[&Services], more: &[(BorrowedFd<'_>, bool)]) -> Result<u32
     let resolver = resolver.iter().map(|file| (file.as_fd(), false));
     let reached: Vec<_> = roots.chain(scratches).chain(resolver).chain(more.iter().copied()).collect();
     hold_server(&reached)
+}
+
+/// Looks for git repositories while nobody waits for that. To be called once the walls stand; whoever needs them before that
+/// is over waits.
+pub fn look_for_repositories(services: &Services) {
+    let repositories = Arc::clone(services.policy.repositories());
+    let look = move || {
+        repositories.found();
+    };
+    if let Err(error) = std::thread::Builder::new().name("repositories".to_owned()).spawn(look) {
+        tracing::debug!("git repositories are looked for when the first command is run: {error}");
+    }
 }
 
 /// Starts the launcher of the best tier that can be built here, of those that the operator lets it be.
@@ -250,6 +262,8 @@ fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Lau
         bail!(reason);
     }
     let (launcher, ready) = Launcher::start(Path::new(OWN_PROGRAM), &plan)?;
+    let launcher =
+        if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };
     let standing = Standing {
         tier: Some(tier),
         refused: None,

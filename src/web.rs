@@ -106,9 +106,8 @@ pub fn prepare(
             own.hidden.clone_from(&config.hidden);
             // The operator has said what all of it may take.
             own.search_memory_bytes = search_memory_bytes;
-            let server =
-                start::server_beside(&own, budget.account(), &mut pins)
-                    .with_context(|| format!("the token `{}`", entry.name))?;
+            let server = start::server_beside(&own, budget.account(), &mut pins)
+                .with_context(|| format!("the token `{}`", entry.name))?;
             tenants.push(tenant_of(entry, &server, &ledger, tracer.as_ref(), limits));
             cores.push((entry.name.clone(), server));
         }
@@ -140,7 +139,7 @@ pub fn prepare(
     };
     let (mut more, mut yard) = (Vec::new(), None);
     if cli.http.token_file.is_some() {
-        let offered = Policy::open_pinned(&config.grants, &config.protect, &config.hidden, &mut pins)?;
+        let offered = Policy::open_pinned(&config.grants, &config.restrictions(), &mut pins)?;
         let roots = cores.iter().flat_map(|(_, server)| server.services().policy.roots()).chain(offered.roots());
         let roots: Vec<&Root> = roots.collect();
         newcomers.domain = roots.iter().filter_map(|root| Some((newcomers::id(root)?, root.writable()))).collect();
@@ -344,6 +343,7 @@ impl Servers {
             }
             None => None,
         };
+        self.cores.iter().for_each(|(_, server)| start::look_for_repositories(server.services()));
         self.manager.ready();
         let ending = || self.manager.stopping();
         let roster = Arc::clone(&self.roster);

@@ -9,6 +9,7 @@ const DIRECTORIES: &[&str] = &["allow", "allow_read", "allow_write", "sandbox_pr
 /// What a program is held in, and what it sees.
 const WALLS: &[&str] = &[
     "protect",
+    "unprotect",
     "sandbox",
     "network",
     "allow_network",
@@ -45,7 +46,7 @@ const SHOWN: [(&[&str], &[&[&str]]); 17] = [
     (&["calls", "record"], &[DIRECTORIES, WALLS, CALLS]),
     (&["calls", "test"], &[DIRECTORIES, WALLS, CALLS]),
     (&["calls", "list"], &[DIRECTORIES]),
-    (&["calls", "noise"], &[DIRECTORIES, &["protect", "no_fsync"]]),
+    (&["calls", "noise"], &[DIRECTORIES, &["protect", "unprotect", "no_fsync"]]),
     (&["calls", "show"], &[DIRECTORIES]),
     (&["sandbox"], &[DIRECTORIES, WALLS]),
 ];
@@ -218,7 +219,10 @@ mod tests {
             (vec!["bench"], vec!["--tree", "--pattern", "--rounds", "--help"]),
             (vec!["calls", "list"], [&sets[..], &directories].concat()),
             (vec!["calls", "show"], [&sets[..], &["--html"], &directories].concat()),
-            (vec!["calls", "noise"], [&sets[..], &["--write", "--protect", "--no-fsync"], &directories].concat()),
+            (
+                vec!["calls", "noise"],
+                [&sets[..], &["--write", "--protect", "--unprotect", "--no-fsync"], &directories].concat(),
+            ),
             (vec!["mock", "distill"], vec!["--help"]),
             (vec!["mock", "record"], vec!["--target", "--output", "--redact-env", "--redact", "--log-level", "--help"]),
         ] {

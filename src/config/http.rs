@@ -59,6 +59,9 @@ pub struct TokenEntry {
     /// Directories of its own instead of those of the server, each as with `--allow`, absolute.
     #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<PathBuf>>,
+    /// What its agent may change although it is protected by default, each as with `--unprotect`, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unprotect: Vec<PathBuf>,
     /// Sets of tools of its own, as with `--tools`.
     #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
@@ -170,6 +173,9 @@ impl TokenEntry {
         }
         if let Some(relative) = self.allow.iter().flatten().find(|path| path.is_relative()) {
             bail!("`{}` allows `{}`, which is not absolute", self.name, relative.display());
+        }
+        if let Some(relative) = self.unprotect.iter().find(|path| path.is_relative()) {
+            bail!("`unprotect` of `{}` names `{}`, which is not absolute", self.name, relative.display());
         }
         self.toolsets().map(drop)
     }
@@ -286,6 +292,11 @@ impl Config {
         if let Some(tools) = entry.toolsets()? {
             options.tools = tools;
         }
+        if entry.allow.is_some() {
+            // Those of the server speak of its own directories.
+            options.unprotect.clear();
+        }
+        options.unprotect.extend(entry.unprotect.iter().cloned());
         let Some(allow) = &entry.allow else { return Self::resolve(&options) };
         (options.allow, options.allow_read, options.allow_write) = (allow.clone(), Vec::new(), Vec::new());
         Self::resolve_for(&options, Meant { own: false, is_whole: false })

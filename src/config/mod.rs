@@ -27,7 +27,7 @@ use crate::calls::Reach;
 use crate::cli::{CallsAction, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options, ToolsetArg};
 use crate::fs::Durability;
 use crate::limits;
-use crate::policy::{Access, Grant, Hidden};
+use crate::policy::{Access, Grant, Hidden, Restrictions};
 use crate::server::ErrorStyle;
 use crate::tools::{TOOLS, Toolset};
 use crate::transport::Limits;
@@ -39,6 +39,10 @@ pub struct Config {
     pub grants: Vec<Grant>,
     /// Paths to keep read-only, beside the defaults.
     pub protect: Vec<PathBuf>,
+    /// Paths that are not read-only although they are by default.
+    pub unprotect: Vec<PathBuf>,
+    /// Files that say how this server is: read-only in allowed directories.
+    pub own_files: Vec<PathBuf>,
     /// Files of the operator's that no agent may see, should they lie in an allowed directory.
     pub hidden: Vec<Hidden>,
     /// What the walls around commands shall be.
@@ -144,6 +148,7 @@ impl Config {
         if !meant.is_whole {
             profile.read_write.clear();
             profile.read_only.clear();
+            profile.unprotect.clear();
         }
         let mut grants = Vec::new();
         for allow in &options.allow {
@@ -170,6 +175,8 @@ impl Config {
         Ok(Self {
             calls: CallsConfig::resolve(&toolsets, options.isolation),
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
+            unprotect: options.unprotect.iter().chain(&profile.unprotect).map(|path| absolute(&here, path)).collect(),
+            own_files: options.sandbox_profile.iter().flat_map(|path| own_file(&here, path)).collect(),
             hidden: Vec::new(),
             sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
             temporary: std::env::temp_dir(),
@@ -247,6 +254,20 @@ impl Config {
         Ok(config)
     }
 
+    /// What of the allowed directories is kept from agents, or is not.
+    pub fn restrictions(&self) -> Restrictions<'_> {
+        let Self { protect, unprotect, own_files: own, hidden, .. } = self;
+        Restrictions { protect, unprotect, own, hidden }
+    }
+
+    /// The same, with the manifest of a mock that is served beside the tools.
+    #[must_use]
+    pub fn beside(mut self, manifest: Option<&Path>) -> Self {
+        let here = std::env::current_dir().unwrap_or_default();
+        self.own_files.extend(manifest.into_iter().flat_map(|path| own_file(&here, path)));
+        self
+    }
+
     /// The same for one call: walls are built only for a tool that needs them, or tells about them.
     #[must_use]
     pub fn for_tool(mut self, tool: &str) -> Self {
@@ -287,6 +308,13 @@ fn adds_here(options: &Options) -> Result<bool> {
     let holds = |path: &Path| true_here.starts_with(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
     let says = |grant: &Grant| grant.access == Access::ReadWrite || holds(&grant.path);
     Ok(options.allow_write.is_empty() && !grants.iter().any(says))
+}
+
+/// A file of the operator's under the name that was typed, and where it is: it may be a link from elsewhere.
+fn own_file(here: &Path, typed: &Path) -> impl Iterator<Item = PathBuf> {
+    let path = absolute(here, typed);
+    let real = std::fs::canonicalize(&path).ok();
+    std::iter::once(path).chain(real)
 }
 
 /// What the logger calls a `--log-level`.

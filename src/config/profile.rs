@@ -23,6 +23,8 @@ pub(super) struct Profile {
     pub(super) read_write: Vec<PathBuf>,
     /// As --protect (a list)
     pub(super) protect: Vec<PathBuf>,
+    /// As --unprotect (a list)
+    pub(super) unprotect: Vec<PathBuf>,
     /// As --sandbox
     #[schemars(with = "String")]
     pub(super) sandbox: Option<Sandbox>,
@@ -262,14 +264,14 @@ mod tests {
     fn every_key_says_what_it_means() {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
-        assert_eq!((keys.len(), all), (32, 32));
-        assert_eq!((keys[0].as_str(), keys[31].as_str()), ("read_only", "limits.python_idle_timeout_secs"));
+        assert_eq!((keys.len(), all), (33, 33));
+        assert_eq!((keys[0].as_str(), keys[32].as_str()), ("read_only", "limits.python_idle_timeout_secs"));
     }
 
     #[test]
     fn every_key_is_understood() {
         let profile = Profile::parse(
-            r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "sandbox": "namespaces",
+            r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "sandbox": "namespaces",
                 "network": "none", "allow_network": false, "allow_exec": true, "allow_fork": true, "import_baseline": true,
                 "system": "default", "toolchains": true, "home": "read_only", "git_identity": "A <a@b>",
                 "env": {"pass": ["A"], "set": {"B": "1"}, "drop": ["C*"]}, "limits": {"cpu_secs": 5}, "extra_rules": []}"#,

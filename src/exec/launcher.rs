@@ -9,9 +9,10 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -23,9 +24,10 @@ use super::wait::readable;
 use super::works::Works;
 use super::{ExecError, Job};
 use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
+use crate::policy::{Found, Repositories};
 use crate::sandbox::landlock::public_entries;
 use crate::sandbox::wire::{receive, send};
-use crate::sandbox::{Hello, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier};
+use crate::sandbox::{Guard, Hello, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier};
 
 /// A launcher that has built the walls. Dropping it ends it.
 #[derive(Debug)]
@@ -36,6 +38,10 @@ pub struct Launcher {
     /// As in the plan.
     environment: Vec<(RawString, RawString)>,
     works: Works,
+    /// Where commands are held to what was found in them. The launcher is told with the first command.
+    repositories: Option<Arc<Repositories>>,
+    /// Whether it was. Changed under the lock of the socket.
+    has_told: AtomicBool,
 }
 
 /// What the launcher says of the walls it has built.
@@ -104,7 +110,7 @@ impl Launcher {
         let (socket, child) = (Mutex::new(Some(here)), Mutex::new(Some(child)));
         let works = if plan.tier == Tier::Namespaces { Works::default() } else { Works::apart() };
         let environment = plan.environment.clone();
-        let launcher = Self { socket, child, environment, works };
+        let launcher = Self { socket, child, environment, works, repositories: None, has_told: AtomicBool::new(false) };
         // It takes both about as long.
         let public = match plan.tier {
             Tier::Landlock => public_entries(Path::new("/etc")).into_iter().map(Into::into).collect(),
@@ -126,7 +132,21 @@ impl Launcher {
     #[cfg(test)]
     pub(super) fn over(socket: OwnedFd, child: Option<Child>) -> Self {
         let (socket, child) = (Mutex::new(Some(socket)), Mutex::new(child));
-        Self { socket, child, environment: Vec::new(), works: Works::default() }
+        Self {
+            socket,
+            child,
+            environment: Vec::new(),
+            works: Works::default(),
+            repositories: None,
+            has_told: AtomicBool::new(false),
+        }
+    }
+
+    /// Has commands held to what is found in these repositories, from the first on.
+    #[must_use]
+    pub fn guarding(mut self, repositories: Arc<Repositories>) -> Self {
+        self.repositories = Some(repositories);
+        self
     }
 
     pub(super) fn greet(&self, plan: &Plan) -> Result<Ready, LaunchError> {
@@ -165,8 +185,13 @@ impl Launcher {
         rustix::io::ioctl_fionbio(&here, true).map_err(ExecError::follow)?;
         let others = self.works.mark();
         let fds: Vec<BorrowedFd<'_>> = [there.as_fd()].into_iter().chain(streams.iter().copied()).collect();
+        // It may still be looked for.
+        let found = self.repositories.as_ref().map(|repositories| repositories.found());
         let mut socket = lock(&self.socket);
         let Some(open) = &*socket else { return Err(ExecError::NoLauncher) };
+        let first = found.filter(|_| !self.has_told.load(Ordering::Relaxed));
+        let first = first.map(|found| Request { guard: guard(found), ..request.clone() });
+        let request = first.as_ref().unwrap_or(request);
         if let Err(error) = send(open, request, &fds) {
             if error.kind() == io::ErrorKind::InvalidInput {
                 return Err(ExecError::Follow(error));
@@ -176,6 +201,7 @@ impl Launcher {
             tracing::error!("the launcher of commands has ended: {error}");
             return Err(ExecError::NoLauncher);
         }
+        self.has_told.store(true, Ordering::Relaxed);
         Ok(Job::new(here, others))
     }
 
@@ -198,6 +224,11 @@ impl Launcher {
         let _ = child.kill();
         let _ = child.wait();
     }
+}
+
+fn guard(found: &Found) -> Guard {
+    let raw = |paths: &[PathBuf]| paths.iter().map(Into::into).collect();
+    Guard { protected: raw(&found.protected), pinned: raw(&found.pinned) }
 }
 
 /// Whether this becomes readable in time.

@@ -31,7 +31,7 @@ use thiserror::Error;
 
 use crate::limits::MAX_COMMAND_BYTES;
 use crate::policy::{Touch, note};
-use crate::sandbox::{Place, Request};
+use crate::sandbox::{Guard, Place, Request};
 
 pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::Counts;
@@ -230,6 +230,7 @@ impl Command<'_> {
             announce: announce || self.terminal.is_some(),
             stays: false,
             intercept: None,
+            guard: Guard::default(),
         })
     }
 }

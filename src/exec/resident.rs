@@ -18,7 +18,7 @@ use super::works::{Working, Works};
 use super::{Denied, ExecError, Exit, Job, Launcher, News, Running};
 use crate::cancel::CancelToken;
 use crate::policy::{Touch, note};
-use crate::sandbox::{Event, Place, RawString, Request, Vitals};
+use crate::sandbox::{Event, Guard, Place, RawString, Request, Vitals};
 
 /// A program without a shell.
 #[derive(Clone, Debug)]
@@ -316,6 +316,7 @@ impl Program<'_> {
             announce: true,
             stays: true,
             intercept: None,
+            guard: Guard::default(),
         })
     }
 }

@@ -15,7 +15,7 @@ use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socke
 use super::*;
 use crate::cancel::CancelToken;
 use crate::sandbox::wire::{receive, send, send_event};
-use crate::sandbox::{Event, Hello, Limits, MemoryHold, Network, Plan, Tier};
+use crate::sandbox::{Event, Guard, Hello, Limits, MemoryHold, Network, Plan, Tier};
 
 const LONG: Duration = Duration::from_mins(1);
 
@@ -114,6 +114,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
             announce: false,
             stays: false,
             intercept: None,
+            guard: Guard::default(),
         };
         assert_eq!((&peer.request, peer.streams.len()), (&expected, 2));
         peer.write(0, &vec![b'x'; 300_000]);

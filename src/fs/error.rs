@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::budget::Exhausted;
 use crate::limits::{MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
-use crate::policy::{Kind, Quoted};
+use crate::policy::{Kind, Quoted, way_to_unprotect};
 
 /// Why a file operation failed. Unless a variant says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -220,6 +220,7 @@ impl FsError {
     /// What to do next, if there is something better to say than the message.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
+            Self::Protected { protected, .. } => return Some(way_to_unprotect(protected).into()),
             Self::NotFound { .. } => "list the parent directory to see what is there",
             Self::Memory { source, .. } => source.hint(),
             Self::TooManyRules { .. } => "leave out `respectGitignore`, and name what to leave out in `excludeGlobs`",

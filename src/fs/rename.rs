@@ -67,10 +67,16 @@ pub fn move_no_clobber(source: &Checked<Entry>, destination: &Checked<Write>) ->
 /// Refuses a move by which a protected path would come into being: only a directory that holds nothing of that name may
 /// stand above one.
 fn keeps_protected_away(source: &Checked<Entry>, kind: Kind, destination: &Checked<Write>) -> Result<(), FsError> {
-    for (protected, rest) in destination.rules().protected_below(destination.place()) {
+    let (rules, place) = (destination.rules(), destination.place());
+    let failed = |protected| Err(FsError::Protected { path: destination.shown().into(), protected });
+    for (protected, rest) in rules.protected_below(place) {
         if kind != Kind::Directory || exists_below(source.dir(), source.name(), &rest) {
-            return Err(FsError::Protected { path: destination.shown().into(), protected: protected.into() });
+            return failed(protected.into_owned());
         }
+    }
+    // Repositories of submodules and work trees lie there, so any directory could become one.
+    if kind == Kind::Directory && rules.is_in_repository(place) {
+        return failed(place.into());
     }
     Ok(())
 }

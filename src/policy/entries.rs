@@ -46,7 +46,7 @@ impl Policy {
         };
         for (protected, rest) in self.rules.protected_below(&place) {
             if exists_below(&dir, &name, &rest) {
-                return Err(PolicyError::Protected { path: requested.into(), protected: protected.into() });
+                return Err(PolicyError::Protected { path: requested.into(), protected: protected.into_owned() });
             }
         }
         touched::keep(real, &place);

@@ -143,6 +143,14 @@ pub enum PolicyError {
     },
 }
 
+/// What the operator can say where a protected path is in the way.
+pub(crate) fn way_to_unprotect(protected: &Path) -> String {
+    format!(
+        "leave it as it is; where it is protected by default, the operator can allow changes: --unprotect {}",
+        Quoted(protected)
+    )
+}
+
 /// The way out when nothing is allowed.
 const NO_DIRECTORY: &str = "no directory is allowed; the operator allows one with --allow DIR";
 
@@ -157,6 +165,7 @@ impl PolicyError {
             Self::Kernel { .. } => "go on without it; commands see an empty directory or file there".into(),
             Self::Hidden { .. } => "no tool reads or changes it; go on without it, or choose another path".into(),
             // What a shell or a browser would have replaced is an ordinary name here.
+            Self::Protected { protected, .. } => way_to_unprotect(protected).into(),
             Self::NotFound { path } if path.iter().any(|part| part == "~") => {
                 "`~` is not expanded; give an absolute path, or one below the first allowed directory".into()
             }
@@ -256,6 +265,17 @@ pub enum StartError {
         /// The path, absolute.
         path: PathBuf,
     },
+    /// A path to take from the protected ones that is none of them.
+    #[error(
+        "{} shall not be protected and is not protected by default{}; `replay sandbox explain` lists what is, and a relative \
+         path is taken below the working directory that the program is started in", Quoted(.path), within(.whole.as_deref())
+    )]
+    FreesNothing {
+        /// The path, absolute.
+        path: PathBuf,
+        /// The default that it lies in, which is kept whole or not at all.
+        whole: Option<PathBuf>,
+    },
     /// Anything else.
     #[error("cannot open the allowed directory {}: {source}", Quoted(.path))]
     Io {
@@ -264,6 +284,10 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+fn within(whole: Option<&Path>) -> String {
+    whole.map(|whole| format!(" by itself: it lies in {}, which can be named", Quoted(whole))).unwrap_or_default()
 }
 
 /// A path for a message: in backticks, and every character that could rewrite a terminal or the sense of the line escaped.

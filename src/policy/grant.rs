@@ -14,10 +14,12 @@ use std::sync::Arc;
 use rustix::fs::{CWD, FileType, Mode, fstat, openat, readlinkat, stat};
 use rustix::io::Errno;
 
+use super::defaults::{CONFIG, DOT_GIT, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
 use super::error::StartError;
 use super::mounts::Mounts;
+use super::repositories::Repositories;
 use super::resolve::{PATH_DIR, PATH_ONLY};
-use super::rules::{Hidden, Name, PROTECTED_BY_DEFAULT, Protected, RootRule, Rules, below};
+use super::rules::{Cause, Hidden, Name, Protected, RootRule, Rules, below};
 use super::spelling::{Spelling, parts};
 use super::{Id, Policy};
 use crate::limits::MAX_LINKS;
@@ -39,6 +41,19 @@ pub struct Grant {
     pub path: PathBuf,
     /// What for.
     pub access: Access,
+}
+
+/// What is kept from agents in the allowed directories, or is not. All paths are absolute.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Restrictions<'a> {
+    /// Read-only, beside the defaults (`--protect`).
+    pub protect: &'a [PathBuf],
+    /// Not read-only, although it is one of the defaults or above some (`--unprotect`).
+    pub unprotect: &'a [PathBuf],
+    /// Files that configure this server: read-only where they lie in an allowed directory.
+    pub own: &'a [PathBuf],
+    /// Files that nobody may see.
+    pub hidden: &'a [Hidden],
 }
 
 /// An allowed directory, pinned: it stays the same directory whatever its name is made to mean later.
@@ -140,24 +155,18 @@ impl Pins {
 impl Policy {
     /// Opens every directory of `grants`; the same directory twice is one, read-write if either is.
     ///
-    /// `protect` adds protected paths (absolute, below an allowed directory) to the defaults below each
-    /// read-write directory: `.git/hooks`, `.mcp.json`, `.claude/settings.json`, `.claude/settings.local.json`, `.codex`.
+    /// `protect` adds protected paths (absolute, below an allowed directory) to the defaults below each read-write directory.
     pub fn open(grants: &[Grant], protect: &[PathBuf]) -> Result<Self, StartError> {
-        Self::open_hiding(grants, protect, &[])
+        Self::open_with(grants, &Restrictions { protect, ..Restrictions::default() })
     }
 
-    /// The same, with files in them that nobody may see.
-    pub fn open_hiding(grants: &[Grant], protect: &[PathBuf], hidden: &[Hidden]) -> Result<Self, StartError> {
-        Self::open_pinned(grants, protect, hidden, &mut Pins::default())
+    /// The same, with more to be said about what is in them.
+    pub fn open_with(grants: &[Grant], restrictions: &Restrictions<'_>) -> Result<Self, StartError> {
+        Self::open_pinned(grants, restrictions, &mut Pins::default())
     }
 
     /// The same, beside other grants of this process.
-    pub fn open_pinned(
-        grants: &[Grant],
-        protect: &[PathBuf],
-        hidden: &[Hidden],
-        pins: &mut Pins,
-    ) -> Result<Self, StartError> {
+    pub fn open_pinned(grants: &[Grant], restrictions: &Restrictions<'_>, pins: &mut Pins) -> Result<Self, StartError> {
         let mut roots: Vec<Root> = Vec::new();
         let mut rules = Rules::default();
         let table = mounts::table().unwrap_or_default();
@@ -181,11 +190,15 @@ impl Policy {
         let allowed = Arc::from(rules.describe());
         let mounts = Mounts::open(&roots);
         let mut policy = Self { roots, rules: Arc::new(rules), allowed, mounts };
-        let protected = policy.protected_paths(protect)?;
+        let unprotected = policy.unprotected_paths(restrictions.unprotect)?;
+        let protected = policy.protected_paths(restrictions, &unprotected)?;
+        let writable = policy.roots.iter().filter(|root| root.writable);
+        let writable = writable.map(|root| (root.path.clone(), Arc::clone(&root.handle))).collect();
+        let repositories = Arc::new(Repositories::below(writable, unprotected.clone()));
         if let Some(rules) = Arc::get_mut(&mut policy.rules) {
-            rules.protected = protected;
+            (rules.protected, rules.repositories, rules.unprotected) = (protected, repositories, unprotected);
         }
-        policy.hide(hidden)?;
+        policy.hide(restrictions.hidden)?;
         Ok(policy)
     }
 
@@ -194,7 +207,7 @@ impl Policy {
         let Some(rules) = Arc::get_mut(&mut self.rules) else { return Ok(()) };
         for path in hidden.iter().map(|hidden| &hidden.path) {
             // As protected as any: nothing is made, moved or removed at their places, or above them.
-            rules.protected.push(Protected { path: path.clone(), any_case: false, asked: false });
+            rules.protected.push(Protected { path: path.clone(), any_case: false, why: Cause::Default("") });
             if rules.over(path).is_some()
                 && let (Some(dir), Some(name)) = (path.parent(), path.file_name())
             {
@@ -207,26 +220,77 @@ impl Policy {
     }
 
     /// Each path as given and, where it goes through a link today, the place that it leads to.
-    fn protected_paths(&self, asked: &[PathBuf]) -> Result<Vec<Protected>, StartError> {
-        let writable = self.roots.iter().filter(|root| root.writable);
-        let defaults = writable.flat_map(|root| PROTECTED_BY_DEFAULT.map(|name| (root.path.join(name), false)));
-        let asked = asked.iter().map(|path| Ok((absolute(path)?, true)));
+    fn protected_paths(
+        &self,
+        restrictions: &Restrictions<'_>,
+        unprotected: &[PathBuf],
+    ) -> Result<Vec<Protected>, StartError> {
+        let is_kept = |path: &Path| !unprotected.iter().any(|free| path.starts_with(free));
+        let defaults = self.defaults().filter(|(path, _)| is_kept(path)).map(|(path, who)| (path, Cause::Default(who)));
+        let asked = restrictions.protect.iter().map(|path| Ok((absolute(path)?, Cause::Asked)));
+        let own = restrictions.own.iter().map(|path| Ok((absolute(path)?, Cause::Configures)));
         let mut all: Vec<Protected> = Vec::new();
-        for path in defaults.map(Ok).chain(asked) {
-            let (path, asked) = path?;
+        for path in defaults.map(Ok).chain(asked).chain(own) {
+            let (path, why) = path?;
             let led_to = self.look_for(&path).map(|spot| below(&spot.place, &spot.tail));
-            if asked && led_to.is_err() {
-                return Err(StartError::ProtectsNothing { path });
+            match (why, &led_to) {
+                (Cause::Asked, Err(_)) => return Err(StartError::ProtectsNothing { path }),
+                // It lies where no agent reaches it.
+                (Cause::Configures, Err(_)) => continue,
+                _ => {}
             }
             for path in std::iter::once(path).chain(led_to.ok()) {
                 match all.iter_mut().find(|known| known.path == path) {
-                    Some(known) => known.asked |= asked,
-                    None => all.push(Protected { path, any_case: !asked, asked }),
+                    Some(known) if why.is_asked() => known.why = why,
+                    Some(_) => {}
+                    None => all.push(Protected { path, any_case: !why.is_asked(), why }),
                 }
             }
         }
         Ok(all)
     }
+
+    /// What is protected by default, each with the program that obeys it. Configuration of a repository is not among it: that
+    /// is protected where it is found.
+    fn defaults(&self) -> impl Iterator<Item = (PathBuf, &'static str)> {
+        let writable = self.roots.iter().filter(|root| root.writable);
+        writable.flat_map(|root| {
+            let git = PROTECTED_IN_REPOSITORIES.iter().filter(|name| **name != CONFIG);
+            let git = git.map(|name| (root.path.join(DOT_GIT).join(name), "git"));
+            git.chain(PROTECTED_BY_DEFAULT.iter().map(|(name, who)| (root.path.join(name), *who)))
+        })
+    }
+
+    /// What the operator frees of the defaults, as given and as it is without links. Fails for what is not one of them, nor
+    /// above one.
+    fn unprotected_paths(&self, asked: &[PathBuf]) -> Result<Vec<PathBuf>, StartError> {
+        let mut all = Vec::new();
+        for path in asked {
+            let path = absolute(path)?;
+            let led_to = self.look_for(&path).map(|spot| below(&spot.place, &spot.tail)).ok();
+            let both: Vec<PathBuf> = std::iter::once(path.clone()).chain(led_to.clone()).collect();
+            let frees = |path: &PathBuf| {
+                self.defaults().any(|(default, _)| default.starts_with(path))
+                    || path.file_name().is_some_and(|name| name == DOT_GIT)
+                    || self.rules.protecting_in_repository(path) == Some(path)
+                    || is_of_bare_repository(path)
+            };
+            if led_to.is_none() || !both.iter().any(frees) {
+                let whole = self.defaults().map(|(default, _)| default).find(|default| path.starts_with(default));
+                return Err(StartError::FreesNothing { path, whole });
+            }
+            all.extend(both);
+        }
+        Ok(all)
+    }
+}
+
+/// Whether a path is a repository's own directory, or lies directly in one and is protected there.
+fn is_of_bare_repository(path: &Path) -> bool {
+    let is_repository = |dir: &Path| ["HEAD", "objects", "refs"].iter().all(|name| stat(dir.join(name)).is_ok());
+    let is_protected =
+        path.file_name().is_some_and(|name| PROTECTED_IN_REPOSITORIES.iter().any(|known| name == *known));
+    is_repository(path) || is_protected && path.parent().is_some_and(is_repository)
 }
 
 /// The path without empty parts, `.` and a slash at the end.

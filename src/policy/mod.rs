@@ -1,16 +1,18 @@
 //! Decides whether a path may be used, and opens it in the same breath. The only maker of [`Checked`] handles.
 //!
-//! Files: `mounts` knows which filesystems there are; `spelling` and `rules` are functions of text; `grant` opens the allowed
-//! directories at start; `resolve` holds the descriptors of a walk; this file and `entries` put them together, one function
+//! Files: `mounts` knows which filesystems there are; `spelling` and `rules` are functions of text; `defaults` lists what is
+//! protected; `grant` opens the allowed directories at start; `repositories` finds what git obeys; `resolve` holds the descriptors of a walk; this file and `entries` put them together, one function
 //! for each kind of use.
 #![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
 
 mod checked;
+mod defaults;
 mod entries;
 mod error;
 mod grant;
 mod kind;
 mod mounts;
+mod repositories;
 mod resolve;
 mod rules;
 mod spelling;
@@ -28,11 +30,13 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
 pub use checked::{Checked, Entry, Look, NewDir, Read, Write};
-pub(crate) use error::Quoted;
+pub use defaults::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
 pub use error::{PolicyError, StartError};
-pub use grant::{Access, Grant, Pins, Root};
+pub(crate) use error::{Quoted, way_to_unprotect};
+pub use grant::{Access, Grant, Pins, Restrictions, Root};
 pub use kind::Kind;
-pub use rules::Hidden;
+pub use repositories::{Found, Repositories};
+pub use rules::{Cause, Hidden};
 pub(crate) use rules::{Id, Rules};
 pub use touched::{Entered, Record, Touch, Touched, TouchedPath, note, note_refusal};
 
@@ -83,9 +87,19 @@ impl Policy {
         self.rules.hidden.iter().filter(|hidden| self.rules.over(&hidden.path).is_some())
     }
 
-    /// Those of the protected paths that the operator named.
+    /// Why each of them is protected.
+    pub fn causes(&self) -> impl Iterator<Item = (&Path, Cause)> {
+        self.rules.protected.iter().filter(|p| !self.rules.hides(&p.path)).map(|p| (p.path.as_path(), p.why))
+    }
+
+    /// The git repositories below the read-write directories.
+    pub fn repositories(&self) -> &Arc<Repositories> {
+        &self.rules.repositories
+    }
+
+    /// Those of the protected paths that the operator named, and those that configure the server.
     pub fn protected_by_operator(&self) -> impl Iterator<Item = &Path> {
-        self.rules.protected.iter().filter(|p| p.asked).map(|p| p.path.as_path())
+        self.rules.protected.iter().filter(|p| p.why.is_asked()).map(|p| p.path.as_path())
     }
 
     /// The absolute path that `requested` stands for, cleaned as text (`..` is kept); nothing is looked at.
@@ -233,7 +247,7 @@ impl Policy {
         self.may_change(requested, &place)?;
         // A file named `.git` is as good as a directory of hooks: it says where they are.
         if let Some((protected, _)) = self.rules.protected_below(&place).next() {
-            return Err(PolicyError::Protected { path: requested.into(), protected: protected.into() });
+            return Err(PolicyError::Protected { path: requested.into(), protected: protected.into_owned() });
         }
         touched::keep(real, &place);
         let rules = Arc::clone(&self.rules);

@@ -2,20 +2,20 @@
 //!
 //! A *place* is a true position: the canonical path of an allowed directory and real names below it, no link among them.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::defaults::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
+use super::repositories::Repositories;
 
 use crate::mounts;
 
 /// A device and an inode number: which directory it is, whatever its name.
 pub(crate) type Id = (u64, u64);
-
-/// Below every read-write directory, unless the operator says otherwise: what a program outside the walls would run or obey.
-pub(super) const PROTECTED_BY_DEFAULT: [&str; 5] =
-    [".git/hooks", ".mcp.json", ".claude/settings.json", ".claude/settings.local.json", ".codex"];
 
 /// The grants and protected paths, without any handle. Shared by every handle that may change something.
 #[derive(Debug, Default)]
@@ -23,6 +23,10 @@ pub(crate) struct Rules {
     pub(super) roots: Vec<RootRule>,
     pub(super) names: Vec<Name>,
     pub(super) protected: Vec<Protected>,
+    /// What they have of hooks and configuration is protected as well.
+    pub(super) repositories: Arc<Repositories>,
+    /// Nothing there is protected by default.
+    pub(super) unprotected: Vec<PathBuf>,
     /// Each of them is protected as well.
     pub(super) hidden: Vec<Hidden>,
     /// The directories of those in allowed directories, and their names: what has such a name there is hidden, whatever it is.
@@ -53,8 +57,25 @@ pub(super) struct Protected {
     pub(super) path: PathBuf,
     /// The defaults are read by programs that may look on a filesystem without letter case, so `.GIT/hooks` is one of them.
     pub(super) any_case: bool,
-    /// Whether the operator named it, beside or instead of the defaults.
-    pub(super) asked: bool,
+    pub(super) why: Cause,
+}
+
+/// Why a path is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The operator named it (`--protect`).
+    Asked,
+    /// It configures this server.
+    Configures,
+    /// By default, as this program obeys it.
+    Default(&'static str),
+}
+
+impl Cause {
+    /// Whether the operator named it, with whatever flag: where it cannot be held, nothing is run.
+    pub fn is_asked(self) -> bool {
+        !matches!(self, Self::Default(_))
+    }
 }
 
 /// A file or directory of the operator's that no agent may see, wherever it lies, such as the audit log.
@@ -66,14 +87,22 @@ pub struct Hidden {
     pub id: (u64, u64),
 }
 
-impl Protected {
-    fn starts_with(&self, longer: &Path, shorter: &Path) -> bool {
-        if !self.any_case {
-            return longer.starts_with(shorter);
-        }
-        let mut longer = longer.components();
-        shorter.components().all(|c| longer.next().is_some_and(|l| l.as_os_str().eq_ignore_ascii_case(c.as_os_str())))
+/// Whether a path begins with another one, in whatever case if the names are read by programs that may look on a filesystem
+/// without letter case.
+fn starts_with(any_case: bool, longer: &Path, shorter: &Path) -> bool {
+    if !any_case {
+        return longer.starts_with(shorter);
     }
+    let mut longer = longer.components();
+    shorter.components().all(|c| longer.next().is_some_and(|l| l.as_os_str().eq_ignore_ascii_case(c.as_os_str())))
+}
+
+fn is_dot_git(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(DOT_GIT)
+}
+
+fn is_of_repository(name: &OsStr) -> bool {
+    PROTECTED_IN_REPOSITORIES.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 impl Rules {
@@ -112,17 +141,47 @@ impl Rules {
     }
 
     /// The protected path that a place is, or lies below.
-    pub(crate) fn protecting(&self, place: &Path) -> Option<&Path> {
-        self.protected.iter().find(|p| p.starts_with(place, &p.path)).map(|p| p.path.as_path())
+    pub(crate) fn protecting<'a>(&'a self, place: &'a Path) -> Option<&'a Path> {
+        let listed = self.listed().find(|(any_case, path)| starts_with(*any_case, place, path)).map(|(_, path)| path);
+        listed.or_else(|| self.protecting_in_repository(place))
     }
 
     /// The protected paths strictly below a place, each with its path from there.
-    pub(crate) fn protected_below<'a>(&'a self, place: &'a Path) -> impl Iterator<Item = (&'a Path, PathBuf)> {
+    pub(crate) fn protected_below<'a>(&'a self, place: &'a Path) -> impl Iterator<Item = (Cow<'a, Path>, PathBuf)> {
         let depth = place.components().count();
-        self.protected.iter().filter_map(move |p| {
-            let below = p.starts_with(&p.path, place).then(|| p.path.components().skip(depth).collect::<PathBuf>())?;
-            (!below.as_os_str().is_empty()).then_some((p.path.as_path(), below))
-        })
+        let listed = self.listed().filter_map(move |(any_case, path)| {
+            let below =
+                starts_with(any_case, path, place).then(|| path.components().skip(depth).collect::<PathBuf>())?;
+            (!below.as_os_str().is_empty()).then_some((Cow::Borrowed(path), below))
+        });
+        let is_repository = place.file_name().is_some_and(is_dot_git);
+        let own = PROTECTED_IN_REPOSITORIES.iter().filter(move |_| is_repository).map(|name| (place.join(name), *name));
+        let own = own.filter(|(path, _)| !self.is_unprotected(path));
+        listed.chain(own.map(|(path, name)| (Cow::Owned(path), name.into())))
+    }
+
+    /// Each protected path that is known by now, and whether the case of its letters does not matter.
+    fn listed(&self) -> impl Iterator<Item = (bool, &Path)> {
+        let named = self.protected.iter().map(|p| (p.any_case, p.path.as_path()));
+        named.chain(self.repositories.found().all().map(|path| (true, path)))
+    }
+
+    /// What is protected in every directory that is called `.git`, and in the repositories below it, whether they were there
+    /// at the start or not.
+    pub(super) fn protecting_in_repository<'a>(&self, place: &'a Path) -> Option<&'a Path> {
+        let is_inside = |above: &&Path| above.ancestors().skip(1).filter_map(Path::file_name).any(is_dot_git);
+        let named = place.ancestors().filter(|above| above.file_name().is_some_and(is_of_repository));
+        let first = named.filter(is_inside).last()?;
+        (!self.is_unprotected(first)).then_some(first)
+    }
+
+    /// Whether a place lies in a directory that is called `.git`.
+    pub(crate) fn is_in_repository(&self, place: &Path) -> bool {
+        place.parent().is_some_and(|above| above.iter().any(is_dot_git)) && !self.is_unprotected(place)
+    }
+
+    fn is_unprotected(&self, path: &Path) -> bool {
+        self.unprotected.iter().any(|free| path.starts_with(free))
     }
 
     /// Whether a place is, or lies below, where something hidden is, whatever is there now.
@@ -170,8 +229,8 @@ impl Rules {
     ) -> Option<RwLockReadGuard<'_, u64>> {
         let now = self.era.read().unwrap_or_else(PoisonError::into_inner);
         let known = |name: &OsStr| {
-            let is_name = |p: &Protected| p.path.iter().any(|part| part.eq_ignore_ascii_case(name));
-            self.protected.iter().any(is_name)
+            let is_name = |path: &Path| path.iter().any(|part| part.eq_ignore_ascii_case(name));
+            is_of_repository(name) || self.listed().any(|(_, path)| is_name(path))
         };
         (*now == era || !names.into_iter().any(known)).then_some(now)
     }
@@ -233,15 +292,33 @@ mod tests {
     #[test]
     fn protected_paths_cover_what_is_below_and_know_what_is_above() {
         let mut rules = rules(&[("/w", true)]);
-        rules.protected.push(Protected { path: "/w/.git/hooks".into(), any_case: true, asked: false });
-        rules.protected.push(Protected { path: "/w/keys".into(), any_case: false, asked: true });
+        rules.protected.push(Protected { path: "/w/.git/hooks".into(), any_case: true, why: Cause::Default("git") });
+        rules.protected.push(Protected { path: "/w/keys".into(), any_case: false, why: Cause::Asked });
         let protecting = |p: &str| rules.protecting(Path::new(p)).is_some();
         assert_eq!(
             ["/w/.git/hooks/x", "/w/.GIT/Hooks", "/w/.git", "/w/.git/hooksx", "/w/keys", "/w/Keys"].map(protecting),
             [true, true, false, false, true, false]
         );
-        let below: Vec<_> = rules.protected_below(Path::new("/w/.Git")).map(|(_, rel)| rel).collect();
-        assert_eq!(below, [Path::new("hooks")]);
+        let below = |p: &'static str| rules.protected_below(Path::new(p)).map(|(_, rel)| rel).collect::<Vec<_>>();
+        let of_repository = ["hooks", "config", "config.worktree", "commondir"].map(PathBuf::from);
+        assert_eq!(below("/w/.Git"), [&["hooks".into()][..], &of_repository].concat());
+        assert_eq!(below("/w/a/.git"), of_repository);
         assert_eq!(rules.protected_below(Path::new("/w/.git/hooks")).count(), 0);
+    }
+
+    #[test]
+    fn every_repository_has_its_hooks_and_configuration_protected_at_any_depth() {
+        let mut rules = rules(&[("/w", true)]);
+        rules.unprotected = vec!["/w/free/.git".into(), "/w/b/.git/config".into()];
+        let protecting = |p: &'static str| rules.protecting(Path::new(p)).and_then(Path::to_str);
+        assert_eq!(protecting("/w/a/.git/hooks/pre-commit"), Some("/w/a/.git/hooks"));
+        assert_eq!(protecting("/w/a/.GIT/Config"), Some("/w/a/.GIT/Config"));
+        assert_eq!(protecting("/w/a/.git/modules/config/hooks/x"), Some("/w/a/.git/modules/config"));
+        assert_eq!(protecting("/w/a/.git/worktrees/x/commondir"), Some("/w/a/.git/worktrees/x/commondir"));
+        assert_eq!(protecting("/w/b/.git/hooks"), Some("/w/b/.git/hooks"));
+        for free in ["/w/a/.git/info/exclude", "/w/config", "/w/hooks/.git", "/w/free/.git/config", "/w/b/.git/config"]
+        {
+            assert_eq!(protecting(free), None, "{free}");
+        }
     }
 }

@@ -21,7 +21,7 @@ use super::routes::Counters;
 use super::supervisor::{Supervisor, wait_for_more};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
-use super::wire::{Event, Hello, Intercept, MemoryHold, RawString, Request, send_event};
+use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, RawString, Request, send_event};
 use super::{capabilities, certificates, etc, hidden, kernels, landlock, namespaces, view};
 
 /// What all commands of a server share.
@@ -39,10 +39,12 @@ pub struct Cells {
     roll: Roll,
     /// Holds the protected paths to what they were, in [`Tier::Namespaces`].
     watcher: Option<Watcher>,
-    /// The protected paths, as the plan has them.
+    /// The protected paths.
     protected: Vec<PathBuf>,
     /// Allowed directories below read-write ones. They are mounted there already, but what lies above them could be moved.
     enclosed: Vec<Guarded>,
+    /// Files that are read-only as far as they are there when a command starts.
+    pinned: Vec<Guarded>,
     /// What commands must not see.
     hidden: Vec<hidden::At>,
     /// Where filesystems of the kernel would be seen by commands.
@@ -145,7 +147,7 @@ impl Cells {
         let protected = plan.protected.iter().map(|path| path.as_path().into()).collect();
         let roots = plan.roots.iter().map(|root| root.place.path.as_path());
         let enclosed = roots.filter_map(|path| Guarded::new(path, writable(&plan)));
-        let enclosed = enclosed.filter(|guarded| guarded.path != guarded.root).collect();
+        let enclosed = enclosed.filter(|guarded: &Guarded| !guarded.is_root()).collect();
         let writable = writable_on_system(&plan);
         let shown = kernels::shown(&plan);
         let hidden = hidden::At::all(&plan);
@@ -166,6 +168,7 @@ impl Cells {
             counters,
             protected,
             enclosed,
+            pinned: Vec::new(),
             hidden,
             shown,
             home: private_home,
@@ -188,6 +191,15 @@ impl Cells {
     /// What the server is told.
     pub fn hello(&self) -> &Hello {
         &self.hello
+    }
+
+    /// Holds what was found since the plan was made as well.
+    pub fn guard(&mut self, guard: &Guard) -> Result<(), Fault> {
+        let all = guard.protected.iter().chain(&guard.pinned);
+        self.protected.extend(all.map(|path| path.as_path().into()));
+        let Some(watcher) = &mut self.watcher else { return Ok(()) };
+        self.pinned.extend(guard.pinned.iter().filter_map(|path| watcher.guarded(path.as_path())));
+        watcher.guard(guard.protected.iter().map(RawString::as_path))
     }
 
     /// Waits until one of `fds` is readable or closed, or the time is over; which ones are. Watches over the commands that
@@ -344,7 +356,7 @@ impl Cells {
                 }
                 hidden::cover_again(&self.hidden)?;
                 self.enclosed.iter().try_for_each(Guarded::nail)?;
-                places.iter().try_for_each(Guarded::hold)?;
+                self.pinned.iter().chain(places).try_for_each(Guarded::hold)?;
                 if let Some(bundle) = bundle {
                     certificates::put(&bundle)?;
                 }

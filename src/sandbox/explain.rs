@@ -14,7 +14,7 @@ use crate::limits::{COMMAND_OPEN_FILES, MEMORY_WATCH_MS};
 /// default is a gap instead, which [`gaps`] names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
-    /// Paths given with `--protect`.
+    /// Paths given with `--protect`, and files that other flags name.
     pub protected: &'a [&'a Path],
     /// A loopback.
     pub loopback: bool,
@@ -25,7 +25,7 @@ pub struct Asked<'a> {
 /// Something that the operator asked for in so many words and that the Landlock tier cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unenforceable {
-    /// A path given with `--protect`.
+    /// A path given with `--protect`, or a file that configures the server.
     Protected {
         /// Absolute.
         path: PathBuf,
@@ -60,7 +60,9 @@ impl Unenforceable {
     /// For the reason of a refusal.
     pub fn describe(&self) -> String {
         match self {
-            Self::Protected { path } => format!("`{}` cannot be kept read-only (--protect)", path.display()),
+            Self::Protected { path } => {
+                format!("`{}` cannot be kept read-only (--protect, or it configures the server)", path.display())
+            }
             Self::ReadOnlyRoot { path, inside } => {
                 format!("`{}` cannot be read-only inside `{}`, which is read-write", path.display(), inside.display())
             }
@@ -157,11 +159,13 @@ pub fn gaps(plan: &Plan, asked: Asked<'_>, memory: Option<&MemoryHold>) -> Vec<S
         Tier::Namespaces => {}
         Tier::Landlock => {
             let open = |path: &&Path| is_writable(plan, path) && !asked.protected.contains(path);
-            gaps.extend(
-                plan.protected.iter().map(RawString::as_path).filter(open).map(|path| {
-                    format!("commands can write `{}`, which the file tools keep read-only", path.display())
-                }),
-            );
+            if let Some(first) = plan.protected.iter().map(RawString::as_path).find(open) {
+                gaps.push(format!(
+                    "commands can write what the file tools keep read-only by default, such as `{}` and the configuration of \
+                     git repositories",
+                    first.display()
+                ));
+            }
             gaps.extend(SEEN_OUTSIDE.map(Into::into));
             if plan.limits.processes.is_some() && !asked.processes && !counts_processes(memory) {
                 gaps.push("the number of processes is not limited".into());
@@ -182,8 +186,21 @@ pub struct Why<'a> {
     pub kernel: &'a str,
     /// What commands see beside the allowed directories, and why.
     pub system: &'a [Visible],
+    /// What is read-only in read-write directories.
+    pub protected: &'a [Protected],
     /// What is not there by default.
     pub asked: Asked<'a>,
+}
+
+/// A path that is read-only in a read-write directory.
+#[derive(Clone, Debug)]
+pub struct Protected {
+    /// Absolute.
+    pub path: PathBuf,
+    /// By which flag, or that it is by default.
+    pub by: &'static str,
+    /// The program that obeys what is there, if it is known.
+    pub program: Option<&'static str>,
 }
 
 /// Every rule, limit and gap, for a person.
@@ -252,11 +269,11 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     }
     let held = if plan.tier == Tier::Namespaces { "" } else { " for the file tools" };
     let _ = writeln!(text, "\nread-only inside them{held}");
-    for path in plan.protected.iter().map(RawString::as_path) {
-        let asked = why.asked.protected.contains(&path);
-        row(text, if asked { "--protect" } else { "by default" }, path.display());
+    for Protected { path, by, program } in why.protected {
+        let program = program.map(|program| format!(" ({program})")).unwrap_or_default();
+        row(text, by, format!("{}{program}", path.display()));
     }
-    if plan.protected.is_empty() {
+    if why.protected.is_empty() {
         line(text, "nothing");
     }
     if plan.tier == Tier::Off {

@@ -21,7 +21,7 @@ use super::reach::strays;
 use super::scratch::Ground;
 use super::supervisor::wait_for;
 use super::sys::{self, SingleThread};
-use super::wire::{self, Event, Exit, Hello, Request, receive_event};
+use super::wire::{self, Event, Exit, Guard, Hello, Request, receive_event};
 use crate::limits::{LAST_PROCESSES_MS, LAUNCHER_FAREWELL_MS, TRIAL_MS};
 
 /// The whole life of the launcher. Standard input is the socket to the server.
@@ -102,6 +102,7 @@ impl Launcher {
             announce: false,
             stays: false,
             intercept: None,
+            guard: Guard::default(),
         };
         let handed = Handed { command: there, channel: None, bundle: None, stdio };
         self = self.launch(&request, handed)?;
@@ -151,7 +152,8 @@ impl Launcher {
         } else {
             Ok(())
         };
-        let berth = null.and_then(|()| self.cells.prepare(request.stays));
+        let guarded = null.and_then(|()| self.cells.guard(&request.guard));
+        let berth = guarded.and_then(|()| self.cells.prepare(request.stays));
         let copied = berth.and_then(|berth| match self.cells.copy() {
             Ok(copied) => Ok((copied, berth)),
             Err(fault) => {

@@ -47,6 +47,11 @@ impl Guarded {
         Some(Self { path: path.into(), root: root.into() })
     }
 
+    /// Whether it is the read-write directory itself, which has nothing above it here.
+    pub fn is_root(&self) -> bool {
+        self.path == self.root
+    }
+
     /// Makes what is there read-only in the mount namespace of this process, and nails the directories above it to their
     /// places.
     pub fn hold(&self) -> Result<(), Fault> {
@@ -239,7 +244,8 @@ impl Watcher {
         places
     }
 
-    fn guarded(&self, path: &Path) -> Option<Guarded> {
+    /// `None` if the path lies in none of the read-write directories.
+    pub fn guarded(&self, path: &Path) -> Option<Guarded> {
         Guarded::new(path, self.writable.iter().map(PathBuf::as_path))
     }
 
@@ -280,7 +286,7 @@ impl Watcher {
             if noted.is_some_and(|(_, held)| held.as_ref().is_some_and(|held| held.id == there.id)) {
                 continue;
             }
-            if there.kind == FileType::Directory && path.guarded.path.ends_with(".git/hooks") {
+            if there.kind == FileType::Directory && path.guarded.path.ends_with("hooks") {
                 // Before the look: what comes later is told.
                 names.extend(watch(&self.events, &there.fd)?.map(|watch| (watch, OsString::new())));
                 if spot.has_only_samples() {

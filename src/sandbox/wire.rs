@@ -151,6 +151,18 @@ pub struct Request {
     pub stays: bool,
     /// Whether its calls over the network are intercepted, and how.
     pub intercept: Option<Intercept>,
+    /// Paths that are read-only from this command on, beside those of the plan.
+    pub guard: Guard,
+}
+
+/// Paths in read-write directories that the server found after the plan was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guard {
+    /// As those of the plan.
+    pub protected: Vec<RawString>,
+    /// Read-only as far as they are there when a command starts. Programs outside replace them, so that another file there
+    /// later is no sign of a command.
+    pub pinned: Vec<RawString>,
 }
 
 /// What stands for a port that is known only where the command is.
@@ -409,6 +421,7 @@ mod tests {
             announce: true,
             stays: false,
             intercept: Some(Intercept { dial: true, open: false, bundle: true, proxy_only: false }),
+            guard: Guard { protected: vec!["/src/.git/hooks".into()], pinned: vec!["/src/.git/config".into()] },
         };
         send(&here, &request, &[write.as_fd()]).unwrap();
         send(&here, &Event::Started, &[]).unwrap();

@@ -74,7 +74,7 @@ fn commands_are_refused_when_no_wall_can_hold_what_was_asked_for() {
     let own = tree.text("own");
     let message = format!(
         "error -32603: execute_command is refused: no wall can be built for them (landlock: `{own}` cannot be kept \
-         read-only (--protect), because rules of Landlock only add rights; leave it out, give a narrower read-write \
+         read-only (--protect, or it configures the server), because rules of Landlock only add rights; leave it out, give a narrower read-write \
          directory, or run where user namespaces work)\nhint: use the file tools; the operator can allow commands without a wall with --sandbox off\n"
     );
     assert_eq!(parts(&refused), (Some(1), message, String::new()));
@@ -108,6 +108,12 @@ fn a_start_that_cannot_be_says_why() {
         (vec!["--env", "TMPDIR=/tmp"], "it is always private"),
         (vec!["--git-identity", "somebody"], "is not of the form `Name <mail>`"),
         (vec!["--system", "nowhere"], "nowhere` does not exist"),
+        (
+            vec!["--allow", ".:rw", "--unprotect", "file"],
+            "file` shall not be protected and is not protected by default;",
+        ),
+        (vec!["--allow", ".:rw", "--unprotect", ".cursor/rules"], "it lies in `"),
+        (vec!["--unprotect", ".vscode"], ".vscode` shall not be protected"),
         (vec!["--system", "/proc"], "belongs to the kernel"),
         (vec!["--allow", ".:rw", "--system", "."], "lies in the allowed directory"),
         (vec!["--home", "read-only"], "HOME is not set"),
@@ -253,7 +259,7 @@ fn the_walls_are_explained() {
         "tier                     off: commands run outside any kernel wall",
         &format!("read-write               {work}"),
         &format!("read-only                {docs}"),
-        &format!("by default               {work}/.git/hooks"),
+        &format!("by default               {work}/.git/hooks (git)"),
         &format!("--protect                {keys}"),
         "MY_KEY                   (set)",
         "PATH                     /usr/bin:/bin",

@@ -2,11 +2,13 @@
 //! keeps. `UPDATE_EXPECT=1` writes the documents anew.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::ValueEnum as _;
 use replay::cli::Document;
 use replay::docs;
+use replay::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
 use replay::tools::{Callable, Hints, TOOLS, Toolset};
 use serde_json::{Value, json};
 
@@ -37,6 +39,25 @@ fn documents_are_what_the_declarations_give() {
             Document::ReadmeTools => between_markers("README.md", "tools", &text),
         }
     }
+}
+
+#[test]
+fn what_is_protected_by_default_is_listed() {
+    let mut rows: Vec<(&str, Vec<String>)> = Vec::new();
+    for (path, program) in PROTECTED_BY_DEFAULT {
+        match rows.iter_mut().find(|(known, _)| *known == program) {
+            Some((_, paths)) => paths.push(format!("`{path}`")),
+            None => rows.push((program, vec![format!("`{path}`")])),
+        }
+    }
+    let of_git = PROTECTED_IN_REPOSITORIES.map(|name| format!("`{name}`")).join(", ");
+    let mut table = format!(
+        "| obeyed by | path |\n|---|---|\n| git | of each repository {of_git}; a `.git` that is a file or a link |\n"
+    );
+    for (program, paths) in rows {
+        let _ = writeln!(table, "| {program} | {} |", paths.join(", "));
+    }
+    between_markers("docs/walls.md", "protected", &table);
 }
 
 /// A generated part of a document that is otherwise written by hand.

@@ -17,6 +17,7 @@ mod places;
 mod protected;
 mod server;
 mod shell;
+mod sinks;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -140,6 +140,7 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
             stays: false,
             announce: false,
             intercept: None,
+            guard: replay::sandbox::Guard::default(),
         };
         let null = File::options().write(true).open("/dev/null")?;
         times(|| run(launcher, &request, &null))

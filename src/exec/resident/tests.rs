@@ -43,6 +43,7 @@ fn expected() -> Request {
         announce: true,
         stays: true,
         intercept: None,
+        guard: Guard::default(),
     }
 }
 

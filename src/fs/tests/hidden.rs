@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::policy::{Access, Grant, Hidden, Policy, PolicyError};
+use crate::policy::{Access, Grant, Hidden, Policy, PolicyError, Restrictions};
 
 /// A policy over `A` in which `A/sub/log` is hidden.
 fn hiding(tree: &Fixture) -> Policy {
@@ -14,7 +14,7 @@ fn hiding(tree: &Fixture) -> Policy {
     let known = std::fs::metadata(tree.at("A/sub/log")).unwrap();
     let hidden = Hidden { path: tree.at("A/sub/log"), id: (known.dev(), known.ino()) };
     let grant = Grant { path: tree.at("A"), access: Access::ReadWrite };
-    Policy::open_hiding(&[grant], &[], &[hidden]).unwrap()
+    Policy::open_with(&[grant], &Restrictions { hidden: &[hidden], ..Restrictions::default() }).unwrap()
 }
 
 fn is_hidden<T>(result: &Result<T, PolicyError>) -> bool {

@@ -15,7 +15,7 @@ const RACE: Duration = Duration::from_millis(500);
 
 fn prepared(tree: &Fixture, path: &str, content: &str) -> Prepared {
     let target = write(tree, path);
-    let stamp = current(&target, 100).unwrap().stamp;
+    let stamp = current(&target, 100, None).unwrap().stamp;
     Writer::default().prepare(&target, [content.as_bytes()], Some(&stamp)).unwrap()
 }
 
@@ -47,7 +47,7 @@ fn what_several_writers_were_told_is_written_stays() {
                 let target = write(tree, "A/f");
                 let mut told = 0;
                 while told < rounds {
-                    let read = current(&target, 100).unwrap();
+                    let read = current(&target, 100, None).unwrap();
                     assert_eq!(number(&read.bytes, line), told, "line {line}");
                     let text = String::from_utf8(read.bytes).unwrap();
                     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -71,7 +71,7 @@ fn a_replaced_file_is_later_than_the_one_before() {
     let target = write(&tree, "A/f");
     let mut before = time(&tree, "A/f");
     for round in 0..400 {
-        let stamp = (round % 2 == 0).then(|| current(&target, 100).unwrap().stamp);
+        let stamp = (round % 2 == 0).then(|| current(&target, 100, None).unwrap().stamp);
         writer.replace(&target, [&b"new"[..]], stamp.as_ref()).unwrap();
         let now = time(&tree, "A/f");
         assert!(now > before, "{now:?} after {before:?}");
@@ -135,10 +135,10 @@ fn a_change_in_the_same_tick_of_the_clock_is_noticed() {
     let tree = Fixture::new();
     let target = write(&tree, "A/f");
     std::fs::write(tree.at("A/f"), "one").unwrap();
-    let read = current(&target, 100).unwrap();
+    let read = current(&target, 100, None).unwrap();
     assert!(read.stamp.content.is_some());
     std::fs::write(tree.at("A/f"), "two").unwrap();
-    let mut stamp = current(&target, 100).unwrap().stamp;
+    let mut stamp = current(&target, 100, None).unwrap().stamp;
     stamp.content = read.stamp.content;
     let error = Writer::default().replace(&target, [&b"ours"[..]], Some(&stamp)).unwrap_err();
     assert!(matches!(error, FsError::Changed { .. }), "{error}");
@@ -189,7 +189,7 @@ fn race(tree: &Fixture, other: impl Fn(&Path, &str) + Sync) -> (usize, usize) {
         let end = Instant::now() + RACE;
         while Instant::now() < end {
             let target = write(tree, "A/f");
-            let Ok(read) = current(&target, 100) else { continue };
+            let Ok(read) = current(&target, 100, None) else { continue };
             // What a program is just writing is no text of two lines.
             let text = String::from_utf8(read.bytes).unwrap();
             let [_, second] = text.lines().collect::<Vec<_>>()[..] else { continue };

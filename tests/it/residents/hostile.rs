@@ -2,7 +2,7 @@
 
 use pretty_assertions::assert_eq;
 use replay::exec::News;
-use replay::sandbox::{Event, Request};
+use replay::sandbox::{Event, Guard, Request};
 use rustix::net::{SendFlags, send};
 
 use super::*;
@@ -101,6 +101,7 @@ fn a_flood_of_questions_keeps_nobody_from_ending_it() {
             announce: false,
             stays: true,
             intercept: None,
+            guard: Guard::default(),
         };
         let null = fs::File::options().write(true).open("/dev/null").unwrap();
         let job = cell.launcher.spawn(&request, &[null.as_fd(), null.as_fd()]).unwrap();

@@ -1,0 +1,49 @@
+//! What is read-only in each read-write directory unless the operator says otherwise: what a program outside the walls obeys
+//! or runs without being asked. A list by nature; everything that speaks of it is derived from it or compared with it.
+
+/// Paths directly in a read-write directory, each with the program that obeys what is there. A directory stands for all in it.
+pub const PROTECTED_BY_DEFAULT: [(&str, &str); 34] = [
+    (".mcp.json", "Claude Code"),
+    (".claude.json", "Claude Code"),
+    (".claude/settings.json", "Claude Code"),
+    (".claude/settings.local.json", "Claude Code"),
+    (".claude/commands", "Claude Code"),
+    (".claude/agents", "Claude Code"),
+    (".claude/hooks", "Claude Code"),
+    (".claude/skills", "Claude Code"),
+    (".codex", "Codex"),
+    (".cursor", "Cursor"),
+    (".gemini/settings.json", "Gemini CLI"),
+    (".vscode/mcp.json", "VS Code"),
+    (".vscode/tasks.json", "VS Code"),
+    (".vscode/settings.json", "VS Code"),
+    (".vscode/launch.json", "VS Code"),
+    (".zed", "Zed"),
+    (".idea", "JetBrains IDEs"),
+    (".devcontainer", "dev containers"),
+    (".devcontainer.json", "dev containers"),
+    (".envrc", "direnv"),
+    (".gitmodules", "git"),
+    (".gitconfig", "git"),
+    (".ssh", "ssh"),
+    (".profile", "shells"),
+    (".bashrc", "bash"),
+    (".bash_profile", "bash"),
+    (".bash_login", "bash"),
+    (".bash_logout", "bash"),
+    (".bash_aliases", "bash"),
+    (".zshrc", "zsh"),
+    (".zshenv", "zsh"),
+    (".zprofile", "zsh"),
+    (".zlogin", "zsh"),
+    (".zlogout", "zsh"),
+];
+
+/// What every git repository has in its directory: hooks are programs, and the others can name programs, or another directory
+/// with configuration (gitrepository-layout(5)).
+pub const PROTECTED_IN_REPOSITORIES: [&str; 4] = ["hooks", CONFIG, "config.worktree", "commondir"];
+
+/// What `git init` makes and programs outside replace by a rename: it is held as far as it is there.
+pub(super) const CONFIG: &str = "config";
+/// The directory of a repository in its work tree, or a file or link that says where that is.
+pub(super) const DOT_GIT: &str = ".git";
