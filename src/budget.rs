@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::cancel::CancelToken;
-use crate::limits::{MEMORY_LOOK_MS, MEMORY_STEP_BYTES, MEMORY_WAIT_MS, UNTOLD_MEMORY_BYTES};
+use crate::limits::{MEMORY_LOOK_MS, MEMORY_STEP_BYTES, MEMORY_WAIT_MS, SMALL_MESSAGE_BYTES, UNTOLD_MEMORY_BYTES};
 
 /// What bytes are held for: each may use a part of the budget, in sixteenths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,18 +25,28 @@ pub enum Purpose {
     Work,
     /// A reply, until its client has taken it.
     Reply,
-    /// A reply of at most [`SMALL_REPLY_BYTES`](crate::limits::SMALL_REPLY_BYTES).
-    SmallReply,
+    /// A request or a reply of at most [`SMALL_MESSAGE_BYTES`]: no large one takes its place.
+    Small,
 }
 
 impl Purpose {
+    /// For a request of so many bytes.
+    pub fn request(bytes: usize) -> Self {
+        if bytes <= SMALL_MESSAGE_BYTES { Self::Small } else { Self::Request }
+    }
+
+    /// For a reply of so many bytes.
+    pub fn reply(bytes: usize) -> Self {
+        if bytes <= SMALL_MESSAGE_BYTES { Self::Small } else { Self::Reply }
+    }
+
     /// How many bytes of a budget may be held before nothing more is given out for this.
     fn of(self, total: usize) -> usize {
         let sixteenths = match self {
             Self::Request => 8,
             Self::Work => 14,
             Self::Reply => 15,
-            Self::SmallReply => 16,
+            Self::Small => 16,
         };
         (total as u128 * sixteenths / 16) as usize
     }
@@ -241,6 +251,15 @@ impl Share {
         self.grow(bytes, Some(Instant::now()), None)
     }
 
+    /// Takes over what another share of the same account holds.
+    pub fn join(&mut self, mut other: Self) {
+        if self.account.is_none() {
+            *self = other;
+        } else {
+            self.bytes += std::mem::take(&mut other.bytes);
+        }
+    }
+
     /// Gives back what is beyond so many bytes.
     pub fn shrink(&mut self, bytes: usize) {
         if let Some(account) = &self.account
@@ -319,10 +338,10 @@ mod tests {
         assert_eq!(account.try_take(1, Purpose::Work).unwrap_err(), short);
         assert_eq!(account.try_take(1, Purpose::Request).unwrap_err(), Exhausted { most: 8 * MIB, ..short });
         let reply = account.try_take(MIB, Purpose::Reply).unwrap();
-        let small = account.try_take(MIB, Purpose::SmallReply).unwrap();
-        assert_eq!(account.try_take(1, Purpose::SmallReply).unwrap_err(), Exhausted { most: 16 * MIB, ..short });
+        let small = account.try_take(MIB, Purpose::Small).unwrap();
+        assert_eq!(account.try_take(1, Purpose::Small).unwrap_err(), Exhausted { most: 16 * MIB, ..short });
         drop((work, reply, small));
-        assert_eq!(account.try_take(16 * MIB, Purpose::SmallReply).unwrap().bytes(), 16 * MIB);
+        assert_eq!(account.try_take(16 * MIB, Purpose::Small).unwrap().bytes(), 16 * MIB);
     }
 
     #[test]
@@ -333,7 +352,8 @@ mod tests {
         assert_eq!(greedy.try_take(MIB, Purpose::Work).unwrap_err(), Exhausted { wanted: MIB, free: 0, most: 7 * MIB });
         let second = other.try_take(3 * MIB, Purpose::Work).unwrap();
         assert!(other.try_take(MIB, Purpose::Work).is_err());
-        assert!(greedy.try_take(MIB / 2, Purpose::SmallReply).is_ok());
+        assert!(greedy.try_take(MIB / 2, Purpose::Small).is_err());
+        assert!(other.try_take(MIB / 2, Purpose::Small).is_ok());
         drop((most, second, other));
         assert_eq!(greedy.try_take(14 * MIB, Purpose::Work).unwrap().bytes(), 14 * MIB);
     }

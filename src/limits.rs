@@ -38,6 +38,10 @@ pub const MIN_MEMORY_MIB: u64 = 16;
 pub const SEARCH_MEMORY_SHARE: u64 = 4;
 /// What the calls of a server may hold whose operator says nothing about memory, such as a mock, in bytes.
 pub const UNTOLD_MEMORY_BYTES: usize = 512 * 1024 * 1024;
+/// Blocks of memory from this size on go back to the system when they are freed, in bytes.
+pub const HEAP_BLOCK_BYTES: i32 = 256 * 1024;
+/// Heaps that smaller blocks lie in.
+pub const HEAP_ARENAS: i32 = 4;
 /// How long a call waits for memory that others hold, in milliseconds, before it is refused.
 pub const MEMORY_WAIT_MS: u64 = 10_000;
 /// Time between two looks at the cancel token of a call that waits for memory, in milliseconds.
@@ -256,6 +260,8 @@ pub const MAX_SHOWN_LINE_CHARS: usize = 200;
 pub const MAX_DIFF_BYTES: usize = 10 * 1024 * 1024;
 /// Most places that one edit replaces: each is remembered, and a file of one letter has as many places as bytes.
 pub const MAX_EDIT_PLACES: usize = 16 * 1024 * 1024;
+/// What a file that is read whole takes until its client has the reply, in its length: its bytes, and what is written of them.
+pub const READ_COPIES: usize = 3;
 /// What a text that is not UTF-8 takes beside its bytes while it is decoded and compared, in its length.
 pub const DECODING_COPIES: usize = 5;
 /// What the comparison of two texts takes for each of their lines, in bytes.

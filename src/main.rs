@@ -38,6 +38,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == attack::ATTACK_ARGUMENT) {
         return attack::inside(&std::env::args().nth(2).unwrap_or_default());
     }
+    sandbox::keep_little_heap();
     let cli = parse();
     outlive_file_limit();
     run(cli).unwrap_or_else(|error| {

@@ -85,8 +85,8 @@ pub const MAX_HTTP2_REQUESTS: u32 = 128;
 pub const HTTP_ROOM_MS: u64 = 1000;
 /// How often is looked whether there is, in milliseconds.
 pub const HTTP_ROOM_LOOK_MS: u64 = 10;
-/// Replies up to this length have memory that large ones cannot take, in bytes.
-pub const SMALL_REPLY_BYTES: usize = 64 * 1024;
+/// Requests and replies up to this length have memory that large ones cannot take, in bytes.
+pub const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
 /// What is handed to a connection at once of a reply, in bytes.
 pub const HTTP_CHUNK_BYTES: usize = 64 * 1024;
 /// What may wait in a stream of events that its client does not read, in bytes; what comes then is left out, but for replies.

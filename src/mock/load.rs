@@ -92,11 +92,11 @@ pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, Source), LoadError> {
         .map_err(|error| fail(None, format!("the file is not UTF-8 at byte {}", error.valid_up_to())))?;
     match extension(file).to_ascii_lowercase().as_str() {
         "json" => return snapshot(file, text),
-        "" | "yaml" | "yml" => {}
-        other => {
+        other if !["", "yaml", "yml"].contains(&other) && !is_cassette(text) => {
             let known = "it is YAML (.yaml, .yml), or a snapshot of tools/list in JSON (.json)";
             return Err(fail(None, format!("`.{other}` is no manifest; {known}")));
         }
+        _ => {}
     }
     let (read, source) = typed::<File>(file, text, "/mock_server", "the manifest is", &schema::of_manifest())?;
     Ok((read.mock_server, source))
@@ -105,6 +105,10 @@ pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, Source), LoadError> {
 /// Reads a file of expectations.
 pub fn load_expectations(file: &str, bytes: &[u8]) -> Result<(Expectations, Source), LoadError> {
     typed(file, &String::from_utf8_lossy(bytes), "", "the expectations are", &schema::of::<Expectations>())
+}
+
+fn is_cassette(text: &str) -> bool {
+    text.starts_with("{\"cassette\":")
 }
 
 /// Reads YAML, compares it with the schema of its type, and takes the type.
@@ -119,7 +123,7 @@ fn typed<T: DeserializeOwned>(
         file: file.to_owned(),
         problems: vec![Problem { place: (place.line > 0).then_some(place), path: String::new(), message }],
     };
-    if text.starts_with("{\"cassette\":") {
+    if is_cassette(text) {
         return Err(fail(Place::default(), "the file is a cassette; serve it with --cassette".to_owned()));
     }
     let node = Node::parse(text).map_err(|(place, reason)| fail(place, reason.to_string()))?;

@@ -20,6 +20,13 @@ impl Fault {
         Self { step: step.into(), cause: io::Error::other(reason.to_owned()) }
     }
 
+    /// Somebody supervises this process already. The kernel says so with EBUSY, another replay's filter in its own way.
+    pub fn supervised() -> Self {
+        let step = "this program is supervised already, by another replay or the runtime of its container, and the kernel \
+                    takes only one supervisor";
+        Self { step: step.to_owned(), cause: io::Error::from_raw_os_error(libc::EBUSY) }
+    }
+
     /// The number of errno(3); EIO if there is none.
     pub fn errno(&self) -> i32 {
         self.cause.raw_os_error().unwrap_or(libc::EIO)

@@ -51,6 +51,7 @@ pub use lent::Lent;
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
 pub use scratch::{Ground, Scratch, depot};
 pub use standing::Standing;
+pub use sys::heap::keep_little as keep_little_heap;
 pub use sys::leases::{is_lease_undisturbed, take_read_lease};
 pub use sys::names::addresses;
 pub use sys::pages::{back_with_pages, unwritten_pages};

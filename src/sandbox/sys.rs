@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
 
 pub mod attack;
+pub mod heap;
 pub mod landlock;
 pub mod leases;
 pub mod names;

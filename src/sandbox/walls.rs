@@ -158,13 +158,7 @@ pub fn seal() -> Result<(), Fault> {
 
 fn install(filter: &Program) -> Result<OwnedFd, Fault> {
     sys::seccomp::install_with_listener(filter).map_err(|cause| match cause.raw_os_error() {
-        Some(libc::EBUSY) => Fault {
-            step:
-                "this program is supervised already, by another replay or the runtime of its container, and the kernel \
-                   takes only one supervisor"
-                    .to_owned(),
-            cause,
-        },
+        Some(libc::EBUSY) => Fault::supervised(),
         _ => Fault { step: "install the filter".to_owned(), cause },
     })
 }

@@ -12,7 +12,7 @@ use super::page;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs;
-use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, QUICK_BYTES};
+use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
 use crate::text::encoding::{self, Decoded};
@@ -102,17 +102,27 @@ fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>) -> R
     if file.size() > MAX_READ_BYTES {
         return Err(too_large(file.shown(), file.size()));
     }
-    let fs::Loaded { bytes, share: mut held } = fs::load(file, MAX_READ_BYTES, context.room())?;
+    let mut held = context.room().share();
+    context.room().cover(&mut held, file.size() as usize * READ_COPIES)?;
+    let bytes = fs::read_all(file, MAX_READ_BYTES)?;
     let size = bytes.len();
     let is_text = std::str::from_utf8(&bytes).is_ok() && forced.is_none();
     if !is_text {
-        context.room().cover(&mut held, size * DECODING_COPIES)?;
+        context.room().cover(&mut held, size * (READ_COPIES + DECODING_COPIES))?;
     }
-    if let Some(label) = forced {
-        return Ok(text(encoding::detect_and_decode(bytes, Some(label))?, size));
-    }
+    let reply = if let Some(label) = forced {
+        text(encoding::detect_and_decode(bytes, Some(label))?, size)
+    } else {
+        by_content(file, bytes)?
+    };
+    Ok(Reply { held, ..reply })
+}
+
+/// As text, as a picture or sound, or as bytes.
+fn by_content(file: &Checked<Read>, bytes: Vec<u8>) -> Result<Reply<()>, Error> {
+    let size = bytes.len();
     let is_binary = encoding::is_binary(&bytes);
-    if is_text && !is_binary {
+    if !is_binary && std::str::from_utf8(&bytes).is_ok() {
         return Ok(text(encoding::detect_and_decode(bytes, None)?, size));
     }
     let name = file.shown().file_name().unwrap_or_default().as_bytes();

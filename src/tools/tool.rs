@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 
 use super::context::Context;
 use super::schema;
+use crate::budget::Share;
 use crate::error::Error;
-use crate::limits::{ARGUMENT_COPIES, QUICK_BYTES, SMALL_ARGUMENTS_BYTES, SMALL_REPLY_BYTES};
+use crate::limits::{ARGUMENT_COPIES, QUICK_BYTES, SMALL_ARGUMENTS_BYTES, SMALL_MESSAGE_BYTES};
 use crate::protocol::{Content, ToolReply, reply_length};
 
 /// A tool, declared once; everything that is said about it elsewhere is derived from here.
@@ -142,6 +143,8 @@ pub struct Reply<O> {
     pub meta: Vec<(&'static str, Value)>,
     /// The call did its work and the outcome is bad news, such as a command that exits with 1.
     pub is_error: bool,
+    /// Memory that was taken for it already: who holds a long text and then waits for more could wait for good.
+    pub held: Share,
 }
 
 /// The structured form of an answer.
@@ -161,7 +164,7 @@ impl<O> Reply<O> {
 
     /// These blocks.
     pub fn content(content: Vec<Content>) -> Self {
-        Self { content, structured: None, meta: Vec::new(), is_error: false }
+        Self { content, structured: None, meta: Vec::new(), is_error: false, held: Share::default() }
     }
 
     /// Adds the structured form.
@@ -293,13 +296,15 @@ impl<T: Tool> Callable for Declared<T> {
             Some(Structured::Written(text)) => Some(text),
             None => None,
         };
-        let (content, meta, is_error) = (reply.content, reply.meta, reply.is_error);
+        let (content, meta, is_error, mut held) = (reply.content, reply.meta, reply.is_error, reply.held);
         let mut reply = ToolReply { content, structured, meta, is_error, code: None, held: None };
         let texts = reply.content.iter().map(Content::length).sum::<usize>();
-        if texts > SMALL_REPLY_BYTES {
-            // With what is to be written of it, at once: who held one and waited for the other could wait for good.
+        if texts > SMALL_MESSAGE_BYTES {
+            // With what is to be written of it.
             let all = texts + reply.structured.as_ref().map_or(0, String::len) + reply_length(&reply);
-            let held = context.at_length(|| context.room().take(all)).map_err(Error::Unanswered)?;
+            held.shrink(all);
+            let more = all - held.bytes();
+            held.join(context.at_length(|| context.room().take(more)).map_err(Error::Unanswered)?);
             reply.held = Some(Arc::new(held));
         }
         Ok(reply)

@@ -22,7 +22,7 @@ use super::wake::Wake;
 use super::writer::Writer;
 use crate::budget::{Account, Purpose, Share};
 use crate::cancel::CancelToken;
-use crate::limits::{MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES, TAKEOVER_MS};
+use crate::limits::{MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_MESSAGE_BYTES, TAKEOVER_MS};
 use crate::protocol::{Body, Code, Incoming, Outcome, Refusal, RpcError, parse, render, rendered_length};
 use crate::server::{Admission, Session, Ticket, size};
 use crate::tools::Weight;
@@ -226,7 +226,7 @@ impl Door {
                 }
             };
             // Until there is memory for it nothing more is read.
-            let share = self.hold(line.len(), Purpose::Request);
+            let share = self.hold(line.len(), Purpose::request(line.len()));
             self.lead.store(turn + 1, SeqCst);
             if !self.watched.swap(true, SeqCst) {
                 self.wake.ring();
@@ -310,7 +310,7 @@ impl Door {
     fn reply(&self, out: &mut Vec<u8>, ticket: &Ticket, outcome: &Outcome) {
         out.clear();
         let is_counted = matches!(outcome, Ok(Body::Tool(reply)) if reply.held.is_some());
-        let is_small = size(outcome) <= SMALL_REPLY_BYTES as u64;
+        let is_small = size(outcome) <= SMALL_MESSAGE_BYTES as u64;
         let _held = (!is_counted && !is_small).then(|| self.hold(rendered_length(outcome), Purpose::Reply));
         render(out, Some(&ticket.id), outcome, ticket.revision);
         self.flush(out);

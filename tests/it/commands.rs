@@ -353,7 +353,7 @@ fn ending_all_ends_what_runs_and_lets_nothing_start() {
 
 #[test]
 fn a_line_of_the_kernels_limit_runs() {
-    let longest = format!("true #{}", "x".repeat(131_071 - 6));
+    let longest = format!("true #{}", "x".repeat(131_056 - 6));
     assert_eq!(Shell::new().run(&longest), done("", "", Exit::Code(0)));
 }
 

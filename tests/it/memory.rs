@@ -132,12 +132,13 @@ fn a_long_line_is_held_only_where_there_is_memory_for_it() {
 }
 
 #[test]
-fn replies_that_are_more_than_the_budget_wait_for_one_another_and_all_are_answered() {
+fn replies_that_are_more_than_the_budget_wait_for_one_another_and_stay_within_it() {
     let tree = Tree::new();
     tree.file("work/large.txt", "0123456789abcde\n".repeat(500_000));
     let mut server = server(&tree);
     let replies = at_once(&mut server, 24, "read_file", |_| json!({"path": "large.txt"}));
     are_answered_or_refused(&replies, |reply| reply.failure().is_none() && reply.text().len() == 8_000_000);
+    is_within(server.pid());
 }
 
 #[test]
@@ -148,6 +149,7 @@ fn rules_of_ignored_files_are_bounded_and_counted() {
     let arguments = json!({"regex": "a", "directory": tree.text("work"), "respectGitignore": true});
     let replies = at_once(&mut server, 8, "grep_files", |_| arguments.clone());
     are_answered_or_refused(&replies, |reply| reply.0["result"]["structuredContent"]["count"] == 1);
+    is_within(server.pid());
     // More than that would take a thousand times its length.
     for text in ["a\n".repeat(8193), "a".repeat(128 * 1024 + 1)] {
         tree.file("work/x/.gitignore", text);

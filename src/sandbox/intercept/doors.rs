@@ -41,15 +41,18 @@ impl Nobody {
     }
 }
 
-/// Makes them; those for IPv6 only where there is any.
-pub(super) fn open() -> Result<(Doors, Vec<OwnedFd>), Fault> {
+/// Makes them; those for IPv6 only where there is any. With the wildcard every loopback address leads to that for TCP.
+pub(super) fn open(address: Ipv4Addr) -> Result<(Doors, Vec<OwnedFd>), Fault> {
     let step = "listen for intercepted calls";
-    // The wildcard, so that every loopback address reaches it; of other devices it knows nothing.
-    let (tcp_4, at) = make(SocketType::STREAM, (Ipv4Addr::UNSPECIFIED, 0).into()).step(step)?;
+    let (tcp_4, at) = match make(SocketType::STREAM, (address, 0).into()) {
+        // Nobody needs a right to bind a new socket to a device (socket(7)): a filter says no.
+        Err(Errno::PERM) => return Err(Fault::supervised()),
+        made => made.step(step)?,
+    };
     let (udp_4, names_4) = make(SocketType::DGRAM, (Ipv4Addr::LOCALHOST, 0).into()).step(step)?;
     let six = make(SocketType::STREAM, (Ipv6Addr::LOCALHOST, 0).into())
         .and_then(|tcp| Ok((tcp, make(SocketType::DGRAM, (Ipv6Addr::LOCALHOST, 0).into())?)));
-    let nobody_4 = Nobody::at(Ipv4Addr::UNSPECIFIED.into()).step(step)?;
+    let nobody_4 = Nobody::at(address.into()).step(step)?;
     let nobody_6 = Nobody::at(Ipv6Addr::LOCALHOST.into()).ok();
     let mut doors = Doors { tcp_4: at.port(), tcp_6: None, names_4, names_6: None, nobody_4, nobody_6 };
     match six {
@@ -72,8 +75,12 @@ fn make(kind: SocketType, at: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno
 fn bound(kind: SocketType, at: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
     let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-    bind_to_loopback(socket.as_fd())
-        .map_err(|error| Errno::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO)))?;
+    // Of other devices it shall know nothing. One of a loopback address does not, where that is refused.
+    let kept = bind_to_loopback(socket.as_fd());
+    match kept.map_err(|error| Errno::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO))) {
+        Err(Errno::PERM) if at.ip().is_loopback() => {}
+        kept => kept?,
+    }
     bind(&socket, &at)?;
     let at = SocketAddr::try_from(getsockname(&socket)?)?;
     Ok((socket, at))

@@ -44,6 +44,7 @@ pub mod words;
 
 use std::collections::HashMap;
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
@@ -145,7 +146,7 @@ impl Interceptor {
     /// to the network of this process, which has to be the command's.
     pub fn begin(channel: OwnedFd, rules: Rules) -> Result<Self, Fault> {
         let step = "intercept calls";
-        let (doors, sockets) = doors::open()?;
+        let (doors, sockets) = doors::open(Ipv4Addr::UNSPECIFIED)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
         let channel = Channel::new(channel, &epoll, CHANNEL).step(step)?;
         let patience =

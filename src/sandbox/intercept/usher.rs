@@ -1,6 +1,6 @@
 //! Where nothing is turned: the command is told of the server's socket, and may go there or not.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::epoll;
@@ -26,7 +26,7 @@ impl Usher {
     /// process, which has to be the command's.
     pub fn begin(channel: OwnedFd, may_dial: bool) -> Result<Self, Fault> {
         let step = "listen as a proxy";
-        let (doors, sockets) = doors::open()?;
+        let (doors, sockets) = doors::open(Ipv4Addr::LOCALHOST)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
         let channel = Channel::new(channel, &epoll, CHANNEL).step(step)?;
         let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();

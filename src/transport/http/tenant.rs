@@ -17,7 +17,7 @@ use super::sessions::Sessions;
 use crate::budget::{Account, Exhausted, Purpose, Share};
 use crate::limits::{
     HTTP_LOOKS_BURST, HTTP_LOOKS_PER_MINUTE, HTTP_ROOM_LOOK_MS, MAX_HTTP_WAITING_CALLS, MAX_HTTP_WEBSOCKETS,
-    MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES, TOKEN_END_LOOK_MS, TOKEN_END_MS,
+    MAX_WAITING_REQUESTS, TOKEN_END_LOOK_MS, TOKEN_END_MS,
 };
 use crate::server::{Metered, Metrics, Service};
 
@@ -347,7 +347,7 @@ impl Tenant {
 
     /// Memory for so many bytes of a request, if there is any.
     pub fn take_in(&self, bytes: usize) -> Result<Share, Exhausted> {
-        self.account.try_take(bytes, Purpose::Request)
+        self.account.try_take(bytes, Purpose::request(bytes))
     }
 
     /// Memory for a reply of so many bytes, waited for: clients that take nothing are hung up on.
@@ -360,9 +360,9 @@ impl Tenant {
         }
     }
 
-    /// The same at once, or not at all. A reply larger than all there is takes that, alone.
+    /// The same at once, or not at all. A reply larger than all there is takes that, where nothing else is held.
     pub fn try_give_out(&self, bytes: usize) -> Option<Share> {
-        let purpose = if bytes <= SMALL_REPLY_BYTES { Purpose::SmallReply } else { Purpose::Reply };
+        let purpose = Purpose::reply(bytes);
         self.account.try_take(bytes.min(self.account.most(purpose)), purpose).ok()
     }
 }

@@ -65,13 +65,13 @@ async fn room_for_what_a_reply_will_be_is_taken_before_it_is_written() {
     let tenant = served("alice", 1, Usage::default, Arc::new(Large));
     let conversation = Conversation::new(Session::new(tenant.service.clone()));
     let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large","arguments":{}}}"#.to_owned();
+    let all = tenant.try_give_out(usize::MAX).unwrap();
     let mut message = Message::default();
     message.add(&tenant, text.as_bytes()).unwrap();
     let Incoming::Request(request) = parse(text.as_bytes()) else { panic!("{text}") };
     let Admission::Admitted(ticket) = conversation.session.admit(&request) else { panic!("{text}") };
     let stall = Duration::from_mins(1);
     let stage = Stage { tenant: tenant.clone(), conversation, outbox: Arc::new(Nowhere), stall };
-    let all = tenant.try_give_out(usize::MAX).unwrap();
     let pending = stage.start(tenant.queue(None).unwrap(), Work::Request(ticket, message, Queue::Calls));
     tokio::task::yield_now().await;
     drop(all);
