@@ -383,6 +383,10 @@ pub const MAX_REPOSITORY_DEPTH: usize = 128;
 pub const MAX_REPOSITORIES: usize = 1000;
 /// Longest that is spent on looking for them, in milliseconds: the first command waits for it.
 pub const MAX_REPOSITORY_WALK_MS: u64 = 5000;
+/// What a table of mounts is not longer than as a rule, in bytes.
+pub const USUAL_TABLE_BYTES: usize = 32 * 1024;
+/// More than the kernel's counts of its memory are long, in bytes.
+pub const KERNEL_COUNTS_BYTES: usize = 16 * 1024;
 /// Time between two looks at the memory of a command, in milliseconds.
 pub const MEMORY_WATCH_MS: u64 = 100;
 /// Descriptors of a command that one look at its memory covers.

@@ -1,11 +1,14 @@
 //! What is mounted where, and which filesystems are the kernel's own.
 
 use std::ffi::OsString;
+use std::io::Read as _;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{fstatfs, makedev};
+
+use crate::limits::USUAL_TABLE_BYTES;
 
 /// Filesystems that store files and may say that they have no room: those in memory without a bound, and those that say what
 /// another filesystem, program or machine says. By their numbers (statfs(2), linux/magic.h).
@@ -79,7 +82,9 @@ pub fn parse(text: &[u8]) -> Option<Vec<Mount>> {
 /// What is mounted in the mount namespace of this process.
 #[expect(clippy::disallowed_methods, reason = "a table of the kernel's")]
 pub fn table() -> std::io::Result<Vec<Mount>> {
-    let text = std::fs::read("/proc/self/mountinfo")?;
+    // Its size is not told, and many small reads take long.
+    let mut text = Vec::with_capacity(USUAL_TABLE_BYTES);
+    std::fs::File::open("/proc/self/mountinfo")?.read_to_end(&mut text)?;
     parse(&text).ok_or_else(|| std::io::Error::other("/proc/self/mountinfo has a line that is none"))
 }
 

@@ -153,6 +153,8 @@ struct Watched {
     guarded: Guarded,
     /// What was where the path led to when no command ran: more than one place if it is a link.
     noted: Vec<(PathBuf, Option<Held>)>,
+    /// Whether anything of the path was there, below the read-write directory.
+    is_begun: bool,
     /// It has to be noted again.
     is_stale: bool,
     /// The number of the last appearance of something else.
@@ -189,7 +191,7 @@ impl Watcher {
         for path in paths {
             let guarded = self.guarded(path).filter(|new| self.paths.iter().all(|known| known.guarded != *new));
             if let Some(guarded) = guarded {
-                self.paths.push(Watched { guarded, noted: Vec::new(), is_stale: true, appeared: 0 });
+                self.paths.push(Watched { guarded, noted: Vec::new(), is_begun: true, is_stale: true, appeared: 0 });
                 self.note(self.paths.len() - 1)?;
             }
         }
@@ -230,9 +232,10 @@ impl Watcher {
         shown.map(|shown| OsStr::from_bytes(&shown[..shown.len().min(MAX_DENIED_PATH_BYTES)]).into()).collect()
     }
 
-    /// What each command has to hold.
+    /// What each command has to hold: nothing where no name of the path is there.
     pub fn places(&self) -> Vec<Guarded> {
-        let mut places: Vec<Guarded> = self.paths.iter().map(|path| path.guarded.clone()).collect();
+        let begun = self.paths.iter().filter(|path| path.is_begun);
+        let mut places: Vec<Guarded> = begun.map(|path| path.guarded.clone()).collect();
         for path in &self.paths {
             let elsewhere = path.noted.iter().filter(|(place, _)| *place != path.guarded.path);
             for place in elsewhere.filter_map(|(place, _)| self.guarded(place)) {
@@ -250,9 +253,10 @@ impl Watcher {
     }
 
     fn note(&mut self, index: usize) -> Result<(), Fault> {
-        let (spots, names) = self.look_up(&self.paths[index].guarded)?;
+        let (spots, names, is_begun) = self.look_up(&self.paths[index].guarded)?;
         self.register(index, names);
         let path = &mut self.paths[index];
+        path.is_begun = is_begun;
         path.noted = spots.into_iter().map(|spot| (spot.place, spot.there)).collect();
         path.is_stale = false;
         Ok(())
@@ -270,8 +274,9 @@ impl Watcher {
     }
 
     fn settle_one(&mut self, index: usize) -> Result<bool, Fault> {
-        let (spots, mut names) = self.look_up(&self.paths[index].guarded)?;
+        let (spots, mut names, is_begun) = self.look_up(&self.paths[index].guarded)?;
         let path = &mut self.paths[index];
+        path.is_begun = is_begun;
         path.is_stale = true;
         let mut is_new = false;
         for spot in spots {
@@ -314,8 +319,9 @@ impl Watcher {
         Ok(is_attack)
     }
 
-    /// Goes the way that the kernel would go, link by link, and has it tell of every name that is looked up on the way.
-    fn look_up(&self, guarded: &Guarded) -> Result<(Vec<Spot>, Names), Fault> {
+    /// Goes the way that the kernel would go, link by link, and has it tell of every name that is looked up on the way. Whether
+    /// there is a way, be it only its first name.
+    fn look_up(&self, guarded: &Guarded) -> Result<(Vec<Spot>, Names, bool), Fault> {
         let fault = || format!("look at the protected `{}`", guarded.path.display());
         let (mut spots, mut names, mut links) = (Vec::new(), Vec::new(), 0);
         let mut dir = open(&guarded.root, DIRECTORY, Mode::empty()).step_with(fault)?;
@@ -358,7 +364,8 @@ impl Watcher {
                 None => break,
             }
         }
-        Ok((spots, names))
+        let is_begun = links > 0 || place != guarded.root || spots.iter().any(|spot| spot.there.is_some());
+        Ok((spots, names, is_begun))
     }
 
     /// These names, and no others, concern this path.

@@ -5,6 +5,7 @@
 //! open (`memfd_create(2)`) or of System V, whichever is more: much of it is both. Not seen is what lies in pipes and sockets.
 
 use std::collections::HashMap;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use nix::unistd::Pid;
 
 use super::reach::descendants;
-use crate::limits::{MEMORY_WATCH_FDS, MEMORY_WATCH_MS};
+use crate::limits::{KERNEL_COUNTS_BYTES, MEMORY_WATCH_FDS, MEMORY_WATCH_MS};
 
 /// The watch over one command.
 #[derive(Debug)]
@@ -140,8 +141,11 @@ fn of_system_v(line: &str, bytes: fn(&[u64]) -> Option<u64>) -> u64 {
 /// How many processes the kernel has ended for want of memory since it started, on the whole machine; `None` if it does not say.
 pub fn kernel_kills() -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
-    let text = std::fs::read_to_string("/proc/vmstat").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("oom_kill "))?.parse().ok()
+    let mut file = std::fs::File::open("/proc/vmstat").ok()?;
+    // Each read counts everything anew, so there are as few as may be.
+    let mut text = Vec::with_capacity(KERNEL_COUNTS_BYTES);
+    file.read_to_end(&mut text).ok()?;
+    std::str::from_utf8(&text).ok()?.lines().find_map(|line| line.strip_prefix("oom_kill "))?.parse().ok()
 }
 
 #[cfg(test)]
