@@ -2,7 +2,6 @@
 //! is run.
 #![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,6 +10,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_IN_REPOSITORIES};
 use crate::limits::{MAX_REPOSITORIES, MAX_REPOSITORY_DEPTH, MAX_REPOSITORY_DIRECTORIES, MAX_REPOSITORY_WALK_MS};
@@ -52,8 +53,8 @@ impl Repositories {
     pub fn found(&self) -> &Found {
         self.found.get_or_init(|| {
             let mut walk = Walk {
-                directories: BTreeSet::new(),
-                files: BTreeSet::new(),
+                directories: Vec::new(),
+                files: Vec::new(),
                 left: MAX_REPOSITORY_DIRECTORIES,
                 until: Instant::now() + Duration::from_millis(MAX_REPOSITORY_WALK_MS),
                 is_partial: false,
@@ -75,10 +76,10 @@ impl Repositories {
 }
 
 struct Walk {
-    /// Directories of repositories.
-    directories: BTreeSet<PathBuf>,
-    /// What is called `.git` and is no directory.
-    files: BTreeSet<PathBuf>,
+    /// Directories of repositories, in the order of the walk: those that come first are protected if there are too many.
+    directories: Vec<PathBuf>,
+    /// What is called `.git` and is no directory, and what this user could make readable.
+    files: Vec<PathBuf>,
     /// Directories that may still be looked at.
     left: usize,
     until: Instant,
@@ -113,14 +114,29 @@ impl Walk {
         }
     }
 
-    /// Lists one directory. `None` if it is none, or cannot be read.
+    /// Lists one directory. `None` if it is none, or cannot be read. One that commands could give themselves the right to read
+    /// is protected as a whole.
     fn look(&mut self, above: &OwnedFd, name: &OsStr, place: &Path) -> Option<Level> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let dir = openat(above, name, flags, Mode::empty()).ok()?;
+        let opened = openat(above, name, flags, Mode::empty()).and_then(|dir| Ok((Dir::read_from(&dir)?, dir)));
+        let (entries, dir) = match opened {
+            Ok(opened) => opened,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return None,
+            Err(errno) => {
+                let owner = statat(above, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_uid);
+                if errno != Errno::ACCESS || name == "." {
+                    self.is_partial = true;
+                } else if owner == Ok(geteuid().as_raw()) {
+                    self.files.push(place.to_owned());
+                }
+                return None;
+            }
+        };
         self.left = self.left.saturating_sub(1);
         let mut below = Vec::new();
-        let (mut head, mut common) = (false, false);
-        for entry in Dir::read_from(&dir).ok()? {
+        let (mut head, mut common, mut config) = (false, false, false);
+        let objects = place.file_name().is_some_and(|name| name == "objects");
+        for entry in entries {
             let Ok(entry) = entry else { break };
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             let is_dir = match entry.file_type() {
@@ -131,20 +147,28 @@ impl Walk {
             };
             match name.as_bytes() {
                 b"." | b".." => {}
+                // Objects of git are many, and hold no repository.
+                &[first, second] if objects && first.is_ascii_hexdigit() && second.is_ascii_hexdigit() => {}
                 _ if is_dir => below.push(name.to_owned()),
                 b"HEAD" => head = true,
                 b"commondir" => common = true,
-                _ if name.eq_ignore_ascii_case(DOT_GIT) => drop(self.files.insert(place.join(name))),
+                b"config" => config = true,
+                _ if name.eq_ignore_ascii_case(DOT_GIT) => self.files.push(place.join(name)),
                 _ => {}
             }
         }
-        // As git judges (`is_git_directory` of its setup.c).
         let has = |name: &str| below.iter().any(|other| other == name);
-        if head && (common || has("objects") && has("refs")) {
-            self.directories.insert(place.to_owned());
-            // Objects are many, and hold no repository.
-            below.retain(|name| name == "modules" || name == "worktrees");
+        // By its name, or by what no command can take away: without HEAD git knows it as none, until that is put back. A branch
+        // may be called `config`.
+        let has_part = |parts: &[&str]| place.iter().any(|part| parts.iter().any(|known| part == *known));
+        let is_known =
+            place.ends_with(DOT_GIT) || (config || common) && has_part(&[DOT_GIT]) && !has_part(&["refs", "logs"]);
+        // As git judges (`is_git_directory` of its setup.c).
+        if is_known || head && (common || has("objects") && has("refs")) {
+            self.directories.push(place.to_owned());
         }
+        // It is looked at next, so no other directories use up what may be spent before a repository is found at a root.
+        below.sort_by_key(|name| name.eq_ignore_ascii_case(DOT_GIT));
         self.is_partial |= self.directories.len() + self.files.len() > MAX_REPOSITORIES;
         Some(Level { dir, below })
     }
@@ -161,5 +185,67 @@ impl Walk {
             found.protected.extend(protected);
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    /// The configuration that is found in a tree with these files and, with a slash at the end, directories.
+    fn configuration(tree: &[String]) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        for path in tree {
+            let at = dir.path().join(path);
+            if path.ends_with('/') {
+                std::fs::create_dir_all(at).unwrap();
+            } else {
+                std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+                std::fs::write(at, "").unwrap();
+            }
+        }
+        let root = std::fs::File::open(dir.path()).unwrap();
+        let repositories = Repositories::below(vec![(dir.path().into(), Arc::new(root.into()))], Vec::new());
+        let found = repositories.found().pinned.iter();
+        found.map(|path| path.strip_prefix(dir.path()).unwrap().to_str().unwrap().to_owned()).collect()
+    }
+
+    fn repository(at: &str) -> [String; 4] {
+        ["HEAD", "objects/", "refs/", "config"].map(|name| format!("{at}{name}"))
+    }
+
+    #[test]
+    fn files_that_make_a_directory_look_like_a_repository_hide_none_below_it() {
+        let trees = ["", "deep/", ".git/", "deep/sub/.git/", "deep/sub/.git/modules/lib/", "bare/objects/deep/.git/"];
+        let mut found = configuration(&trees.map(repository).concat());
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                ".git/config",
+                "bare/objects/deep/.git/config",
+                "config",
+                "deep/config",
+                "deep/sub/.git/config",
+                "deep/sub/.git/modules/lib/config"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_repository_from_which_something_was_taken_is_one() {
+        let tree =
+            ["a/.git/config", "a/.git/modules/lib/config", "a/.git/worktrees/w/commondir", "b/.git/refs/heads/config"];
+        let mut found = configuration(&tree.map(str::to_owned));
+        found.sort();
+        assert_eq!(found, ["a/.git/config", "a/.git/modules/lib/config", "a/.git/worktrees/w/config", "b/.git/config"]);
+    }
+
+    #[test]
+    fn the_repository_of_an_allowed_directory_comes_before_all_others() {
+        let others = (0..=MAX_REPOSITORIES).flat_map(|number| repository(&format!("!{number}/")));
+        let found = configuration(&others.chain(repository(".git/")).collect::<Vec<_>>());
+        assert_eq!((found[0].as_str(), found.len()), (".git/config", MAX_REPOSITORIES));
     }
 }

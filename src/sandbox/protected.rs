@@ -151,7 +151,7 @@ type Names = Vec<(i32, OsString)>;
 #[derive(Debug)]
 struct Watched {
     guarded: Guarded,
-    /// What was where the path led to when no command ran: more than one place if it is a link.
+    /// What was where the path led to when no command ran: more than one place if there is a link on the way.
     noted: Vec<(PathBuf, Option<Held>)>,
     /// Whether anything of the path was there, below the read-write directory.
     is_begun: bool,
@@ -351,7 +351,8 @@ impl Watcher {
                 }
                 _ => None,
             };
-            if rest.is_empty() && is_open {
+            // What a link on the way leads to may lie where no rule of the file tools looks.
+            if is_open && (rest.is_empty() || kind == Some(FileType::Symlink)) {
                 let dir = dir.try_clone().step_with(fault)?;
                 spots.push(Spot { dir, place: place.join(&name), name: name.clone(), there: found });
             } else if kind == Some(FileType::Directory) {
@@ -456,7 +457,7 @@ fn descend(guarded: &Guarded) -> Result<Option<(OwnedFd, OsString)>, Fault> {
                 Some(nailed) => nailed,
                 None => return Ok(None),
             },
-            // A link stays free to be changed. What it leads to is held as far as it can be.
+            // A link has a place of its own (`Watcher::places`).
             Err(Errno::NOTDIR | Errno::LOOP) => match openat(&dir, part, DIRECTORY, Mode::empty()) {
                 Ok(below) => below,
                 Err(_) => return Ok(None),

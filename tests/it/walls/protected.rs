@@ -171,6 +171,25 @@ fn where_a_link_leads_that_came_after_the_start_is_protected_from_the_next_comma
 }
 
 #[test]
+fn no_link_on_the_way_leads_a_protected_path_to_where_the_file_tools_write() {
+    with_tree(
+        |tree: &Tree| _ = tree.file("work/mine/settings.json", GOOD).link("mine", "work/.claude"),
+        |walls| {
+            for (link, name) in [(".vscode", "tasks.json"), (".gemini", "settings.json")] {
+                let said = walls.sh(&format!("mkdir {link}.evil; ln -s {link}.evil {link}")).text;
+                assert!(said.contains("is protected: what the command put there was moved aside"), "{said}");
+                let at = walls.tree.text(&format!("work/{link}.evil/{name}"));
+                walls.server.call("write_file", json!({"path": at, "content": "evil\n"})).result();
+                assert!(!walls.tree.has(&format!("work/{link}/{name}")), "{link}");
+            }
+            // One that was there at the start stays as it is.
+            walls.fails("rm .claude || ln -sfn .vscode.evil .claude || mv .claude away");
+            assert_eq!(fs::read_to_string(walls.tree.path("work/.claude/settings.json")).unwrap(), GOOD);
+        },
+    );
+}
+
+#[test]
 fn a_file_that_was_given_the_number_of_the_one_before_is_another_one() {
     with_tree(
         |tree: &Tree| _ = tree.file("work/.mcp.json", GOOD),

@@ -225,6 +225,28 @@ fn a_repository_is_held_where_its_own_directory_is_what_is_allowed() {
 }
 
 #[test]
+fn a_repository_that_could_not_be_read_at_the_start_is_held() {
+    everywhere(|setting: Setting| {
+        if !namespaces(setting) {
+            return;
+        }
+        let tree = tree(setting, true);
+        for (path, mode) in [("work/deep", 0o000), ("work/bare", 0o300), ("work/.git/modules", 0o400)] {
+            std::fs::set_permissions(tree.path(path), std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        }
+        let mut walls = Walls::on(tree, setting, &[], &[]);
+        for path in ["deep/er/sub/.git/config", "bare/config", ".git/modules/lib/config"] {
+            walls.sh(&format!(
+                "chmod -R u+rwx deep bare .git/modules; echo evil > {path}; rm {path}; echo evil > {path}"
+            ));
+        }
+        let files = ["deep/er/sub/.git/config", "bare/config", ".git/modules/lib/config"];
+        assert_eq!(files.map(|path| is_good(&walls, path)), [true; 3], "{setting:?}");
+        walls.end();
+    });
+}
+
+#[test]
 fn the_operator_frees_what_is_protected_by_default() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
