@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{fstatfs, makedev};
 
 use crate::limits::USUAL_TABLE_BYTES;
@@ -86,6 +87,12 @@ pub fn table() -> std::io::Result<Vec<Mount>> {
     let mut text = Vec::with_capacity(USUAL_TABLE_BYTES);
     std::fs::File::open("/proc/self/mountinfo")?.read_to_end(&mut text)?;
     parse(&text).ok_or_else(|| std::io::Error::other("/proc/self/mountinfo has a line that is none"))
+}
+
+/// Whether something was mounted or unmounted since this open mountinfo was asked before, or opened: one system call.
+pub fn has_changed(table: impl AsFd) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(table.as_fd(), PollFlags::PRI)];
+    poll(&mut fds, Some(&Timespec::default())).is_ok_and(|changed| changed > 0)
 }
 
 /// Where something lies on its filesystem, whatever that is mounted at.

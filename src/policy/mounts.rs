@@ -3,10 +3,8 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
-use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
 
 use super::grant::Root;
@@ -53,10 +51,7 @@ impl Mounts {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Seen { table: Some(table), is_local } = &mut *seen else { return false };
         // Says once for each change that there was one.
-        let has_changed = {
-            let mut fds = [PollFd::from_borrowed_fd(table.as_fd(), PollFlags::PRI)];
-            poll(&mut fds, Some(&Timespec::default())).is_ok_and(|changed| changed > 0)
-        };
+        let has_changed = mounts::has_changed(&*table);
         match *is_local {
             Some(is_local) if !has_changed => is_local,
             _ => *is_local.insert(look(table, roots)),

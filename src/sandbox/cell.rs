@@ -21,6 +21,7 @@ use super::routes::Counters;
 use super::supervisor::{Supervisor, wait_for_more};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
+use super::watch::kernel_kills;
 use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, RawString, Request, send_event};
 use super::{capabilities, certificates, etc, hidden, kernels, landlock, namespaces, view};
 
@@ -47,8 +48,10 @@ pub struct Cells {
     pinned: Vec<Guarded>,
     /// What commands must not see.
     hidden: Vec<hidden::At>,
-    /// Where filesystems of the kernel would be seen by commands.
-    shown: Vec<PathBuf>,
+    /// Looks for filesystems of the kernel, where they would be seen by commands.
+    kernels: Option<kernels::Look>,
+    /// As many processes the kernel had ended for want of memory when the last command ended.
+    kernel_kills: Option<u64>,
     /// HOME of commands in the view.
     home: &'static str,
     /// Where the broker lets metadata be changed.
@@ -101,7 +104,7 @@ impl Cells {
         let scratch = plan.scratch.as_path();
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);
-        let (mut copying, mut not_public, mut watcher) = (None, None, None);
+        let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);
         let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
             Tier::Off => (None, RawString::default(), RawString::default()),
             Tier::Namespaces => {
@@ -124,7 +127,9 @@ impl Cells {
                 if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
                     return Err(Fault::because("Landlock", &open.describe()));
                 }
-                kernels::refuse(&kernels::shown(&plan))?;
+                let mut look = kernels::Look::new(&plan)?;
+                look.refuse()?;
+                kernels = Some(look);
                 (Some(Walls::on_system(&plan)?), scratch.join("home").into(), scratch.join("tmp").into())
             }
         };
@@ -149,7 +154,6 @@ impl Cells {
         let enclosed = roots.filter_map(|path| Guarded::new(path, writable(&plan)));
         let enclosed = enclosed.filter(|guarded: &Guarded| !guarded.is_root()).collect();
         let writable = writable_on_system(&plan);
-        let shown = kernels::shown(&plan);
         let hidden = hidden::At::all(&plan);
         let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
         let mut environment = plan.environment;
@@ -170,7 +174,8 @@ impl Cells {
             enclosed,
             pinned: Vec::new(),
             hidden,
-            shown,
+            kernels,
+            kernel_kills: kernel_kills(),
             home: private_home,
             writable,
             readable,
@@ -245,6 +250,7 @@ impl Cells {
     /// What a command that is about to run gets for itself. One that stays does not count as running beside others: the
     /// server knows when it does something (`exec/works`).
     pub fn prepare(&mut self, stays: bool) -> Result<Berth, Fault> {
+        self.kernels.as_mut().map_or(Ok(()), kernels::Look::refuse)?;
         match &mut self.watcher {
             Some(watcher) if self.roll.is_empty() => watcher.note_all()?,
             _ => self.watch_over(),
@@ -275,6 +281,8 @@ impl Cells {
         if let Some(groups) = &mut self.groups {
             groups.tidy(|supervisor| supervisors.contains(&supervisor));
         }
+        // Now, when nobody waits.
+        self.kernel_kills = kernel_kills();
     }
 
     /// Makes the copy of this process that will be a supervisor. `None` in the copy.
@@ -294,9 +302,10 @@ impl Cells {
         let places = self.watcher.take().map(|watcher| watcher.places()).unwrap_or_default();
         match self.enter(&places, channel.zip(request.intercept), bundle) {
             Ok((reach, duties, usher)) => {
-                let (start, alone, group) = (&self.start, &self.alone, berth.group);
+                let (start, alone, group, kernel_kills) = (&self.start, &self.alone, berth.group, self.kernel_kills);
                 let told = usher.as_ref().map(|usher| request.with_proxy_port(usher.port()));
-                let supervisor = Supervisor { reach, server: command, start, alone, duties, usher, line, group };
+                let supervisor =
+                    Supervisor { reach, server: command, start, alone, duties, usher, line, group, kernel_kills };
                 supervisor.run(told.as_ref().unwrap_or(request), stdio);
             }
             Err(fault) => {
@@ -369,7 +378,6 @@ impl Cells {
                 Ok((Reach::PidNamespace(first), Box::new(duties), usher))
             }
             Tier::Landlock => {
-                kernels::refuse(&self.shown)?;
                 let own = rustix::process::getpid();
                 rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
                 self.start.walls.as_ref().map_or(Ok(()), |walls| walls.bound_supervisor(intercepts))?;

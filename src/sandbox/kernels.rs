@@ -8,7 +8,7 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, openat2, statx};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, open as open_file, openat2, statx};
 
 use super::fault::{Fault, Step};
 use super::hidden;
@@ -19,7 +19,7 @@ use crate::mounts::{self, Mount};
 const STEP: &str = "look for filesystems of the kernel";
 
 /// The allowed directories and those of programs.
-pub fn shown(plan: &Plan) -> Vec<PathBuf> {
+fn shown(plan: &Plan) -> Vec<PathBuf> {
     let roots = plan.roots.iter().map(|root| &root.place.path);
     roots.chain(&plan.system).map(|path| path.as_path().to_owned()).collect()
 }
@@ -30,16 +30,38 @@ pub fn cover(plan: &Plan) -> Result<(), Fault> {
     each(&shown(plan), cover)
 }
 
-/// Fails where there is one.
-pub fn refuse(shown: &[PathBuf]) -> Result<(), Fault> {
-    each(shown, |mount, _| {
-        let reason = format!(
-            "`{}` is a filesystem of the kernel, which it cannot hide from commands: unmount it, or allow a directory that it \
-             is not in",
-            mount.place.display()
-        );
-        Err(Fault::because("Landlock", &reason))
-    })
+/// Looks for them outside the view, once for each change of what is mounted.
+#[derive(Debug)]
+pub struct Look {
+    shown: Vec<PathBuf>,
+    table: OwnedFd,
+    is_clear: bool,
+}
+
+impl Look {
+    /// Has not looked yet.
+    pub fn new(plan: &Plan) -> Result<Self, Fault> {
+        let table = open_file("/proc/self/mountinfo", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).step(STEP)?;
+        Ok(Self { shown: shown(plan), table, is_clear: false })
+    }
+
+    /// Fails where there is one.
+    pub fn refuse(&mut self) -> Result<(), Fault> {
+        self.is_clear &= !mounts::has_changed(&self.table);
+        if self.is_clear {
+            return Ok(());
+        }
+        each(&self.shown, |mount, _| {
+            let reason = format!(
+                "`{}` is a filesystem of the kernel, which it cannot hide from commands: unmount it, or allow a directory that \
+                 it is not in",
+                mount.place.display()
+            );
+            Err(Fault::because("Landlock", &reason))
+        })?;
+        self.is_clear = true;
+        Ok(())
+    }
 }
 
 /// Visits each that can be reached by its name. Somebody may move a directory above one meanwhile: then all are looked at

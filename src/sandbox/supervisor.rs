@@ -53,6 +53,8 @@ pub struct Supervisor<'a> {
     pub line: Option<Line>,
     /// What the kernel counts its memory in. Without one its memory is watched, if it is limited.
     pub group: Option<Group>,
+    /// As many processes the kernel had ended for want of memory before.
+    pub kernel_kills: Option<u64>,
 }
 
 impl Supervisor<'_> {
@@ -93,14 +95,12 @@ impl Supervisor<'_> {
         }
         let mut life =
             Life { program, birth: Some(birth), master, exit: None, terminated: false, killed: false, over: None };
-        // While the program starts.
-        let kills = kernel_kills();
         self.follow(request, &mut life, &children)?;
         let Some(exit) = life.exit else { return Ok(()) };
         if self.group.as_ref().is_some_and(Group::was_ended) {
             life.over = Some(Denied::Memory);
         }
-        let met = if life.over.is_some() { Vec::new() } else { self.limits_met(exit, life.killed, kills) };
+        let met = if life.over.is_some() { Vec::new() } else { self.limits_met(exit, life.killed) };
         let left = self.end_rest(&children);
         let denied = self.duties.close(exit != Exit::Code(0), self.line.as_ref());
         // Who was ended has not left anybody behind on purpose.
@@ -197,7 +197,7 @@ impl Supervisor<'_> {
     }
 
     /// Which limits the command has met, from how its program ended and from what the kernel refuses now.
-    fn limits_met(&self, exit: Exit, killed: bool, kills: Option<u64>) -> Vec<Denied> {
+    fn limits_met(&self, exit: Exit, killed: bool) -> Vec<Denied> {
         let limits = &self.start.limits;
         // A shell tells the signal that ended its program as an exit code.
         let signal = match exit {
@@ -212,7 +212,7 @@ impl Supervisor<'_> {
         if by(Signal::SIGXFSZ) && limits.file_bytes.is_some() {
             met.push(Denied::FileSize);
         }
-        if by(Signal::SIGKILL) && !killed && kills.is_some() && kernel_kills() > kills {
+        if by(Signal::SIGKILL) && !killed && self.kernel_kills.is_some() && kernel_kills() > self.kernel_kills {
             met.push(Denied::MachineMemory);
         }
         let bounded = limits.processes.filter(|_| self.start.tier == Tier::Namespaces);
