@@ -103,7 +103,7 @@ impl Prepared {
         if dating == Dating::Later
             && let Some(there) = self.there()
         {
-            self.temp.date_after(&there, &self.shown)?;
+            self.temp.date_after(Some(&there), &self.shown)?;
         }
         renameat(&dir, self.temp.name(), &dir, &self.name).map_err(|errno| self.failed(errno))?;
         self.temp.disarm();
@@ -113,6 +113,7 @@ impl Prepared {
     /// Gives the file its name if nothing has that.
     pub(super) fn create(self, held: Option<&DirLocks>) -> Result<(), FsError> {
         let _own = self.lock_if_readable(held)?;
+        self.temp.date_after(None, &self.shown)?;
         self.commit().map(drop)
     }
 
@@ -139,7 +140,7 @@ impl Prepared {
         if self.expected.as_ref().is_some_and(|expected| !expected.is(&there)) {
             return Err(self.changed());
         }
-        self.temp.date_after(&there, &self.shown)
+        self.temp.date_after(Some(&there), &self.shown)
     }
 
     /// Replaces the file and keeps the old one under the temporary name as long as the result lives.

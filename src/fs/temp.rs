@@ -13,6 +13,7 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, retry_on_intr, write};
 use rustix::rand::{GetRandomFlags, getrandom};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::error::FsError;
 use crate::limits::WRITE_BUFFER_BYTES;
@@ -118,11 +119,15 @@ impl Temp {
         futimens(&self.file, &times).map_err(|errno| FsError::of(shown, "write", errno))
     }
 
-    /// Makes the time of its last change later than `old`'s, if it is not: by a nanosecond, or by the least that the filesystem
-    /// keeps.
-    pub(super) fn date_after(&self, old: &Stat, shown: &Path) -> Result<(), FsError> {
+    /// Makes the time of its last change now by the exact clock, and later than that of `old`, if not otherwise then by the least
+    /// that the filesystem keeps. What another program wrote before is then older also within one tick of the kernel's clock,
+    /// by which files are stamped: a build that has just ended does not hide the change.
+    pub(super) fn date_after(&self, old: Option<&Stat>, shown: &Path) -> Result<(), FsError> {
         let time = |stat: &Stat| (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0));
-        let before = time(old);
+        let now = clock_gettime(ClockId::Realtime);
+        // Who may not set it, as on a file that is another user's by now, keeps the kernel's.
+        let _ = self.set_time(now.tv_sec, now.tv_nsec, shown);
+        let Some(before) = old.map(time) else { return Ok(()) };
         let later =
             || fstat(&self.file).map(|now| time(&now) > before).map_err(|errno| FsError::of(shown, "write", errno));
         // ext4 and others keep nanoseconds; two seconds are the most that one rounds by (FAT).

@@ -165,6 +165,28 @@ fn a_file_that_another_program_has_open_for_writing_is_left_to_it() {
     assert_eq!(tree.read("f"), "two\n");
 }
 
+#[test]
+fn a_change_is_later_than_what_a_program_wrote_just_before_it() {
+    let tree = Tree::new();
+    tree.file("in", "0;").file("out", "");
+    let mut server = open(&tree);
+    let modified = |name: &str| fs::metadata(tree.path(name)).unwrap().modified().unwrap();
+    let ways = 3;
+    // More often than a tick of the kernel's clock, by which files are stamped, can end between the two each time.
+    for round in 0..40 * ways {
+        fs::write(tree.path("out"), format!("{round}")).unwrap();
+        let (path, new) = (tree.text("in"), format!("{};", round + 1));
+        let edits = json!([{"oldText": format!("{round};"), "newText": new}]);
+        let (tool, arguments) = match round % ways {
+            0 => ("edit_file", json!({"path": path, "edits": edits})),
+            1 => ("edit_files", json!({"paths": [path], "edits": edits, "atomic": true})),
+            _ => ("write_file", json!({"path": path, "content": new})),
+        };
+        assert_eq!(server.call(tool, arguments).failure(), None);
+        assert!(modified("in") > modified("out"), "{tool} in round {round}: {:?}", modified("in"));
+    }
+}
+
 fn left(dir: &Path) -> usize {
     fs::read_dir(dir).unwrap().count()
 }
