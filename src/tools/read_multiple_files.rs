@@ -8,7 +8,7 @@ use super::read_file;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs;
-use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, MAX_READ_FILES, MAX_READ_TOTAL_BYTES};
+use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, MAX_READ_FILES, MAX_READ_TOTAL_BYTES, READ_COPIES};
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 use crate::text::encoding;
@@ -47,6 +47,8 @@ impl Tool for ReadMultipleFiles {
                 (path, file)
             })
             .collect();
+        let mut held = context.room().share();
+        context.room().cover(&mut held, (MAX_READ_TOTAL_BYTES - left) as usize * READ_COPIES)?;
         let blocks = parallel::map(&opened, |(path, file)| {
             let text = match file.as_ref().map(|file| read(context, file)) {
                 Ok(Ok(text)) => text,
@@ -55,7 +57,7 @@ impl Tool for ReadMultipleFiles {
             };
             Content::Text(format!("{path}:\n{text}"))
         });
-        Ok(Reply::content(blocks))
+        Ok(Reply { held, ..Reply::content(blocks) })
     }
 }
 
@@ -80,8 +82,9 @@ fn fits(file: Checked<Read>, left: &mut u64) -> Result<Checked<Read>, Error> {
 }
 
 fn read(context: &Context<'_>, file: &Checked<Read>) -> Result<String, Error> {
-    let fs::Loaded { bytes, share: mut held } = fs::load(file, MAX_READ_BYTES, context.room())?;
+    let bytes = fs::read_all(file, MAX_READ_BYTES)?;
     let size = bytes.len();
+    let mut held = context.room().share();
     if std::str::from_utf8(&bytes).is_err() {
         context.room().cover(&mut held, size * DECODING_COPIES)?;
     }
