@@ -50,6 +50,8 @@ pub struct Cells {
     hidden: Vec<hidden::At>,
     /// Looks for filesystems of the kernel, where they would be seen by commands.
     kernels: Option<kernels::Look>,
+    /// Those of the next command.
+    terminals: Option<OwnedFd>,
     /// As many processes the kernel had ended for want of memory when the last command ended.
     kernel_kills: Option<u64>,
     /// HOME of commands in the view.
@@ -175,6 +177,7 @@ impl Cells {
             pinned: Vec::new(),
             hidden,
             kernels,
+            terminals: None,
             kernel_kills: kernel_kills(),
             home: private_home,
             writable,
@@ -261,6 +264,7 @@ impl Cells {
 
     /// This supervisor has the command, or nobody.
     pub fn settle(&mut self, supervisor: Option<Pid>, berth: Berth) {
+        self.terminals = None;
         if let (Some(watcher), Some((_, line)), Some(supervisor)) = (&self.watcher, berth.line, supervisor) {
             self.roll.begin(supervisor.as_raw(), line, berth.stays, watcher.appearances());
         }
@@ -283,6 +287,9 @@ impl Cells {
         }
         // Now, when nobody waits.
         self.kernel_kills = kernel_kills();
+        if self.start.tier == Tier::Namespaces && self.terminals.is_none() {
+            self.terminals = view::terminals().ok();
+        }
     }
 
     /// Makes the copy of this process that will be a supervisor. `None` in the copy.
@@ -300,7 +307,8 @@ impl Cells {
         let line = berth.line.map(|(line, _)| line);
         drop(std::mem::take(&mut self.roll));
         let places = self.watcher.take().map(|watcher| watcher.places()).unwrap_or_default();
-        match self.enter(&places, channel.zip(request.intercept), bundle) {
+        let terminals = self.terminals.take();
+        match self.enter(&places, terminals, channel.zip(request.intercept), bundle) {
             Ok((reach, duties, usher)) => {
                 let (start, alone, group, kernel_kills) = (&self.start, &self.alone, berth.group, self.kernel_kills);
                 let told = usher.as_ref().map(|usher| request.with_proxy_port(usher.port()));
@@ -344,6 +352,7 @@ impl Cells {
     fn enter(
         &self,
         places: &[Guarded],
+        terminals: Option<OwnedFd>,
         channel: Option<(OwnedFd, Intercept)>,
         bundle: Option<OwnedFd>,
     ) -> Result<Entered<'_>, Fault> {
@@ -359,7 +368,7 @@ impl Cells {
                 let first = FirstProcess::check()
                     .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
                 view::own_proc()?;
-                view::own_terminals()?;
+                view::own_terminals(&terminals.map_or_else(view::terminals, Ok)?)?;
                 if let Some(processes) = self.start.limits.processes.filter(|_| namespaces::can_bound_root()) {
                     namespaces::bound_root(processes)?;
                 }
