@@ -42,8 +42,8 @@ if [ "$(id -u)" = 0 ] && [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' >"$policy"
     chmod 755 "$policy"
 fi
-servers='command -v redis-server && command -v mariadbd && { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; }'
-packages='postgresql mariadb-server-core redis-server' need 'PostgreSQL, MariaDB and Redis' \
+servers='command -v redis-server && command -v mariadbd && command -v my_print_defaults && { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; }'
+packages='postgresql mariadb-server-core mariadb-client-core redis-server' need 'PostgreSQL, MariaDB and Redis' \
     env PATH="$PATH:/usr/sbin" sh -c "$servers"
 rm -f $made
 made=
