@@ -19,6 +19,7 @@ use crate::sandbox::take_read_lease;
 
 use super::dir::LIST;
 use super::error::FsError;
+
 /// A directory entry that can be locked.
 pub trait Named {
     /// The open directory and the name in it.
