@@ -173,6 +173,12 @@ impl Launcher {
         found.map(|(_, value)| value.0.as_os_str())
     }
 
+    /// Names and values of them, as texts.
+    pub fn variables(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let text = |text: &OsStr| text.to_string_lossy().into_owned();
+        self.environment.iter().map(move |(name, value)| (text(&name.0), text(&value.0)))
+    }
+
     /// What programs that stay do.
     pub(super) fn works(&self) -> Works {
         self.works.clone()

@@ -11,7 +11,7 @@ use super::cgroup::{Bounds, Group, Groups};
 use super::duties::{Bare, Duties, InView, OnSystem};
 use super::explain::Asked;
 use super::fault::{Fault, Step};
-use super::intercept::{self as interception, Interceptor, Usher};
+use super::intercept::{self as interception, Interceptor, Quiet, Usher};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::{Guarded, Watcher};
@@ -91,6 +91,9 @@ impl Handed {
 /// What a supervisor has once it is where its command will be.
 type Entered<'a> = (Reach, Box<dyn Duties + 'a>, Option<Usher>);
 
+/// What the calls of a command over the network are intercepted with.
+type Intercepted = (OwnedFd, Intercept, Option<Quiet>);
+
 /// What one command has for itself.
 #[derive(Debug)]
 pub struct Berth {
@@ -98,6 +101,14 @@ pub struct Berth {
     /// Both ends: the supervisor's and the launcher's.
     line: Option<(Line, OwnedFd)>,
     stays: bool,
+    quiet: Option<(Quiet, Pid)>,
+}
+
+impl Berth {
+    /// A process that serves its supervisor and ends with it, a child of the launcher.
+    pub fn helper(&self) -> Option<Pid> {
+        self.quiet.as_ref().map(|(_, maker)| *maker)
+    }
 }
 
 impl Cells {
@@ -252,14 +263,15 @@ impl Cells {
 
     /// What a command that is about to run gets for itself. One that stays does not count as running beside others: the
     /// server knows when it does something (`exec/works`).
-    pub fn prepare(&mut self, stays: bool) -> Result<Berth, Fault> {
+    pub fn prepare(&mut self, request: &Request) -> Result<Berth, Fault> {
         self.kernels.as_mut().map_or(Ok(()), kernels::Look::refuse)?;
         match &mut self.watcher {
             Some(watcher) if self.roll.is_empty() => watcher.note_all()?,
             _ => self.watch_over(),
         }
         let line = self.watcher.is_some().then(Line::new).transpose()?;
-        Ok(Berth { group: self.groups.as_mut().map(Groups::make).transpose()?, line, stays })
+        let quiet = request.intercepts_calls().then(|| Quiet::start(&self.alone)).transpose()?;
+        Ok(Berth { group: self.groups.as_mut().map(Groups::make).transpose()?, line, stays: request.stays, quiet })
     }
 
     /// This supervisor has the command, or nobody.
@@ -308,7 +320,9 @@ impl Cells {
         drop(std::mem::take(&mut self.roll));
         let places = self.watcher.take().map(|watcher| watcher.places()).unwrap_or_default();
         let terminals = self.terminals.take();
-        match self.enter(&places, terminals, channel.zip(request.intercept), bundle) {
+        let quiet = berth.quiet.map(|(quiet, _)| quiet);
+        let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, quiet));
+        match self.enter(&places, terminals, channel, bundle) {
             Ok((reach, duties, usher)) => {
                 let (start, alone, group, kernel_kills) = (&self.start, &self.alone, berth.group, self.kernel_kills);
                 let told = usher.as_ref().map(|usher| request.with_proxy_port(usher.port()));
@@ -326,8 +340,8 @@ impl Cells {
 
     /// Somebody who serves the calls over the network, in the network that this process is in, or who only serves the
     /// server.
-    fn intercept(&self, channel: Option<(OwnedFd, Intercept)>) -> Result<(Option<Interceptor>, Option<Usher>), Fault> {
-        let Some((channel, asked)) = channel else { return Ok((None, None)) };
+    fn intercept(&self, channel: Option<Intercepted>) -> Result<(Option<Interceptor>, Option<Usher>), Fault> {
+        let Some((channel, asked, quiet)) = channel else { return Ok((None, None)) };
         let (tier, network) = (self.start.tier, self.network);
         let of_system = network == Network::Host || tier == Tier::Off;
         let reaches = of_system || (network == Network::Loopback && tier == Tier::Namespaces);
@@ -338,7 +352,7 @@ impl Cells {
             dial: asked.dial && reaches,
         };
         if !asked.proxy_only {
-            return Ok((Some(Interceptor::begin(channel, rules)?), None));
+            return Ok((Some(Interceptor::begin(channel, rules, quiet)?), None));
         }
         if rules.strict {
             let reason = "commands have no network here, not even a loopback device of their own; the operator can give them \
@@ -353,7 +367,7 @@ impl Cells {
         &self,
         places: &[Guarded],
         terminals: Option<OwnedFd>,
-        channel: Option<(OwnedFd, Intercept)>,
+        channel: Option<Intercepted>,
         bundle: Option<OwnedFd>,
     ) -> Result<Entered<'_>, Fault> {
         let intercepts = channel.is_some();

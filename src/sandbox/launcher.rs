@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::Pid;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
-use super::cell::{Cells, Handed};
+use super::cell::{Berth, Cells, Handed};
 use super::children::{Reaped, reap_one};
 use super::fault::{Fault, Step};
 use super::plan::{Place, Plan, Tier};
@@ -79,7 +80,7 @@ struct Launcher {
     children: SignalFd,
     ground: Ground,
     cells: Cells,
-    /// Those that have not been reaped.
+    /// Those that have not been reaped, and their helpers.
     supervisors: HashSet<i32>,
 }
 
@@ -153,7 +154,8 @@ impl Launcher {
             Ok(())
         };
         let guarded = null.and_then(|()| self.cells.guard(&request.guard));
-        let berth = guarded.and_then(|()| self.cells.prepare(request.stays));
+        let berth = guarded.and_then(|()| self.cells.prepare(request));
+        self.supervisors.extend(berth.iter().filter_map(Berth::helper).map(Pid::as_raw));
         let copied = berth.and_then(|berth| match self.cells.copy() {
             Ok(copied) => Ok((copied, berth)),
             Err(fault) => {

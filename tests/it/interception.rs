@@ -39,8 +39,28 @@ struct Setting {
     tier: Tier,
     network: Network,
     nobody: bool,
-    /// Nobody's descriptors can be fetched (`pidfd_getfd(2)`).
+    /// Nobody's descriptors can be fetched (`pidfd_getfd(2)`), and no namespaces made but those of the tier.
     kept: bool,
+}
+
+impl Setting {
+    /// Others on the machine have the loopback device of the command's TCP.
+    fn is_shared(self) -> bool {
+        self.tier != Tier::Namespaces || self.network == Network::Host
+    }
+
+    /// Its datagrams have a network of their own.
+    fn is_quiet(self) -> bool {
+        self.tier == Tier::Namespaces || !self.kept && can_make_namespaces(self.nobody)
+    }
+}
+
+fn can_make_namespaces(nobody: bool) -> bool {
+    let mut program = if nobody { Program::new("setpriv") } else { Program::new("unshare") };
+    if nobody {
+        program.args([&format!("--reuid={NOBODY}"), "--clear-groups", "unshare"]);
+    }
+    program.args(["--user", "--net", "true"]).status().is_ok_and(|status| status.success())
 }
 
 /// A launcher for a setting.
@@ -132,11 +152,11 @@ pub fn started_as_nobody(tree: &Path) -> PathBuf {
     script
 }
 
-/// This program, to which the kernel refuses to fetch descriptors.
-fn started_without_fetching(tree: &Path, program: &Path) -> PathBuf {
+/// This program, to which the kernel refuses some calls.
+fn started_without(calls: &str, tree: &Path, program: &Path) -> PathBuf {
     let (refuse, script) = (tree.join("refuse.py"), tree.join("refused"));
     fs::write(&refuse, include_str!("interception/refuse.py")).unwrap();
-    let line = format!("#!/bin/sh\nexec python3 {} {} \"$@\"\n", refuse.display(), program.display());
+    let line = format!("#!/bin/sh\nexec python3 {} {calls} {} \"$@\"\n", refuse.display(), program.display());
     fs::write(&script, line).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     script
@@ -157,7 +177,8 @@ impl Net {
         } else {
             env!("CARGO_BIN_EXE_replay").into()
         };
-        let program = if setting.kept { started_without_fetching(tree.path(), &program) } else { program };
+        let calls = if setting.tier == Tier::Namespaces { "pidfd_getfd" } else { "pidfd_getfd,unshare" };
+        let program = if setting.kept { started_without(calls, tree.path(), &program) } else { program };
         let plan = Plan {
             tier: setting.tier,
             network: setting.network,

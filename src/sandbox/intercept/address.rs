@@ -77,6 +77,18 @@ pub fn mapped(address: SocketAddr) -> SocketAddr {
     }
 }
 
+/// Where the kernel goes when it is given the address of nobody: to the loopback one of its family. It would choose the one that
+/// the socket is bound to, if there is any.
+pub fn somebody(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        ip if !ip.to_canonical().is_unspecified() => {}
+        IpAddr::V4(_) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        IpAddr::V6(_) => address.set_ip(Ipv4Addr::LOCALHOST.to_ipv6_mapped().into()),
+    }
+    address
+}
+
 /// Whether it means this machine itself, whatever its interfaces: the kernel takes the address of nobody for its own.
 pub fn is_here(ip: IpAddr) -> bool {
     ip.is_loopback() || ip.is_unspecified()

@@ -12,7 +12,7 @@ use rustix::net::{
     socket_with,
 };
 
-use super::address::{Given, is_here, mapped, plain, write};
+use super::address::{Given, is_here, mapped, plain, somebody, write};
 use super::call::Room;
 use super::doors::Doors;
 use super::fetch::Kind;
@@ -40,13 +40,18 @@ impl Interceptor {
             Kind::Stream { six } | Kind::Datagram { six } => six,
         };
         let Given::Address(to) = to? else {
-            connect_unspec(&socket)?;
+            // The kernel would forget its device, too. So it keeps its peer, which the next connect(2) replaces, but is told
+            // that it has none: what is sent to nobody meanwhile goes to that peer.
+            if self.quiet.is_some() || matches!(Kind::of(&socket)?, Kind::Stream { .. }) {
+                connect_unspec(&socket)?;
+            }
             self.known.forget(&socket);
             return Ok(Answer::Value(0));
         };
         if to.is_ipv6() != six {
             return Err(Errno::AFNOSUPPORT);
         }
+        let to = somebody(to);
         if matches!(Kind::of(&socket)?, Kind::Datagram { .. }) {
             return self.connect_datagrams(&socket, holder, six, to);
         }
@@ -134,7 +139,7 @@ impl Interceptor {
         };
         connect(socket, &via)?;
         if via == to {
-            self.own.note(Protocol::Udp, socket, holder);
+            self.note_datagrams(socket, holder);
         }
         Ok(Answer::Value(0))
     }
@@ -146,7 +151,12 @@ impl Interceptor {
             self.known.note(socket, Was::Asks(to));
             return Some(self.names(socket, six));
         }
-        (is_here(real.ip()) && self.own.holds(Protocol::Udp, real)).then_some(to)
+        let is_own = is_here(real.ip())
+            && match &self.quiet {
+                Some(quiet) => quiet.is_taken(real),
+                None => self.own.holds(Protocol::Udp, real),
+            };
+        is_own.then_some(to)
     }
 
     /// Where this socket reaches the server's answers about names.
@@ -183,9 +193,16 @@ impl Interceptor {
             (bound, _) => bound?,
         }
         if matches!(kind, Kind::Datagram { .. }) {
-            self.own.note(Protocol::Udp, socket, holder);
+            self.note_datagrams(socket, holder);
         }
         Ok(Answer::Value(0))
+    }
+
+    /// Remembers a datagram socket that has a port now, if not all of its network are the command's.
+    pub(super) fn note_datagrams(&mut self, socket: &OwnedFd, holder: Holder) {
+        if self.quiet.is_none() {
+            self.own.note(Protocol::Udp, socket, holder);
+        }
     }
 
     pub(super) fn listen(&mut self, socket: &OwnedFd, holder: Holder, backlog: i32) -> Result<Answer, Errno> {

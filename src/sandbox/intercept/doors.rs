@@ -3,9 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with};
 
+use super::quiet::Quiet;
 use crate::limits::INTERCEPTED_BACKLOG;
 use crate::sandbox::fault::{Fault, Step};
 use crate::sandbox::sys::sockets::bind_to_loopback;
@@ -42,16 +43,16 @@ impl Nobody {
 }
 
 /// Makes them; those for IPv6 only where there is any. With the wildcard every loopback address leads to that for TCP.
-pub(super) fn open(address: Ipv4Addr) -> Result<(Doors, Vec<OwnedFd>), Fault> {
+pub(super) fn open(address: Ipv4Addr, quiet: Option<&Quiet>) -> Result<(Doors, Vec<OwnedFd>), Fault> {
     let step = "listen for intercepted calls";
-    let (tcp_4, at) = match make(SocketType::STREAM, (address, 0).into()) {
+    let (tcp_4, at) = match listening((address, 0).into()) {
         // Nobody needs a right to bind a new socket to a device (socket(7)): a filter says no.
         Err(Errno::PERM) => return Err(Fault::supervised()),
         made => made.step(step)?,
     };
-    let (udp_4, names_4) = make(SocketType::DGRAM, (Ipv4Addr::LOCALHOST, 0).into()).step(step)?;
-    let six = make(SocketType::STREAM, (Ipv6Addr::LOCALHOST, 0).into())
-        .and_then(|tcp| Ok((tcp, make(SocketType::DGRAM, (Ipv6Addr::LOCALHOST, 0).into())?)));
+    let (udp_4, names_4) = names(quiet, Ipv4Addr::LOCALHOST.into()).step(step)?;
+    let six =
+        listening((Ipv6Addr::LOCALHOST, 0).into()).and_then(|tcp| Ok((tcp, names(quiet, Ipv6Addr::LOCALHOST.into())?)));
     let nobody_4 = Nobody::at(address.into()).step(step)?;
     let nobody_6 = Nobody::at(Ipv6Addr::LOCALHOST.into()).ok();
     let mut doors = Doors { tcp_4: at.port(), tcp_6: None, names_4, names_6: None, nobody_4, nobody_6 };
@@ -64,11 +65,18 @@ pub(super) fn open(address: Ipv4Addr) -> Result<(Doors, Vec<OwnedFd>), Fault> {
     }
 }
 
-fn make(kind: SocketType, at: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
-    let (socket, at) = bound(kind, at)?;
-    if kind == SocketType::STREAM {
-        listen(&socket, INTERCEPTED_BACKLOG)?;
-    }
+fn names(quiet: Option<&Quiet>, address: IpAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
+    let at = SocketAddr::new(address, 0);
+    let Some(quiet) = quiet else { return bound(SocketType::DGRAM, at) };
+    let socket = quiet.bound(at)?;
+    ioctl_fionbio(&socket, true)?;
+    let at = SocketAddr::try_from(getsockname(&socket)?)?;
+    Ok((socket, at))
+}
+
+fn listening(at: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
+    let (socket, at) = bound(SocketType::STREAM, at)?;
+    listen(&socket, INTERCEPTED_BACKLOG)?;
     Ok((socket, at))
 }
 

@@ -11,20 +11,22 @@
 //! is held for a moment only, and is on its way if nothing is decided by then (`limbo.rs`).
 //!
 //! What holds a command that does not play along:
+//! - Its datagram sockets, and those that answer about names, belong to a network namespace that has only a loopback device
+//!   (`quiet.rs`), where one can be made.
 //! - Its IP sockets are made by the supervisor and bound to the loopback device before the command has them, but those of TCP
 //!   where its servers are to be reached (`Rules::open`). The filter refuses to change that, and all options by which the
 //!   kernel sends elsewhere than to an address that was looked at: source routes, routing headers, memberships.
 //! - The supervisor sends in the command's place, whatever the family of the socket: control data can name a device, and go
 //!   before the one that a socket is bound to. It reads the command's memory once.
 //! - The kernel goes on with calls that connect or bind sockets of other families. A race of another thread can put an IP
-//!   socket in the place of such a one: of TCP Landlock refuses it, one of UDP is bound to the loopback device, and reaches
-//!   services of the machine there. Without namespaces and without a network not even that (`Rules::strict`).
+//!   socket in the place of such a one: of TCP Landlock refuses it, one of UDP reaches nobody but in its own namespace. Without
+//!   one such a race can send datagrams from the machine; where the command has no network nothing is gone on with instead
+//!   (`Rules::strict`).
 //! - When the supervisor ends, every call that it was asked for fails.
 //!
 //! Descriptors of the command are fetched (`pidfd_getfd(2)`) or, where that is refused, found among those that were kept when
 //! the sockets were made (`kept.rs`). Then there is none of a socket that the command accepted, or of another family: the
-//! kernel goes on with messages over those, so the race above can send datagrams from the machine, or they are refused
-//! (`Rules::strict`).
+//! kernel goes on with messages over those, which the race above can be about, or they are refused (`Rules::strict`).
 
 mod address;
 pub mod call;
@@ -37,6 +39,7 @@ mod known;
 mod limbo;
 mod message;
 mod own;
+mod quiet;
 mod sending;
 mod usher;
 mod waiting;
@@ -49,7 +52,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 use rustix::event::{Timespec, epoll};
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
@@ -66,6 +69,7 @@ use kept::{Found, Kept};
 use known::Known;
 use limbo::Limbo;
 use own::{Holder, Own};
+pub use quiet::Quiet;
 use sending::{Parcel, Receipt};
 pub use usher::Usher;
 use waiting::Waiting;
@@ -95,6 +99,8 @@ pub struct Interceptor {
     epoll: OwnedFd,
     channel: Channel,
     rules: Rules,
+    /// Where its datagram sockets are made, if not where it is.
+    quiet: Option<Quiet>,
     doors: Doors,
     known: Known,
     own: Own,
@@ -144,9 +150,10 @@ enum Answer {
 impl Interceptor {
     /// Makes the sockets that everything is led to and hands them to the server at the other end of `channel`. They belong
     /// to the network of this process, which has to be the command's.
-    pub fn begin(channel: OwnedFd, rules: Rules) -> Result<Self, Fault> {
+    pub fn begin(channel: OwnedFd, rules: Rules, quiet: Option<Quiet>) -> Result<Self, Fault> {
         let step = "intercept calls";
-        let (doors, sockets) = doors::open(Ipv4Addr::UNSPECIFIED)?;
+        let quiet = quiet.filter(Quiet::stands);
+        let (doors, sockets) = doors::open(Ipv4Addr::UNSPECIFIED, quiet.as_ref())?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
         let channel = Channel::new(channel, &epoll, CHANNEL).step(step)?;
         let patience =
@@ -158,6 +165,7 @@ impl Interceptor {
             epoll,
             channel,
             rules,
+            quiet,
             doors,
             known: Known::new().step(step)?,
             own: Own::default(),
@@ -339,7 +347,14 @@ impl Interceptor {
             return Err(Errno::INVAL);
         }
         self.kept.as_mut().map_or(Ok(()), Kept::make_room)?;
-        let socket = socket_with(family, kind, flags | SocketFlags::CLOEXEC, protocol)?;
+        let socket = match &self.quiet {
+            Some(quiet) if kind == SocketType::DGRAM && protocol != Some(rustix::net::ipproto::TCP) => {
+                let socket = quiet.socket(family == AddressFamily::INET6)?;
+                ioctl_fionbio(&socket, flags.contains(SocketFlags::NONBLOCK))?;
+                socket
+            }
+            _ => socket_with(family, kind, flags | SocketFlags::CLOEXEC, protocol)?,
+        };
         // What others send to a datagram socket could not be answered: such answers are refused.
         if !self.rules.open || kind == SocketType::DGRAM {
             bind_to_loopback(socket.as_fd()).map_err(|error| errno_of(&error))?;

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::fstat;
 use rustix::net::getsockname;
-use rustix::net::sockopt::socket_acceptconn;
+use rustix::net::sockopt::{ipv6_v6only, socket_acceptconn, socket_reuseaddr, socket_reuseport};
 
 use super::fetch::{fetch, leader};
 use crate::limits::MAX_OWN_SOCKETS;
@@ -29,11 +29,21 @@ pub(super) struct Holder {
     pub(super) number: i32,
 }
 
+/// A socket when it was noted.
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    holder: Holder,
+    /// Its wildcard takes no IPv4 (`IPV6_V6ONLY`, ipv6(7)), which cannot be changed any more.
+    six_only: bool,
+    /// Others may have the same port, and the kernel chooses among them.
+    is_shared: bool,
+}
+
 /// Sockets that the command listens, or receives, with.
 #[derive(Debug, Default)]
 pub(super) struct Own {
     /// By port and inode number.
-    noted: HashMap<(Protocol, u16), HashMap<u64, Holder>>,
+    noted: HashMap<(Protocol, u16), HashMap<u64, Noted>>,
     count: usize,
 }
 
@@ -52,51 +62,67 @@ impl Own {
             (self.noted, self.count) = (HashMap::new(), 0);
         }
         self.count += 1;
-        self.noted.entry((protocol, port)).or_default().insert(status.st_ino, holder);
+        let six_only = ipv6_v6only(socket).unwrap_or(false);
+        let noted = Noted { holder, six_only, is_shared: is_shared(protocol, socket) };
+        self.noted.entry((protocol, port)).or_default().insert(status.st_ino, noted);
     }
 
-    /// Whether this address of the machine itself is one of those sockets now.
+    /// Whether this loopback address is one of those sockets now, and nobody else's.
     pub(super) fn holds(&mut self, protocol: Protocol, to: SocketAddr) -> bool {
-        let Some(sockets) = self.noted.get(&(protocol, to.port())) else { return false };
-        if sockets.iter().any(|(inode, holder)| is_open(protocol, *holder, *inode, to)) {
+        let Some(sockets) = self.noted.get_mut(&(protocol, to.port())) else { return false };
+        if sockets.iter().any(|(inode, noted)| noted.has_alone(protocol, *inode, to)) {
             return true;
         }
-        let tables = match protocol {
-            Protocol::Tcp => ["tcp", "tcp6"],
-            Protocol::Udp => ["udp", "udp6"],
-        };
-        let mut open = HashMap::new();
-        for table in tables {
-            #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
-            let text = std::fs::read_to_string(format!("/proc/self/net/{table}")).unwrap_or_default();
-            let lines = text.lines().filter_map(|line| read(line, protocol));
-            let noted = lines.filter(|(at, inode)| at.port() == to.port() && sockets.contains_key(inode));
-            open.extend(noted.map(|(at, inode)| (inode, at)));
-        }
+        let open = open_at(protocol, to.port());
         // Those that are gone do not come back.
-        if let Some(sockets) = self.noted.get_mut(&(protocol, to.port())) {
-            let before = sockets.len();
-            sockets.retain(|inode, _| open.contains_key(inode));
-            self.count -= before - sockets.len();
-        }
-        open.values().any(|at| reaches(at.ip(), to.ip()))
+        let before = sockets.len();
+        sockets.retain(|inode, _| open.contains_key(inode));
+        self.count -= before - sockets.len();
+        let six_only = |inode| sockets.get(inode).is_some_and(|noted| noted.six_only);
+        let mut receive = open.iter().filter(|(inode, at)| reaches(at.ip(), six_only(inode), to.ip())).peekable();
+        receive.peek().is_some() && receive.all(|(inode, _)| sockets.contains_key(inode))
     }
 }
 
-/// Whether who opened this socket has it still, and receives with it what is sent there.
-fn is_open(protocol: Protocol, holder: Holder, inode: u64, to: SocketAddr) -> bool {
-    let Ok(socket) = fetch(holder.pid, holder.number) else { return false };
-    let is_same = fstat(&socket).is_ok_and(|status| status.st_ino == inode);
-    let receives = protocol == Protocol::Udp || socket_acceptconn(&socket).unwrap_or(false);
-    let at = getsockname(&socket).and_then(SocketAddr::try_from);
-    is_same && receives && at.is_ok_and(|at| at.port() == to.port() && reaches(at.ip(), to.ip()))
+impl Noted {
+    /// Whether who opened this socket has it still, and receives with it what is sent there, which nobody else can.
+    fn has_alone(&self, protocol: Protocol, inode: u64, to: SocketAddr) -> bool {
+        let Ok(socket) = fetch(self.holder.pid, self.holder.number) else { return false };
+        let is_same = fstat(&socket).is_ok_and(|status| status.st_ino == inode);
+        let receives = protocol == Protocol::Udp || socket_acceptconn(&socket).unwrap_or(false);
+        let at = getsockname(&socket).and_then(SocketAddr::try_from);
+        let reaches = |at: SocketAddr| at.port() == to.port() && reaches(at.ip(), self.six_only, to.ip());
+        is_same && receives && at.is_ok_and(reaches) && !self.is_shared && !is_shared(protocol, &socket)
+    }
 }
 
-/// Whether who receives at the first address gets what is sent to the second.
-fn reaches(at: IpAddr, to: IpAddr) -> bool {
+/// Whether others may have the same port (`SO_REUSEPORT`, socket(7); of UDP, `SO_REUSEADDR` does it).
+fn is_shared(protocol: Protocol, socket: &OwnedFd) -> bool {
+    let by_address = protocol == Protocol::Udp && socket_reuseaddr(socket).unwrap_or(true);
+    by_address || socket_reuseport(socket).unwrap_or(true)
+}
+
+/// The sockets of the machine that receive at this port, by their inode numbers.
+fn open_at(protocol: Protocol, port: u16) -> HashMap<u64, SocketAddr> {
+    let tables = match protocol {
+        Protocol::Tcp => ["tcp", "tcp6"],
+        Protocol::Udp => ["udp", "udp6"],
+    };
+    let mut open = HashMap::new();
+    for table in tables {
+        #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+        let text = std::fs::read_to_string(format!("/proc/self/net/{table}")).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| read(line, protocol)).filter(|(at, _)| at.port() == port);
+        open.extend(lines.map(|(at, inode)| (inode, at)));
+    }
+    open
+}
+
+/// Whether who receives at the first address gets what is sent to the second. IPv6's wildcard takes IPv4, too, unless it shall
+/// take `six_only`.
+fn reaches(at: IpAddr, six_only: bool, to: IpAddr) -> bool {
     let (at, to) = (at.to_canonical(), to.to_canonical());
-    // What goes to nobody's address goes to the loopback one. IPv6's nobody takes IPv4, too.
-    at == to || (to.is_unspecified() && at.is_loopback()) || (at.is_unspecified() && (at.is_ipv6() || to.is_ipv4()))
+    at == to || (at.is_unspecified() && (at.is_ipv6() == to.is_ipv6() || (at.is_ipv6() && !six_only)))
 }
 
 /// The address and the inode number of a line of `/proc/net/tcp` and its like (proc(5)), of TCP only of those that listen.
@@ -131,6 +157,9 @@ mod tests {
     use pretty_assertions::assert_eq;
     use std::net::{TcpListener, UdpSocket};
     use std::os::fd::AsRawFd;
+
+    use rustix::net::sockopt::set_socket_reuseport;
+    use rustix::net::{AddressFamily, SocketType, bind, socket};
 
     fn holder(socket: &OwnedFd) -> Holder {
         Holder { pid: std::process::id(), number: socket.as_raw_fd() }
@@ -177,5 +206,34 @@ mod tests {
         own.note(Protocol::Udp, &everywhere, holder(&everywhere));
         assert!(own.holds(Protocol::Udp, SocketAddr::new("127.0.0.9".parse().unwrap(), port)));
         assert!(!own.holds(Protocol::Udp, SocketAddr::new("::1".parse().unwrap(), port)));
+    }
+
+    #[test]
+    fn a_port_that_is_shared_with_somebody_else_is_not_own() {
+        let bound = |at: SocketAddr| {
+            let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).unwrap();
+            set_socket_reuseport(&socket, true).unwrap();
+            bind(&socket, &at).unwrap();
+            socket
+        };
+        let mine = bound("0.0.0.0:0".parse().unwrap());
+        let port = SocketAddr::try_from(getsockname(&mine).unwrap()).unwrap().port();
+        let at = |ip: &str| SocketAddr::new(ip.parse().unwrap(), port);
+        let mut own = Own::default();
+        own.note(Protocol::Udp, &mine, holder(&mine));
+        assert!(own.holds(Protocol::Udp, at("127.0.0.1")));
+        let other = bound(at("127.0.0.1"));
+        assert_eq!(["127.0.0.1", "127.0.0.2"].map(|ip| own.holds(Protocol::Udp, at(ip))), [false, true]);
+        own.note(Protocol::Udp, &other, holder(&other));
+        assert!(own.holds(Protocol::Udp, at("127.0.0.1")));
+    }
+
+    #[test]
+    fn a_wildcard_takes_the_other_family_only_from_ipv6_and_only_if_it_may() {
+        let reach = |at: &str, six_only, to: &str| reaches(at.parse().unwrap(), six_only, to.parse().unwrap());
+        assert_eq!([false, true].map(|only| reach("::", only, "127.0.0.1")), [true, false]);
+        assert_eq!([false, true].map(|only| reach("::", only, "::1")), [true, true]);
+        assert_eq!(["127.0.0.1", "::1"].map(|to| reach("0.0.0.0", false, to)), [true, false]);
+        assert_eq!(["127.0.0.1", "127.0.0.2", "::1"].map(|to| reach("127.0.0.1", false, to)), [true, false, false]);
     }
 }

@@ -13,13 +13,13 @@ use rustix::net::{
     sendmsg_addr,
 };
 
-use super::address::{Given, MAX_ADDRESS_BYTES, mapped, plain, write};
+use super::address::{Given, MAX_ADDRESS_BYTES, mapped, plain, somebody, write};
 use super::call::{Room, Span};
 use super::connecting::put_address;
 use super::fetch::Kind;
 use super::known::Was;
 use super::message::{Header, MANY_HEADER_BYTES};
-use super::own::{Holder, Protocol};
+use super::own::Holder;
 use super::{Answer, Deed, Interceptor, address_of};
 use crate::limits::{MAX_DATAGRAM_BYTES, MAX_INTERCEPTED_BYTES};
 use crate::sandbox::memory::Memory;
@@ -132,7 +132,7 @@ impl Interceptor {
         if to.is_ipv6() != six {
             return Err(Errno::AFNOSUPPORT);
         }
-        self.lead(socket, six, to).ok_or_else(|| {
+        self.lead(socket, six, somebody(to)).ok_or_else(|| {
             self.counts.datagrams_refused += 1;
             Errno::NETUNREACH
         })
@@ -157,7 +157,7 @@ impl Interceptor {
                     && let Ok(to) = SocketAddr::try_from(SocketAddrAny::clone(to))
                     && !self.is_names(to)
                 {
-                    self.own.note(Protocol::Udp, &socket, holder);
+                    self.note_datagrams(&socket, holder);
                 }
                 Ok(Answer::Value(value(length)))
             }

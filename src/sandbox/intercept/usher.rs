@@ -26,7 +26,7 @@ impl Usher {
     /// process, which has to be the command's.
     pub fn begin(channel: OwnedFd, may_dial: bool) -> Result<Self, Fault> {
         let step = "listen as a proxy";
-        let (doors, sockets) = doors::open(Ipv4Addr::LOCALHOST)?;
+        let (doors, sockets) = doors::open(Ipv4Addr::LOCALHOST, None)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
         let channel = Channel::new(channel, &epoll, CHANNEL).step(step)?;
         let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();

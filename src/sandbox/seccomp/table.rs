@@ -501,15 +501,17 @@ const INTERCEPTED: &[Line] = &[
     ),
     line(
         &[libc::SYS_setsockopt],
-        // IP_OPTIONS, IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP
-        &[In(1, ALL, &[0]), In(2, ALL, &[4, 35, 39, 42, 46])],
+        // IP_OPTIONS, IP_MULTICAST_IF, IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP,
+        // IP_UNICAST_IF
+        &[In(1, ALL, &[0]), In(2, ALL, &[4, 32, 35, 39, 42, 46, 50])],
         EPERM,
-        "a source route goes before the address, and memberships are told to others",
+        "a source route and a device go before the address, and memberships are told to others",
     ),
     line(
         &[libc::SYS_setsockopt],
-        // IPV6_2292PKTOPTIONS, IPV6_ADD_MEMBERSHIP, IPV6_JOIN_ANYCAST, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP, IPV6_RTHDR
-        &[In(1, ALL, &[41]), In(2, ALL, &[6, 20, 27, 42, 46, 57])],
+        // IPV6_2292PKTOPTIONS, IPV6_MULTICAST_IF, IPV6_ADD_MEMBERSHIP, IPV6_JOIN_ANYCAST, MCAST_JOIN_GROUP,
+        // MCAST_JOIN_SOURCE_GROUP, IPV6_PKTINFO, IPV6_RTHDR, IPV6_UNICAST_IF
+        &[In(1, ALL, &[41]), In(2, ALL, &[6, 17, 20, 27, 42, 46, 50, 57, 76])],
         EPERM,
         "the same of IPv6, where a source route is a routing header",
     ),

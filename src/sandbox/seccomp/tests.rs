@@ -480,7 +480,9 @@ fn interception_asks_about_addresses_and_nothing_else() {
         assert_eq!(ask(call, [3, 4096, 16, 0, 0, 0]), ASK);
     }
     let set = |level, option| ask(libc::SYS_setsockopt, [3, level, option, 4096, 4, 0]);
-    for (level, options) in [(1, &[25, 62][..]), (0, &[4, 35, 39, 42, 46]), (41, &[6, 20, 27, 42, 46, 57])] {
+    for (level, options) in
+        [(1, &[25, 62][..]), (0, &[4, 32, 35, 39, 42, 46, 50]), (41, &[6, 17, 20, 27, 42, 46, 50, 57, 76])]
+    {
         for option in 0..80 {
             let expected = if options.contains(&option) { EPERM } else { ALLOW };
             assert_eq!(set(level, option), expected, "option {option} of {level}");

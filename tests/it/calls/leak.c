@@ -93,12 +93,25 @@ static void device(void) {
   connect(s, (void *)&to, sizeof to);
 }
 
+static void forget(void) {
+  // Without a peer a socket has no device either, and an option names another.
+  int s = socket(AF_INET, SOCK_DGRAM, 0), index = htonl(if_nametoindex("d0"));
+  struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+  connect(s, &nobody, sizeof nobody);
+  setsockopt(s, IPPROTO_IP, 50 /* IP_UNICAST_IF */, &index, sizeof index);
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(53)};
+  inet_pton(AF_INET, "198.51.100.7", &to.sin_addr);
+  sendto(s, "LEAK device", 11, 0, (void *)&to, sizeof to);
+}
+
 static void race(void) {
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(76)};
   inet_pton(AF_INET, "198.51.100.7", &to.sin_addr);
   socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
   fcntl(pair[0], F_SETFL, O_NONBLOCK);
   udp = socket(AF_INET, SOCK_DGRAM, 0), swapped = dup(pair[0]);
+  struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+  connect(udp, &nobody, sizeof nobody);
   pthread_t thread;
   pthread_create(&thread, 0, swap, 0);
   struct { struct cmsghdr head; struct in_pktinfo info; int pad; } control = {
@@ -110,6 +123,7 @@ static void race(void) {
     sendmsg(swapped, &message, MSG_DONTWAIT);
     sendmmsg(swapped, &many, 1, MSG_DONTWAIT);
     sendto(swapped, "LEAK race", 9, MSG_DONTWAIT, (void *)&to, sizeof to);
+    if (connect(swapped, (void *)&to, sizeof to) == 0) write(udp, "LEAK race", 9);
     char drained[64];
     while (recv(pair[1], drained, sizeof drained, MSG_DONTWAIT) > 0);
   }
@@ -117,8 +131,9 @@ static void race(void) {
   pthread_join(thread, 0);
 }
 
-int main(void) {
-  routing_header(), source_route(), join(), device(), race();
+int main(int count, char **words) {
+  routing_header(), source_route(), join(), device(), forget();
+  if (count == 1) race();
   puts("done");
   return 0;
 }

@@ -1,10 +1,16 @@
 //! Commands that want out: whatever they swap meanwhile, nothing leaves that was not asked for.
 
-use std::net::{TcpListener, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
 
 use pretty_assertions::assert_eq;
 use replay::exec::{ExecError, Exit, Intercepted};
 use replay::sandbox::{Network, Tier};
+use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_reuseport;
+use rustix::net::{
+    AddressFamily, RecvFlags, SocketFlags, SocketType, accept, bind, getsockname, listen, recv, socket_with,
+};
 
 use super::everywhere;
 
@@ -42,15 +48,54 @@ fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
         // Every attempt is one or the other, and the server heard of all of them.
         assert_eq!(ran.counts.flows + ran.counts.own, 150, "{:?}: {ran:?}", net.setting);
         let mut came = [0; 64];
-        let shared = net.setting.tier != Tier::Namespaces || net.setting.network == Network::Host;
-        let allowed = net.setting.tier == Tier::Off || net.setting.network == Network::Host;
-        if !(shared && allowed) {
+        // Without a network not even a race is let go on.
+        let strict = net.setting.tier == Tier::Landlock && net.setting.network == Network::None;
+        if net.setting.is_quiet() || strict || !net.setting.is_shared() {
             assert_eq!(udp.recv_from(&mut came).map_err(|error| error.kind()), Err(std::io::ErrorKind::WouldBlock));
         }
         if net.setting.tier != Tier::Off {
             // Landlock, or a network of its own.
             assert_eq!(tcp.accept().map(drop).map_err(|error| error.kind()), Err(std::io::ErrorKind::WouldBlock));
         }
+    });
+}
+
+#[test]
+fn who_listens_beside_a_service_of_the_machine_does_not_reach_it() {
+    everywhere(|net| {
+        let (tcp, udp) = (shared_port(SocketType::STREAM), shared_port(SocketType::DGRAM));
+        let ports = [&tcp, &udp].map(|socket| SocketAddr::try_from(getsockname(socket).unwrap()).unwrap().port());
+        std::fs::write(net.work.join("reach.py"), include_str!("reach.py")).unwrap();
+        let ran = net.works(&format!("/usr/bin/python3 reach.py {} {}", ports[0], ports[1]));
+        let led = |to: &str| format!("to={to}:{}\n", ports[0]);
+        let shared = if net.setting.is_shared() { led("127.0.0.1") } else { "own\n".to_owned() };
+        let wanted = [led("127.0.0.1"), led("127.0.0.1"), led("127.0.0.1"), led("127.0.0.1"), shared].concat();
+        let own = "own\nown\nown\n101\n101\n101\nown\nown\nown\n";
+        assert_eq!(ran.out, format!("{wanted}{own}"), "{:?}: {}", net.setting, ran.err);
+        let mut came = [0; 64];
+        assert_eq!(recv(&udp, &mut came[..], RecvFlags::empty()).map(|(_, length)| length), Err(Errno::AGAIN));
+        assert_eq!(accept(&tcp).map(drop), Err(Errno::AGAIN), "{:?}", net.setting);
+    });
+}
+
+/// A socket of the machine's loopback device, whose port others may share.
+fn shared_port(kind: SocketType) -> OwnedFd {
+    let socket = socket_with(AddressFamily::INET, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None).unwrap();
+    set_socket_reuseport(&socket, true).unwrap();
+    bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    if kind == SocketType::STREAM {
+        listen(&socket, 8).unwrap();
+    }
+    socket
+}
+
+#[test]
+fn a_datagram_socket_that_forgets_its_peer_sends_nowhere_else() {
+    everywhere(|net| {
+        std::fs::write(net.work.join("forget.py"), include_str!("forget.py")).unwrap();
+        let ran = net.works("/usr/bin/python3 forget.py");
+        let wanted = "EPERM EPERM EPERM EPERM EPERM\nENETUNREACH\none\ntwo\n198.18.0.7\n";
+        assert_eq!(ran.out, wanted, "{:?}: {}", net.setting, ran.err);
     });
 }
 

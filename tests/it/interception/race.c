@@ -39,7 +39,10 @@ int main(int count, char **words) {
   shared = outside;
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) return 2;
   fcntl(pair[0], F_SETFL, O_NONBLOCK), fcntl(listener, F_SETFL, O_NONBLOCK);
-  udp = socket(AF_INET, SOCK_DGRAM, 0), swapped = dup(pair[0]);
+  udp = socket(AF_INET, SOCK_DGRAM, 0);
+  struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+  connect(udp, &nobody, sizeof nobody);
+  swapped = dup(pair[0]);
   pthread_t thread;
   pthread_create(&thread, 0, swap, 0);
   int connected = 0, sent = 0;
