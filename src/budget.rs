@@ -251,6 +251,14 @@ impl Share {
         self.grow(bytes, Some(Instant::now()), None)
     }
 
+    /// Has it be for so many bytes from now on, in steps of which the first takes nothing. `false`, and as much as before or less,
+    /// if there are not as many now.
+    pub fn try_cover(&mut self, bytes: usize) -> bool {
+        let wanted = bytes.saturating_sub(MEMORY_STEP_BYTES).next_multiple_of(MEMORY_STEP_BYTES);
+        self.shrink(wanted);
+        self.try_grow(wanted.saturating_sub(self.bytes)).is_ok()
+    }
+
     /// Takes over what another share of the same account holds.
     pub fn join(&mut self, mut other: Self) {
         if self.account.is_none() {

@@ -10,18 +10,22 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::budget::Room;
 use crate::calls::sets::Set;
-use crate::calls::{CallsError, Isolation, Kept, Loaded, NotKept, Play, Ran, add_noise, keep, load, page, sets, table};
+use crate::calls::{
+    CallsError, Isolation, Kept, Loaded, NotKept, Play, Ran, add_noise, declared, keep, left, load, page, sets, table,
+};
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg};
 use crate::policy::PolicyError;
+use crate::record::files::Head;
 use crate::record::proxy::OnMiss;
 use crate::record::summary::Summary;
 use crate::record::{Exchange, Noise, Recording, Report, names};
 use crate::sandbox::Exit;
 use crate::text::count::counted;
 use crate::tools::Services;
-use crate::tools::calling::{Wanted, did_not_run, folder, left_out, notes, run_command, some_of, unreached};
+use crate::tools::calling::{Wanted, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached};
 
 /// What of this process it needs.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +44,8 @@ const UNREACHED: &str =
 pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8> {
     match action {
         CallsAction::Record { sets, run, .. } => record(services, &sets.path, run, here),
-        CallsAction::Test { sets, mock, on_miss, run } => {
-            test(services, &sets.path, mock.as_deref(), *on_miss, run, here)
+        CallsAction::Test { sets, mock, on_miss, exact, run } => {
+            test(services, &sets.path, mock.as_deref(), (*on_miss, *exact), run, here)
         }
         CallsAction::List { sets } => {
             let mut text = String::new();
@@ -67,7 +71,7 @@ pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result
             };
             let loaded = loaded(services, &sets.path, &name)?;
             let exchanges: Vec<Exchange> = loaded.recordings.into_iter().map(|recording| recording.exchange).collect();
-            print(&if *html { page(&name, &exchanges) } else { table(&exchanges) })
+            print(&if *html { page(&name, &exchanges) } else { table(&exchanges) + &left(&exchanges) })
         }
     }
 }
@@ -89,7 +93,8 @@ fn held(services: &Services, path: &str, set: &Set) -> String {
 /// A set that is named.
 fn loaded(services: &Services, path: &str, name: &str) -> Result<Loaded> {
     names::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
-    if let Some(loaded) = load(&services.policy, path, name).map_err(advised)? {
+    let room = Room { account: Some(&services.account), cancel: &CancelToken::new() };
+    if let Some(loaded) = load(&services.policy, path, name, &room).map_err(advised)? {
         return Ok(loaded);
     }
     let known: Vec<String> =
@@ -105,8 +110,8 @@ fn none_in(path: &str) -> String {
 }
 
 fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) -> Result<u8> {
-    let recordings = loaded(services, path, name)?.recordings;
-    let others = loaded(services, path, other)?.recordings;
+    let (Loaded { recordings, share: _held, .. }, Loaded { recordings: others, share: _held_too, .. }) =
+        (loaded(services, path, name)?, loaded(services, path, other)?);
     let exchanges = |recordings: &[Recording]| recordings.iter().map(|it| it.exchange.clone()).collect::<Vec<_>>();
     let (ours, theirs) = (exchanges(&recordings), exchanges(&others));
     let (noise, lessons) = Noise::learn(&ours, &theirs);
@@ -156,6 +161,8 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
 fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> Result<u8> {
     sets::prepare(&services.policy, &services.writer, path).map_err(advised)?;
     let line = shell_line(&run.program)?;
+    let declared = declared(&services.policy, path, &line).map_err(advised)?;
+    let rules = secrets(services, &declared).map_err(advised)?;
     let mut ran = run_here(services, &line, run, Play::Record, here.signals)?;
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
     let folder = folder(services);
@@ -170,7 +177,9 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
         return Ok(status(&ran));
     }
     let (policy, writer) = (&services.policy, &services.writer);
-    let kept = keep(policy, writer, path, named, Vec::new(), exchanges, services.calls.keep_secrets);
+    let head = Head { redact: declared, ..Head::default() };
+    let rules = (!services.calls.keep_secrets).then_some(&rules);
+    let kept = keep(policy, writer, path, named, (head, Vec::new()), exchanges, rules);
     let (kept, exchanges) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
     let summary = Summary::of(&exchanges);
     let mut text = if summary.is_nothing {
@@ -205,7 +214,7 @@ fn test(
     services: &Services,
     path: &str,
     mock: Option<&str>,
-    on_miss: OnMissArg,
+    (on_miss, exact): (OnMissArg, bool),
     run: &CallsRun,
     here: &Here<'_>,
 ) -> Result<u8> {
@@ -214,7 +223,8 @@ fn test(
         Some(name) => (name.to_owned(), None),
         None => chosen(services, path, &line)?,
     };
-    let loaded = loaded(services, path, &name)?;
+    let mut loaded = loaded(services, path, &name)?;
+    loaded.noise.exactly(exact);
     if on_miss == OnMissArg::Record {
         sets::prepare(&services.policy, &services.writer, path).map_err(advised)?;
     }
@@ -224,7 +234,9 @@ fn test(
         OnMissArg::Record => OnMiss::Record,
     };
     let earlier = if on_miss == OnMiss::Record { loaded.recordings.clone() } else { Vec::new() };
-    let play = Play::Replay { recordings: loaded.recordings, noise: loaded.noise, on_miss };
+    let rules = || secrets(services, &loaded.head.redact).map_err(advised);
+    let play =
+        Play::Replay { recordings: loaded.recordings, noise: loaded.noise, secrets: Box::new(rules()?), on_miss };
     let mut ran = run_here(services, &line, run, play, here.signals)?;
     let report = ran.report.clone().unwrap_or_default();
     let mut text = format!("replayed {} of {name}", calls(report.replayed - report.refused - report.unanswered));
@@ -250,7 +262,8 @@ fn test(
         let named = (line.as_str(), folder.as_str());
         let count = earlier.len() + new.len();
         let (policy, writer) = (&services.policy, &services.writer);
-        let kept = keep(policy, writer, path, named, earlier, new, services.calls.keep_secrets);
+        let rules = rules()?;
+        let kept = keep(policy, writer, path, named, (loaded.head, earlier), new, Some(&rules));
         let (kept, _) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
         let new = counted(summary.calls as u64, "new call", "new calls");
         let _ = write!(text, "; {} holds those of {name} and {new}: {}", kept.name, kept.path.display());
@@ -271,7 +284,9 @@ fn test(
     more.extend(is_apart.then(|| UNREACHED.to_owned()));
     tell(&text, &more);
     let status = status(&ran);
-    Ok(if status == 0 && report.missed_count > 0 { 1 } else { status })
+    // By a signal it says nothing of how its calls went.
+    let is_silent = status == 0 || matches!(ran.outcome.exit, Exit::Signal(_));
+    Ok(if is_silent && report.missed_count > 0 { 1 } else { status })
 }
 
 /// The set for a command where none is named, and what there is to tell of that where there are others.

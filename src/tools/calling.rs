@@ -9,9 +9,10 @@ use super::command_notes::exit_code;
 use super::services::Services;
 use crate::calls::{CallsError, Ground, Isolation, Kept, Play, Ran, Reach, Run, run};
 use crate::cancel::CancelToken;
-use crate::exec::{self, Stage, place_of};
+use crate::exec::{self, Launcher, Stage, place_of};
 use crate::limits::{CALLS_OUTPUT_BYTES, DEFAULT_CALLS_TIMEOUT_SECS};
 use crate::policy::Root;
+use crate::record::redact::Secrets;
 use crate::record::{Content, Exchange};
 use crate::sandbox::{Exit, Network, Tier};
 use crate::text::count::counted;
@@ -66,6 +67,12 @@ pub fn run_command(
         isolation: isolation(services)?,
     };
     run(&ground, &how, play, cancel, &mut |elapsed, stage| on_progress(elapsed, timeout, stage))
+}
+
+/// The rules by which secrets of commands are found: what their environment has, and what a set declares.
+pub fn secrets(services: &Services, declared: &[String]) -> Result<Secrets, CallsError> {
+    let variables = services.commands.launcher.iter().flat_map(Launcher::variables);
+    Secrets::new(variables, declared).map_err(|reason| CallsError::Refused { reason })
 }
 
 /// How far commands are held to their recordings here. Fails when that is less than what the operator asked for.
@@ -186,6 +193,13 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     for (name, times) in ran.report.iter().flat_map(|report| &report.others) {
         add(*times, "call was", "calls were", &format!(" asked with another `{name}` than when recorded"));
     }
+    let anew: Vec<String> =
+        ran.report.iter().flat_map(|report| &report.anew).map(|(name, said)| format!("{name} ({said})")).collect();
+    let values = " other values of those that each run makes anew: ";
+    add(anew.len() as u64, "recording answered", "recordings answered", &(values.to_owned() + &some_of(&anew)));
+    let again = ran.report.iter().map(|report| report.again).sum();
+    let more_often = " more often than recorded, and the last answer was given again";
+    add(again, "read was asked", "reads were asked", more_often);
     let repeated = ran.report.iter().flat_map(|report| &report.repeated);
     let repeated: Vec<String> = repeated.map(|(name, value)| format!("{name} ({value})")).collect();
     let given = " a value that is left out as noise: the program was given the recorded one, not its own: ";

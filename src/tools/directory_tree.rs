@@ -11,7 +11,7 @@ use super::list_directory::{ItemKind, open_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, TreeEntry, TreeOptions};
-use crate::limits::{MAX_NESTED_LEVELS, MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
+use crate::limits::{MAX_NESTED_LEVELS, MAX_TREE_ENTRIES, MAX_WALK_DEPTH, TREE_COPIES, TREE_NODE_BYTES};
 use crate::policy::Kind;
 use crate::protocol::{Content, escape_into};
 use crate::search::Exclude;
@@ -91,8 +91,11 @@ impl Tool for DirectoryTree {
         };
         let tree = if options.max_depth == 0 { None } else { Some(fs::tree(&directory, &options)?) };
         let entries = tree.as_ref().map(|tree| tree.entries.as_slice());
-        let text = json(&root, entries, usize::MAX);
         let all = entries.unwrap_or_default();
+        let mut held = context.room().share();
+        let names: usize = all.iter().map(|entry| entry.name.len() + TREE_NODE_BYTES).sum();
+        context.room().cover(&mut held, size_of_val(all) + names * TREE_COPIES)?;
+        let text = json(&root, entries, usize::MAX);
         let means = "leave it out with excludeGlobs or respectGitignore, or set depth";
         let bulk = Bulk::note(text.len(), all.len(), "entries", means, || Bulk::of_tree(all));
         let mut notes: Vec<String> = bulk.into_iter().collect();
@@ -113,7 +116,7 @@ impl Tool for DirectoryTree {
             text.clone()
         };
         let content = std::iter::once(text).chain(notes).map(Content::Text).collect();
-        Ok(Reply::content(content).with_written(structured))
+        Ok(Reply::content(content).with_written(structured).holding(held))
     }
 }
 

@@ -94,6 +94,6 @@ impl Tool for GlobSearch {
             content.push(Content::text(format!("[{} directories could not be read]", named.skipped)));
             content.extend(unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text));
         }
-        Ok(Reply::content(content).with(Output { matches, count, truncated }))
+        Ok(Reply::content(content).with(Output { matches, count, truncated }).holding(named.held))
     }
 }

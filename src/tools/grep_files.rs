@@ -132,7 +132,7 @@ impl Tool for GrepFiles {
         content.extend(note.map(Content::Text));
         let unreadable = hits.unreadable.iter().map(|path| path.as_os_str().as_bytes());
         content.extend(unreadable_note(unreadable).map(Content::Text));
-        Ok(Reply::content(content).with(output))
+        Ok(Reply::content(content).with(output).holding(hits.held))
     }
 }
 

@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{Wanted, did_not_run, folder, last_words, left_out, notes, run_command, unreached};
+use super::calling::{Wanted, did_not_run, folder, last_words, left_out, notes, run_command, secrets, unreached};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::calls::{Isolation, Kept, Play, Ran, keep, sets};
+use crate::calls::{Isolation, Kept, Play, Ran, declared, keep, sets};
 use crate::error::Error;
 use crate::limits::MAX_CALLS_TIMEOUT_SECS;
 use crate::record::Exchange;
+use crate::record::files::Head;
 use crate::record::summary::Summary;
 
 /// Records calls.
@@ -106,6 +107,8 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     let services = context.services;
     // Before a program runs for minutes.
     sets::prepare(&services.policy, &services.writer, path)?;
+    let declared = declared(&services.policy, path, command)?;
+    let rules = secrets(services, &declared)?;
     let wanted = Wanted { line: command, timeout_secs: timeout, streams: None, signals: None };
     let mut ran = match run_command(services, &wanted, Play::Record, context.cancel, &mut |done, all, stage| {
         context.progress.stage(done, all, stage);
@@ -123,8 +126,15 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     let folder = folder(services);
     let named = (command, folder.as_str());
     // What a cancelled application has called until then is kept, too.
-    let kept =
-        keep(&services.policy, &services.writer, path, named, Vec::new(), exchanges, services.calls.keep_secrets);
+    let kept = keep(
+        &services.policy,
+        &services.writer,
+        path,
+        named,
+        (Head { redact: declared, ..Head::default() }, Vec::new()),
+        exchanges,
+        (!services.calls.keep_secrets).then_some(&rules),
+    );
     match kept {
         Ok((kept, exchanges)) => Ok(Ok((kept, exchanges, ran))),
         Err(lost) => Err(lost.reason.into()),

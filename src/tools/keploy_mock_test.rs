@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{Wanted, last_words, none_in, notes, run_command, some_of};
+use super::calling::{Wanted, last_words, none_in, notes, run_command, secrets, some_of};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Play, Ran, load, sets};
@@ -151,7 +151,7 @@ fn replay(
         same.unwrap_or(latest).name.clone()
     };
     configuration.mock_name.clone_from(&name);
-    let Some(loaded) = load(policy, &path, &name)? else {
+    let Some(loaded) = load(policy, &path, &name, &context.room())? else {
         let known: Vec<String> = sets::list(policy, &path)?.into_iter().map(|set| set.name).collect();
         let known = if known.is_empty() { "none".to_owned() } else { some_of(&known) };
         return Ok(Err(format!("Failed to load mocks: there is no set '{name}' in {path}; there are: {known}")));
@@ -159,6 +159,7 @@ fn replay(
     let play = Play::Replay {
         recordings: loaded.recordings,
         noise: loaded.noise,
+        secrets: Box::new(secrets(context.services, &loaded.head.redact)?),
         on_miss: if configuration.fall_back_on_miss { OnMiss::Passthrough } else { OnMiss::Fail },
     };
     let wanted = Wanted { line: &params.command, timeout_secs: params.timeout, streams: None, signals: None };

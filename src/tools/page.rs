@@ -9,10 +9,9 @@ use memchr::memchr;
 use super::Reply;
 use super::read_file::{note, too_large};
 use crate::budget::Room;
-use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::fs::{self, FsError, Reader};
-use crate::limits::{DECODING_COPIES, MAX_PAGE_MS, MAX_READ_BYTES};
+use crate::limits::{DECODING_COPIES, MAX_PAGE_MS, MAX_READ_BYTES, READ_COPIES};
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 use crate::text::encoding::{self, Encoding};
@@ -42,7 +41,7 @@ pub fn read(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Room<'
             hint: "use a command that knows its format".into(),
         });
     }
-    from_disk(file, page, forced, room.cancel)
+    from_disk(file, page, forced, room)
 }
 
 fn from_memory(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Room<'_>) -> Result<Reply<()>, Error> {
@@ -64,7 +63,7 @@ fn from_memory(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Roo
     map.feed(decoded.text.as_bytes());
     let lines = lines(page, &map)?;
     let text = cut(&decoded.text, &lines);
-    Ok(reply(text.to_owned(), decoded.encoding, size, &lines, map.total()))
+    Ok(reply(text.to_owned(), decoded.encoding, size, &lines, map.total()).holding(held))
 }
 
 /// The text of these lines.
@@ -79,7 +78,7 @@ fn cut<'t>(text: &'t str, lines: &Range<u64>) -> &'t str {
     &text[start..end]
 }
 
-fn from_disk(file: &Checked<Read>, page: Page, forced: Option<&str>, cancel: &CancelToken) -> Result<Reply<()>, Error> {
+fn from_disk(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Room<'_>) -> Result<Reply<()>, Error> {
     let failed = |source| read_failed(file, source);
     let mut map = LineMap::default();
     let mut buffer = vec![0; CHUNK_BYTES];
@@ -87,7 +86,7 @@ fn from_disk(file: &Checked<Read>, page: Page, forced: Option<&str>, cancel: &Ca
     let deadline = Instant::now() + Duration::from_millis(MAX_PAGE_MS);
     // Not to its end but to its size: a file that grows all the time has no end.
     while reader.offset() < file.size() {
-        if cancel.is_cancelled() {
+        if room.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
         let read = reader.read(&mut buffer).map_err(failed)?;
@@ -111,10 +110,11 @@ fn from_disk(file: &Checked<Read>, page: Page, forced: Option<&str>, cancel: &Ca
     let mut wanted = lines.end - lines.start;
     let mut reader = Reader::new(file, from);
     let mut text = Vec::new();
+    let mut held = room.share();
     while wanted > 0 {
         let read = reader.read(&mut buffer).map_err(failed)?;
         let mut chunk = &buffer[..read];
-        if chunk.is_empty() || cancel.is_cancelled() {
+        if chunk.is_empty() || room.cancel.is_cancelled() {
             break;
         }
         while skip > 0 {
@@ -131,6 +131,7 @@ fn from_disk(file: &Checked<Read>, page: Page, forced: Option<&str>, cancel: &Ca
             text.extend_from_slice(&chunk[..end]);
             chunk = &chunk[end..];
         }
+        room.cover(&mut held, text.len() * READ_COPIES)?;
         if text.len() as u64 > MAX_READ_BYTES {
             return Err(Error::Unsuitable {
                 message: format!(
@@ -144,7 +145,7 @@ fn from_disk(file: &Checked<Read>, page: Page, forced: Option<&str>, cancel: &Ca
         }
     }
     let decoded = encoding::detect_and_decode(text, forced)?;
-    Ok(reply(decoded.text, decoded.encoding, file.size(), &lines, map.total()))
+    Ok(reply(decoded.text, decoded.encoding, file.size(), &lines, map.total()).holding(held))
 }
 
 fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {

@@ -115,7 +115,7 @@ fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>) -> R
     } else {
         by_content(file, bytes)?
     };
-    Ok(Reply { held, ..reply })
+    Ok(reply.holding(held))
 }
 
 /// As text, as a picture or sound, or as bytes.

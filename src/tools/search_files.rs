@@ -92,7 +92,7 @@ impl Tool for SearchFiles {
             content.push(Content::text(format!("[{} directories could not be read]", named.skipped)));
             content.extend(unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text));
         }
-        Ok(Reply::content(content).with(Output { matches, count }))
+        Ok(Reply::content(content).with(Output { matches, count }).holding(named.held))
     }
 }
 

@@ -167,6 +167,12 @@ impl<O> Reply<O> {
         Self { content, structured: None, meta: Vec::new(), is_error: false, held: Share::default() }
     }
 
+    /// Memory that was taken for it already.
+    #[must_use]
+    pub fn holding(self, held: Share) -> Self {
+        Self { held, ..self }
+    }
+
     /// Adds the structured form.
     #[must_use]
     pub fn with(mut self, structured: O) -> Self {
@@ -301,7 +307,8 @@ impl<T: Tool> Callable for Declared<T> {
         let texts = reply.content.iter().map(Content::length).sum::<usize>();
         if texts > SMALL_MESSAGE_BYTES {
             // With what is to be written of it.
-            let all = texts + reply.structured.as_ref().map_or(0, String::len) + reply_length(&reply);
+            let written = context.at_length(|| reply_length(&reply));
+            let all = texts + reply.structured.as_ref().map_or(0, String::len) + written;
             held.shrink(all);
             let more = all - held.bytes();
             held.join(context.at_length(|| context.room().take(more)).map_err(Error::Unanswered)?);

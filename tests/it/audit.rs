@@ -200,8 +200,8 @@ fn what_is_only_tried_is_not_touched() {
     let touched = [
         json!([
             path("sets", "create"),
-            json!({"path": tree.text("work"), "access": "run"}),
             path("sets", "list"),
+            json!({"path": tree.text("work"), "access": "run"}),
             path(set, "create"),
             path(&format!("{set}/mocks.yaml"), "write"),
         ]),

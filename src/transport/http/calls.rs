@@ -17,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
-use super::pace::{Held, Spent};
+use super::pace::{Held, Pace, Spent};
 use super::pending::Pending;
 use super::tenant::{Place, Tenant};
 use super::upload::Message;
@@ -160,6 +160,7 @@ struct Turn {
 /// Messages of work that a thread does on which others wait.
 struct Between<'a> {
     inner: &'a dyn Outbox,
+    pace: &'a Pace,
     /// How long others did not wait, in microseconds.
     aside: AtomicU64,
 }
@@ -176,7 +177,7 @@ impl Outbox for Between<'_> {
     /// The runtime gives what else this thread has to do to another one.
     fn at_length(&self, work: &mut dyn FnMut()) {
         let begun = Instant::now();
-        block_in_place(work);
+        self.pace.aside(|| block_in_place(work));
         self.aside.fetch_add(begun.elapsed().as_micros() as u64, Relaxed);
     }
 }
@@ -219,7 +220,7 @@ impl Stage {
     fn now(&self, turn: Turn, work: Work) -> Option<(Answer, Option<Id>)> {
         let Turn { held, _permit } = turn;
         let id = work.id();
-        let outbox = Between { inner: &*self.outbox, aside: AtomicU64::new(0) };
+        let outbox = Between { inner: &*self.outbox, pace: &self.tenant.pace, aside: AtomicU64::new(0) };
         let served = catch_unwind(AssertUnwindSafe(|| perform(&self.tenant, &self.conversation, &outbox, work)));
         let aside = Duration::from_micros(outbox.aside.into_inner());
         self.tenant.pace.end(&held, aside, Instant::now().into_std(), Spent::now);

@@ -5,6 +5,8 @@
 //! does not run and holds a lock. A call that took long therefore only makes its tenant suspect: from then on it is asked after
 //! each call that takes long what the thread has done meanwhile.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,7 +17,11 @@ use crate::limits::{QUICK_MS, QUICK_PAUSES, QUICK_WAIT_MS};
 
 /// When a tenant may be served by such a thread again.
 #[derive(Debug, Default)]
-pub struct Pace(Mutex<State>);
+pub struct Pace {
+    state: Mutex<State>,
+    /// How many of its calls turned out to be long, and go on where others do not wait for them.
+    aside: AtomicUsize,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -68,6 +74,10 @@ impl Spent {
 impl Pace {
     /// Whether a call may be served by such a thread now; `spent` tells what this one has done.
     pub fn begin(&self, now: Instant, spent: impl FnOnce() -> Spent) -> Option<Held> {
+        // Each such call takes a thread with it, and the next one would be begun before this one can be judged.
+        if self.aside.load(Relaxed) > 0 {
+            return None;
+        }
         let is_suspect = {
             let state = self.lock();
             if state.paused.is_some_and(|until| now < until) {
@@ -76,6 +86,19 @@ impl Pace {
             state.suspect.is_some_and(|until| now < until)
         };
         Some(Held { since: now, before: is_suspect.then(spent) })
+    }
+
+    /// Does work of a call that turned out to be long. Until it is done, no other call of this tenant is served by such a thread.
+    pub fn aside(&self, work: impl FnOnce()) {
+        struct Counted<'a>(&'a AtomicUsize);
+        impl Drop for Counted<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Relaxed);
+            }
+        }
+        self.aside.fetch_add(1, Relaxed);
+        let _counted = Counted(&self.aside);
+        work();
     }
 
     /// It is over, and others did not wait for it for so long of that time (`aside`): if it was long for the others, a
@@ -102,7 +125,7 @@ impl Pace {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -149,6 +172,9 @@ mod tests {
         let held = pace.begin(begin, || IDLE).unwrap();
         pace.end(&held, Duration::from_millis(45), begin + Duration::from_millis(50), || works);
         assert!(pace.begin(begin + Duration::from_millis(50), || IDLE).is_some());
+        // But while it lasts the next call is not begun here.
+        pace.aside(|| assert!(pace.begin(begin, || IDLE).is_none()));
+        assert!(pace.begin(begin, || IDLE).is_some());
     }
 
     #[test]
