@@ -912,6 +912,7 @@ warn\t'What an operator should know'
 info\t'The start-up line'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l exact -d 'Have values that each run makes anew (UUIDs, times near the run\'s, random tokens) be another call, as all others'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'

@@ -146,6 +146,7 @@ impl Error {
             Self::Glob { .. }
             | Self::Params { .. }
             | Self::Encoding(EncodingError::UnknownLabel { .. })
+            | Self::Exec(ExecError::Nul { .. })
             | Self::Python(PythonError::BadName { .. } | PythonError::TooLong { .. })
             | Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => Code::InvalidParams,
             Self::Python(PythonError::Policy(error)) if of_policy(error) == Code::NotAllowed => Code::ToolDenied,
@@ -233,6 +234,7 @@ impl From<CallsError> for Error {
             CallsError::Fs(error) => Self::Fs(error),
             CallsError::Exec(ExecError::Cancelled) => Self::Cancelled,
             CallsError::Exec(error) => Self::Exec(error),
+            CallsError::Memory(error) => Self::Memory(error),
             error => Self::Calls(error),
         }
     }
@@ -269,5 +271,16 @@ impl From<SearchError> for Error {
             SearchError::Memory(error) => Self::Memory(error),
             SearchError::Cancelled => Self::Cancelled,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_with_a_nul_is_a_wrong_argument_and_no_fault_of_the_server() {
+        assert_eq!(Error::from(ExecError::Nul { offset: 6 }).code(), Code::InvalidParams);
+        assert_eq!(Error::from(ExecError::NoLauncher).code(), Code::Internal);
     }
 }

@@ -150,6 +150,10 @@ pub const BINARY_SNIFF_BYTES: usize = 4096;
 pub const LINE_BUFFER_BYTES: usize = 64 * 1024;
 /// What found text takes in memory until it is a reply, in its length: as found, as text and as structure.
 pub const FOUND_COPIES: usize = 4;
+/// What a tree takes in memory until it is a reply, in the length of its text: as text and as structure, while they are made.
+pub const TREE_COPIES: usize = 3;
+/// Bytes of that text for each entry besides its name.
+pub const TREE_NODE_BYTES: usize = 48;
 /// Longest line that a search holds in memory, in bytes; a file with a longer one is skipped and counted.
 pub const MAX_LINE_BUFFER_BYTES: usize = 64 * 1024 * 1024;
 /// Longest line that a search shows whole, in bytes.

@@ -30,6 +30,8 @@ packages='python3 python3-venv' need 'Python 3 with venv' python3 -c 'import ens
 packages='curl' need curl command -v curl
 packages='nodejs npm' need 'Node.js with npm' sh -c 'command -v node && command -v npm'
 packages='golang-go' need Go command -v go
+packages='golang-github-lib-pq-dev golang-github-gomodule-redigo-dev golang-github-google-uuid-dev golang-golang-x-crypto-dev' \
+    need "Go's packages" sh -c 'cd /usr/share/gocode/src && ls github.com/lib/pq github.com/gomodule/redigo github.com/google/uuid golang.org/x/crypto'
 packages='chromium' need Chromium sh -c 'command -v chromium || command -v chromium-browser || command -v google-chrome'
 
 # The tests start these servers themselves. Debian starts them where it installs them, unless this file forbids it (invoke-rc.d(8)).

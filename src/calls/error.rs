@@ -5,6 +5,7 @@ use std::io;
 
 use rustix::io::Errno;
 
+use crate::budget::Exhausted;
 use crate::exec::ExecError;
 use crate::fs::FsError;
 use crate::policy::PolicyError;
@@ -23,6 +24,9 @@ pub enum CallsError {
     /// The file of a set cannot be read or written as one.
     #[error(transparent)]
     File(#[from] FileError),
+    /// There is not enough memory for a set.
+    #[error(transparent)]
+    Memory(#[from] Exhausted),
     /// The directory of the sets is none.
     #[error("`{path}` is not a directory, and mock sets are directories in one")]
     NoDirectory {
@@ -74,6 +78,7 @@ impl CallsError {
             Self::Policy(error) => error.hint(),
             Self::Fs(error) => error.hint(),
             Self::File(error) => Some(error.hint().into()),
+            Self::Memory(error) => Some(error.hint().into()),
             Self::NotWritable { .. } => {
                 Some("give a directory with room that can be written to as `path`; nothing was run".into())
             }

@@ -1,16 +1,20 @@
 //! From what was recorded to the file of a set, and back.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::io::Read as _;
+use std::iter;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::{CallsError, sets};
-use crate::fs::Writer;
-use crate::limits::MAX_CALLS_BODIES_BYTES;
+use crate::budget::{Room, Share};
+use crate::fs::{self, Writer};
+use crate::limits::{CALLS_FILE_COPIES, MAX_CALLS_BODIES_BYTES, MAX_CALLS_HEAD_BYTES};
 use crate::policy::Policy;
-use crate::record::files::{self, Apart, CommandMark, Document, FileError, Problem, recording};
-use crate::record::{Content, Exchange, Noise, Recording, names, redact};
+use crate::record::files::{self, Apart, CommandMark, DeclaredNoise, FileError, Head, Problem};
+use crate::record::redact::Secrets;
+use crate::record::{Content, Exchange, Noise, Recording, names};
 
 /// A set that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,26 +42,28 @@ pub struct NotKept {
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// Writes calls as a new set, behind the recordings of another one if there are any: then the new set can stand for both.
-/// `command` and `folder`, the last part of where it ran, are what its name begins with.
+/// Writes calls as a new set, behind the recordings of another one if there are any, and with what holds for all of those: then
+/// the new set can stand for both. `command` and `folder`, the last part of where it ran, are what its name begins with.
 ///
 /// A set of that name that is there already stays: the new one has a number behind its name. A program may have run for long,
 /// and its directory gone or full meanwhile: then the set is written to the usual place below the first allowed directory that
-/// takes it.
+/// takes it. Without `secrets` all are kept, in files of their owner alone.
 pub fn keep(
     policy: &Policy,
     writer: &Writer,
     directory: &str,
     named: (&str, &str),
-    earlier: Vec<Recording>,
+    (head, earlier): (Head, Vec<Recording>),
     mut exchanges: Vec<Exchange>,
-    keep_secrets: bool,
+    secrets: Option<&Secrets>,
 ) -> Result<(Kept, Vec<Exchange>), Box<NotKept>> {
-    let altered = if keep_secrets { Vec::new() } else { redact::exchanges(&mut exchanges) };
+    let altered = secrets.map(|secrets| secrets.calls(&mut exchanges)).unwrap_or_default();
+    let keep_secrets = secrets.is_none();
     let recordings = joined(earlier, exchanges);
     let before = recordings.len();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (recordings, bytes, apart) = match written(recordings, &CommandMark::of(named.0)) {
+    let head = Head { command: Some(CommandMark::of(named.0)), ..head };
+    let (recordings, bytes, apart) = match written(recordings, &head) {
         Ok(written) => written,
         Err(reason) => {
             let name = names::choose(named.0, named.1, &[], now, |_| false);
@@ -102,17 +108,13 @@ pub fn keep(
 }
 
 /// The file of calls, and those of large bodies. If they were larger than what is read again, the largest calls are left out.
-fn written(
-    mut recordings: Vec<Recording>,
-    command: &CommandMark,
-) -> Result<(Vec<Recording>, Vec<u8>, Apart), CallsError> {
+fn written(mut recordings: Vec<Recording>, head: &Head) -> Result<(Vec<Recording>, Vec<u8>, Apart), CallsError> {
     loop {
         for (recording, number) in recordings.iter_mut().zip(1..) {
             recording.name = format!("mock-{number}");
         }
         let mut apart = Apart::default();
-        let documents: Vec<Document> = recordings.iter().map(|recording| Document::of(recording, &mut apart)).collect();
-        match files::write_of(sets::MOCK_FILES[0], Some(command), &documents) {
+        match files::write(sets::MOCK_FILES[0], head, &recordings, &mut apart) {
             Ok(_) if apart.bytes() > MAX_CALLS_BODIES_BYTES => {}
             Ok(bytes) => return Ok((recordings, bytes, apart)),
             Err(FileError::TooLarge { .. }) if recordings.len() > 1 => {}
@@ -145,12 +147,8 @@ fn size(exchange: &Exchange) -> usize {
     }
 }
 
-fn at(line: u64, message: String) -> Problem {
-    Problem { line, path: String::new(), message }
-}
-
 /// Adds noise to the file of a set, at the calls that it was learned of; the path of the file. `recordings` are those of the
-/// set. Whatever else the file holds stays, and the set is as old as it was. Fails when its last document is broken: it would be gone.
+/// set. Whatever else the file holds stays, and the set is as old as it was.
 pub fn add_noise(
     policy: &Policy,
     writer: &Writer,
@@ -160,26 +158,23 @@ pub fn add_noise(
     noise: &Noise,
 ) -> Result<PathBuf, CallsError> {
     let missing = || CallsError::NoSet { directory: directory.to_owned(), name: name.to_owned() };
-    let (path, bytes) = sets::read(policy, directory, name)?.ok_or_else(missing)?;
-    let file = path.display().to_string();
-    let mut calls = files::read(&file, &bytes)?;
-    if let Some(problem) = calls.torn {
-        return Err(FileError::Broken { file, problem, whole: calls.documents.len() }.into());
-    }
-    for (document, recording) in calls.documents.iter_mut().zip(recordings) {
-        let Some(learned) = noise.learned(&recording.exchange) else { continue };
-        let declared = document.tail.noise.get_or_insert_default();
-        declared.fields.extend(learned.fields);
-        declared.fields.sort_unstable();
-        declared.fields.dedup();
-        let known = declared.values.clone();
-        declared.values.extend(learned.values.into_iter().filter(|value| !known.contains(value)));
-    }
-    // In a file of ours the last key of the last document says that it is whole.
-    if let Some(last) = calls.documents.last_mut() {
-        last.tail.connection_id.get_or_insert_default();
-    }
-    let written = files::write_of(&file, CommandMark::read(&bytes).as_ref(), &calls.documents)?;
+    let (path, file) = sets::open(policy, directory, name)?.ok_or_else(missing)?;
+    let bytes = sets::bytes(&file)?;
+    let added: Vec<Option<DeclaredNoise>> = recordings
+        .iter()
+        .map(|recording| {
+            let learned = noise.learned(&recording.exchange)?;
+            let mut declared = recording.noise.clone().unwrap_or_default();
+            declared.fields.extend(learned.fields);
+            declared.fields.sort_unstable();
+            declared.fields.dedup();
+            let known = declared.values.clone();
+            declared.values.extend(learned.values.into_iter().filter(|value| !known.contains(value)));
+            declared.is_list &= declared.fields.is_empty();
+            Some(declared)
+        })
+        .collect();
+    let written = files::with_noise(&path.display().to_string(), &bytes, &added)?;
     let base = path.file_name().and_then(|name| name.to_str()).unwrap_or(sets::MOCK_FILES[0]);
     sets::amend(policy, writer, directory, name, base, &written)
 }
@@ -191,33 +186,66 @@ pub struct Loaded {
     pub recordings: Vec<Recording>,
     /// What of them does not count.
     pub noise: Noise,
+    /// What its file says of all of them.
+    pub head: Head,
     /// What was wrong with the last document, if that was left out.
     pub torn: Option<String>,
+    /// The memory that they take, to be held as long as they are.
+    pub share: Share,
 }
 
-/// Reads a set; `None` when there is none of this name. It takes as much memory as it has bytes: at most
+/// What the latest set of this command declares as secrets: a recording of the same command has them, too.
+pub fn declared(policy: &Policy, directory: &str, command: &str) -> Result<Vec<String>, CallsError> {
+    let known = sets::candidates(sets::list(policy, directory)?);
+    let Some(set) = sets::of_command(policy, directory, &known, command) else { return Ok(Vec::new()) };
+    let Some((path, file)) = sets::open(policy, directory, &set.name)? else { return Ok(Vec::new()) };
+    let mut begin = Vec::new();
+    let read = fs::Reader::new(&file, 0).take(MAX_CALLS_HEAD_BYTES).read_to_end(&mut begin);
+    // What stands before the first call is a document of its own.
+    let end = read.ok().and_then(|_| memchr::memmem::find(&begin, b"\n---\n"));
+    let Some(end) = end else { return Ok(Vec::new()) };
+    let head = files::read(&path.display().to_string(), &begin[..=end], &|_| Ok(Vec::new()))?;
+    Ok(head.head.redact)
+}
+
+/// Reads a set; `None` when there is none of this name. The memory for it is taken from `room` before it is used: that of the
+/// file in its copies, and that of bodies in files of their own. They are at most
 /// [`MAX_CALLS_FILE_BYTES`](crate::limits::MAX_CALLS_FILE_BYTES) and [`MAX_CALLS_BODIES_BYTES`].
-pub fn load(policy: &Policy, directory: &str, name: &str) -> Result<Option<Loaded>, CallsError> {
-    let Some((path, bytes)) = sets::read(policy, directory, name)? else { return Ok(None) };
+pub fn load(policy: &Policy, directory: &str, name: &str, room: &Room<'_>) -> Result<Option<Loaded>, CallsError> {
+    let Some((path, opened)) = sets::open(policy, directory, name)? else { return Ok(None) };
     let file = path.display().to_string();
-    let calls = files::read(&file, &bytes)?;
-    let mut noise = Noise::default();
-    let mut recordings = Vec::new();
+    let share = RefCell::new(room.take((opened.size() as usize).saturating_mul(CALLS_FILE_COPIES))?);
+    let bytes = sets::bytes(&opened)?;
     let left = Cell::new(MAX_CALLS_BODIES_BYTES);
+    let short = Cell::new(None);
     let bodies = |body: &files::BodyRef| {
-        let bytes = sets::body(policy, directory, name, &body.path, left.get())?;
-        left.set(left.get() - bytes.len() as u64);
-        Ok(bytes)
+        let opened = sets::open_body(policy, directory, name, &body.path, left.get())?;
+        let size = opened.size();
+        room.grow(&mut share.borrow_mut(), size as usize).map_err(|exhausted| {
+            short.set(Some(exhausted));
+            exhausted.to_string()
+        })?;
+        left.set(left.get() - size);
+        fs::read_all(&opened, size).map_err(|error| error.to_string())
     };
+    let read = files::read(&file, &bytes, &bodies);
+    if let Some(exhausted) = short.take() {
+        return Err(exhausted.into());
+    }
+    let calls = read?;
+    let mut noise = Noise::default();
     let broken = |problem, whole| FileError::Broken { file: file.clone(), problem, whole };
-    for document in &calls.documents {
-        let recording = recording(document, &bodies).map_err(|problem| broken(problem, recordings.len()))?;
+    Secrets::new(iter::empty(), &calls.head.redact)
+        .map_err(|reason| broken(Problem::new(0, reason), calls.recordings.len()))?;
+    let of_all = noise.declare(None, &calls.head.noise);
+    of_all.map_err(|reason| broken(Problem::new(0, reason).inside("noise", 0), calls.recordings.len()))?;
+    for (index, (recording, line)) in calls.recordings.iter().zip(&calls.lines).enumerate() {
         if let Some(declared) = &recording.noise {
             noise
                 .declare(Some(&recording.exchange), declared)
-                .map_err(|reason| broken(at(document.line, reason), recordings.len()))?;
+                .map_err(|reason| broken(Problem::new(*line, reason), index))?;
         }
-        recordings.push(recording);
     }
-    Ok(Some(Loaded { recordings, noise, torn: calls.torn.map(|problem| format!("{file}:{problem}")) }))
+    let torn = calls.torn.map(|problem| format!("{file}:{problem}"));
+    Ok(Some(Loaded { recordings: calls.recordings, noise, head: calls.head, torn, share: share.into_inner() }))
 }

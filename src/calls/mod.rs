@@ -10,7 +10,7 @@ mod summary;
 
 pub use error::CallsError;
 pub use isolation::Isolation;
-pub use keeping::{Kept, Loaded, NotKept, add_noise, keep, load};
+pub use keeping::{Kept, Loaded, NotKept, add_noise, declared, keep, load};
 pub use page::page;
 pub use run::{Ground, Play, Ran, Reach, Run, run};
-pub use summary::table;
+pub use summary::{left, table};

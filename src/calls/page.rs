@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use super::summary::{call, lines, milliseconds, spoken, status};
-use crate::record::summary::{Summary, before, text};
+use crate::record::summary::{Summary, text};
 use crate::record::{Content, Exchange, Message, Protocol, Side};
 
 /// Most bytes of a body that the page shows.
@@ -124,13 +124,7 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
         }
         Content::Dns(dns) => vec![("answered", format!("code {}\n{}", dns.code, dns.answers.join("\n")))],
         Content::Wire(protocol, wire) => {
-            let mut messages: Vec<&Message> = wire.messages.iter().collect();
-            let before = before(*protocol, wire);
-            let first = messages.iter().position(|message| message.from == Side::Client);
-            if let Some(first) = first.filter(|_| before.is_some()) {
-                messages.remove(first);
-            }
-            let part = |message: &&Message| match message.from {
+            let part = |message: &Message| match message.from {
                 // Lengths of words are no words.
                 Side::Client if *protocol == Protocol::Redis => {
                     ("asked", shown(text(*protocol, &message.bytes).as_bytes()))
@@ -138,8 +132,7 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
                 Side::Client => ("asked", shown(&message.bytes)),
                 Side::Server => ("answered", shown(&message.bytes)),
             };
-            let before = before.filter(|said| !said.is_empty()).map(|said| ("before it", shown(said.as_bytes())));
-            before.into_iter().chain(messages.iter().map(part)).collect()
+            wire.messages.iter().map(part).collect()
         }
     }
 }
@@ -168,34 +161,4 @@ fn escaped(text: &str) -> String {
         }
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use pretty_assertions::assert_eq;
-
-    use super::*;
-    use crate::record::Wire;
-
-    /// The blocks of a call to Redis that was said in this database.
-    fn blocks(database: &str) -> Vec<(&'static str, String)> {
-        let command = |words: &[&str]| {
-            let said: Vec<String> = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
-            format!("*{}\r\n{}", words.len(), said.concat()).into_bytes()
-        };
-        let message = |from, bytes: Vec<u8>| Message { from, bytes };
-        let messages = vec![
-            message(Side::Client, command(&["SELECT", database])),
-            message(Side::Client, command(&["GET", "cart"])),
-            message(Side::Server, b"$3\r\npen\r\n".to_vec()),
-        ];
-        parts(&Content::Wire(Protocol::Redis, Wire { messages, session: false }))
-    }
-
-    #[test]
-    fn a_call_shows_no_database_that_every_connection_begins_with() {
-        let own = [("asked", "GET cart".to_owned()), ("answered", "$3\npen\n".to_owned())];
-        assert_eq!(blocks("0"), own);
-        assert_eq!(blocks("2"), [&[("before it", "SELECT 2".to_owned())][..], &own].concat());
-    }
 }

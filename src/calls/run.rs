@@ -21,6 +21,7 @@ use crate::exec::{
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use crate::record::ca::{Authority, TrustFiles, environment};
 use crate::record::proxy::{Dialed, Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires, Wish};
+use crate::record::redact::Secrets;
 use crate::record::{Book, Noise, Outline, Recording, Report};
 use crate::sandbox::{Scratch, addresses};
 
@@ -91,6 +92,8 @@ pub enum Play {
         recordings: Vec<Recording>,
         /// What of calls does not count.
         noise: Noise,
+        /// Without which they are looked up.
+        secrets: Box<Secrets>,
         /// What becomes of a call that no recording answers.
         on_miss: OnMiss,
     },
@@ -132,9 +135,9 @@ pub fn run(
     }
     let (mode, book, dial) = match play {
         Play::Record => (Mode::Record, None, true),
-        Play::Replay { recordings, noise, on_miss } => {
+        Play::Replay { recordings, noise, secrets, on_miss } => {
             let outline = Outline::of(recordings.iter().map(|recording| &recording.exchange));
-            let book = Arc::new(Book::of(recordings, noise).passing_on(on_miss != OnMiss::Fail));
+            let book = Arc::new(Book::of(recordings, noise, *secrets).passing_on(on_miss != OnMiss::Fail));
             let replay =
                 Arc::new(Replay { book: Arc::clone(&book), outline, quiet: Duration::from_millis(TURN_QUIET_MS) });
             (Mode::Replay { replay, on_miss }, Some(book), on_miss != OnMiss::Fail)

@@ -46,7 +46,7 @@ pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
             continue;
         }
         // What cannot be read as a set is none: it must not hide the others.
-        let Ok(Some((path, file))) = file_of(policy, directory, name) else { continue };
+        let Ok(Some((path, file))) = open(policy, directory, name) else { continue };
         let modified = fs::info_of_open(&file)?.modified;
         sets.push(Set { name: name.to_owned(), path, modified });
     }
@@ -54,11 +54,22 @@ pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
     Ok(sets)
 }
 
-/// The bytes of a set's file, and its path as the caller spelt it; `None` when there is no such set.
-pub fn read(policy: &Policy, directory: &str, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>, CallsError> {
-    let Some((path, file)) = file_of(policy, directory, name)? else { return Ok(None) };
-    let bytes = fs::read_all(&file, MAX_CALLS_FILE_BYTES)?;
-    Ok(Some((path, bytes)))
+/// The file of a set, and its path as the caller spelt it; `None` when there is no such set.
+pub fn open(policy: &Policy, directory: &str, name: &str) -> Result<Option<(PathBuf, Checked<Read>)>, CallsError> {
+    for file in MOCK_FILES {
+        let path = Path::new(directory).join(name).join(OsStr::new(file));
+        match policy.read(&path) {
+            Ok(opened) if opened.kind() == Kind::File => return Ok(Some((path, opened))),
+            Ok(_) | Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => {}
+            Err(error) => return Err(about(directory, error).into()),
+        }
+    }
+    Ok(None)
+}
+
+/// The bytes of the file of a set.
+pub fn bytes(file: &Checked<Read>) -> Result<Vec<u8>, CallsError> {
+    Ok(fs::read_all(file, MAX_CALLS_FILE_BYTES)?)
 }
 
 /// Names of everything in a directory: a new set must not be one of them.
@@ -73,7 +84,7 @@ pub fn names(policy: &Policy, directory: &str) -> Result<BTreeSet<String>, Calls
 
 /// A body that a set keeps in a file of its own, of at most so many bytes; `path` is relative to the set and stays in it. Says
 /// in words why there is none.
-pub fn body(policy: &Policy, directory: &str, name: &str, path: &str, most: u64) -> Result<Vec<u8>, String> {
+pub fn open_body(policy: &Policy, directory: &str, name: &str, path: &str, most: u64) -> Result<Checked<Read>, String> {
     let inside = Path::new(path);
     if !inside.components().all(|part| matches!(part, Component::Normal(_))) {
         return Err("it is no path inside the set".to_owned());
@@ -82,7 +93,7 @@ pub fn body(policy: &Policy, directory: &str, name: &str, path: &str, most: u64)
     if file.kind() == Kind::File && file.size() > most {
         return Err(format!("the bodies of a set may have {MAX_CALLS_BODIES_BYTES} bytes together"));
     }
-    fs::read_all(&file, most).map_err(|error| error.to_string())
+    Ok(file)
 }
 
 /// Writes a file of a set whole, with the directories above it; `file` is relative to the set. Its path as the caller spelt
@@ -142,7 +153,7 @@ pub fn of_command<'a>(policy: &Policy, directory: &str, sets: &'a [Set], command
     let wanted = CommandMark::of(command);
     sets.iter().find(|set| {
         // What cannot be read as a set is none.
-        let Ok(Some((_, file))) = file_of(policy, directory, &set.name) else { return false };
+        let Ok(Some((_, file))) = open(policy, directory, &set.name) else { return false };
         let mut begin = Vec::new();
         let read = Reader::new(&file, 0).take(COMMAND_WITHIN_BYTES as u64).read_to_end(&mut begin);
         read.is_ok() && CommandMark::read(&begin).as_ref() == Some(&wanted)
@@ -167,18 +178,6 @@ pub fn prepare(policy: &Policy, writer: &Writer, directory: &str) -> Result<(), 
     let begun = writer.prepare(&target, [vec![b'#'; SET_ROOM_BYTES].as_slice()], None);
     drop(begun.map_err(|source| CallsError::NotWritable { path: directory.to_owned(), reason: source })?);
     Ok(())
-}
-
-fn file_of(policy: &Policy, directory: &str, name: &str) -> Result<Option<(PathBuf, Checked<Read>)>, CallsError> {
-    for file in MOCK_FILES {
-        let path = Path::new(directory).join(name).join(OsStr::new(file));
-        match policy.read(&path) {
-            Ok(opened) if opened.kind() == Kind::File => return Ok(Some((path, opened))),
-            Ok(_) | Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => {}
-            Err(error) => return Err(about(directory, error).into()),
-        }
-    }
-    Ok(None)
 }
 
 /// A denial of the directory itself, which is what the caller has named; what is below it nobody has.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::record::book::describe;
+use crate::record::redact::{Left, left_over};
 use crate::record::summary::{text, word};
 use crate::record::{Content, Exchange, Protocol, Side, Wire};
 
@@ -48,6 +49,29 @@ pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// What looks like a secret and was left in these calls, a line each, for whoever is about to commit them; empty if there is
+/// nothing.
+pub fn left(exchanges: &[Exchange]) -> String {
+    const MOST_LINES: usize = 50;
+    let mut found: Vec<(String, Left)> = Vec::new();
+    for exchange in exchanges {
+        let new =
+            left_over(exchange).into_iter().filter(|left| !found.iter().any(|(_, known)| known.value == left.value));
+        let new: Vec<_> = new.map(|left| (call(exchange), left)).collect();
+        found.extend(new);
+        if found.len() > MOST_LINES {
+            break;
+        }
+    }
+    let mut text = String::new();
+    for (call, Left { place, value }) in found.iter().take(MOST_LINES) {
+        let _ = writeln!(text, "{place}\t{value}\t{call}");
+    }
+    let more = if found.len() > MOST_LINES { "more than these\n" } else { "" };
+    let head = "\nThese look like secrets and were left; `redact` at the head of the set's file takes names and patterns of them:\n";
+    if text.is_empty() { text } else { format!("{head}{text}{more}") }
 }
 
 /// The word for the protocol of a call: `HTTPS` is one.
@@ -108,7 +132,6 @@ fn asked(exchange: &Exchange, line: String, target: &str) -> String {
 
 /// What a call that belongs to its connection is, unless it is a login.
 fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
-    // The last but one may say in which state the connection was.
     let last = wire.messages.iter().rfind(|message| message.from == Side::Client)?;
     match protocol {
         Protocol::Postgres => {
@@ -238,7 +261,6 @@ mod tests {
 
     #[test]
     fn a_status_is_seen_and_a_target_stands_once() {
-        const STATE: &[u8] = b"\0\0\0\x10\0\x03\0\x01user\0app\0\0";
         let of = |content: Content| Exchange { content, ..asked("a", 0, 1) };
         let get = |status: u16| {
             let request = HttpRequest {
@@ -262,12 +284,12 @@ mod tests {
         let all = [
             get(200),
             get(500),
-            wire(Protocol::Postgres, &[STATE, b"P\0\0\0\x10\0SELECT 1\0\0\0"], true),
-            wire(Protocol::Postgres, &[STATE, b"C\0\0\0\x07Sa\0"], true),
-            wire(Protocol::Postgres, &[STATE, b"D\0\0\0\x08Ss1\0"], true),
+            wire(Protocol::Postgres, &[b"P\0\0\0\x10\0SELECT 1\0\0\0"], true),
+            wire(Protocol::Postgres, &[b"C\0\0\0\x07Sa\0"], true),
+            wire(Protocol::Postgres, &[b"D\0\0\0\x08Ss1\0"], true),
             wire(Protocol::Redis, &[b"info\r\n"], true),
             wire(Protocol::Redis, &[b"HELLO 3\r\n"], true),
-            wire(Protocol::Postgres, &[STATE, b"Q\0\0\0\x0aSET a\0"], true),
+            wire(Protocol::Postgres, &[b"Q\0\0\0\x0aSET a\0"], true),
             wire(Protocol::MySql, &[b"\x09\0\0\0\x16SELECT 1"], true),
             wire(Protocol::MySql, &[b"\x01\0\0\0\x0e"], true),
             wire(Protocol::Redis, &[b"INCR a\r\n"], false),

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::limits;
 
-const CALLS_HELP: &str = "The program has the environment of the shell, a HOME of its own, and the allowed directories: the working directory unless another one may be written to. The exit status is the program's own; 1 when it was 0 and a call was missed; 130 or 143 when Ctrl-C or SIGTERM ended it: the program gets the signal itself, and SIGKILL 3 s later, or at once when a second one comes; what was recorded until then is kept; 2 when nothing could be run.\n\nExamples: replay calls record -- npm start, replay calls test -- npm test";
+const CALLS_HELP: &str = "The program has the environment of the shell, a HOME of its own, and the allowed directories: the working directory unless another one may be written to. The exit status is the program's own; 1 when it was 0, or a signal ended it, and a call was missed; 130 or 143 when Ctrl-C or SIGTERM ended it and none was: the program gets the signal itself, and SIGKILL 3 s later, or at once when a second one comes; what was recorded until then is kept; 2 when nothing could be run.\n\nExamples: replay calls record -- npm start, replay calls test -- npm test";
 
 /// `replay calls`.
 #[derive(Clone, Debug, Subcommand)]
@@ -37,6 +37,9 @@ pub enum CallsAction {
         /// new set with all of this one. What is asked on a database connection that the recording answers fails in any case
         #[arg(long, value_enum, default_value_t = OnMissArg::Fail, value_name = "WAY")]
         on_miss: OnMissArg,
+        /// Have values that each run makes anew (UUIDs, times near the run's, random tokens) be another call, as all others
+        #[arg(long)]
+        exact: bool,
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         run: CallsRun,

@@ -24,6 +24,8 @@ const WALLS: &[&str] = &[
     "limit_memory_bytes",
     "limit_open_files",
 ];
+/// What sets of recordings are read with.
+const MEMORY: &[&str] = &["memory_mib"];
 /// What recordings are made and answered with.
 const CALLS: &[&str] = &["isolation", "no_fsync"];
 /// What a mock is.
@@ -44,10 +46,10 @@ const SHOWN: [(&[&str], &[&[&str]]); 17] = [
     (&["mock", "record"], &[&["log_level"]]),
     (&["mock", "distill"], &[]),
     (&["calls", "record"], &[DIRECTORIES, WALLS, CALLS]),
-    (&["calls", "test"], &[DIRECTORIES, WALLS, CALLS]),
-    (&["calls", "list"], &[DIRECTORIES]),
-    (&["calls", "noise"], &[DIRECTORIES, &["protect", "unprotect", "no_fsync"]]),
-    (&["calls", "show"], &[DIRECTORIES]),
+    (&["calls", "test"], &[DIRECTORIES, WALLS, CALLS, MEMORY]),
+    (&["calls", "list"], &[DIRECTORIES, MEMORY]),
+    (&["calls", "noise"], &[DIRECTORIES, &["protect", "unprotect", "no_fsync"], MEMORY]),
+    (&["calls", "show"], &[DIRECTORIES, MEMORY]),
     (&["sandbox"], &[DIRECTORIES, WALLS]),
 ];
 
@@ -208,7 +210,7 @@ mod tests {
 
     #[test]
     fn help_shows_what_means_something() {
-        let sets = ["--path"];
+        let sets = ["--path", "--memory-mib"];
         let directories = ["--allow", "--allow-read", "--allow-write", "--sandbox-profile", "--log-level", "--help"];
         let sorted = |words: Vec<&str>| {
             let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();

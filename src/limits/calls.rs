@@ -29,12 +29,16 @@ pub const MAX_WAITING_WORDS: usize = 4096;
 pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;
 /// Largest file of recorded calls that is read or written, in bytes.
 pub const MAX_CALLS_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// What a file of recorded calls takes in memory while it is read, in its size: its bytes, its calls, and how they are found.
+pub const CALLS_FILE_COPIES: usize = 3;
 /// Room that there must be for a set of recorded calls before a program is run, in bytes.
 pub const SET_ROOM_BYTES: usize = 64 * 1024;
 /// Smallest body of a recorded call that is kept in a file of its own, in bytes.
 pub const MIN_BODY_APART_BYTES: usize = 1024 * 1024;
 /// Most bytes of all such files of one set: they are read before the program starts.
 pub const MAX_CALLS_BODIES_BYTES: u64 = 1024 * 1024 * 1024;
+/// How much of a file is read for what holds for all its calls, in bytes.
+pub const MAX_CALLS_HEAD_BYTES: u64 = 64 * 1024;
 /// Deepest nesting of a recorded call's document, in levels.
 pub const MAX_CALLS_DEPTH: usize = 100;
 /// Most values in one document.
@@ -87,6 +91,8 @@ pub const MAX_NOISE_ARGUMENTS: usize = 64;
 /// Ways in which arguments of commands of Redis are left out that are tried for commands of one name and length: each is looked
 /// at with every call.
 pub const MAX_NOISE_RULES: usize = 128;
+/// Longest body of a request in which values are looked for that each run makes anew: it is read once more for that.
+pub const MAX_ANEW_BODY_BYTES: usize = 4 << 20;
 /// Shortest value left out as noise of which it is told that an answer repeats it, in bytes: a shorter one may stand there by
 /// chance.
 pub const MIN_NOISE_ECHO_BYTES: usize = 8;
@@ -115,6 +121,8 @@ pub const RECORDING_COPIES: usize = 2;
 pub const MAX_RECORDING_BYTES: usize = 512 * 1024 * 1024;
 /// Connections of recorded commands that are served at the same time; more wait in the sockets' queues.
 pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
+/// What one of them takes in memory besides the calls that it carries, in bytes: what is read at once and what waits, each way.
+pub const RECORDED_CONNECTION_BYTES: usize = 2 * (RELAY_BUFFER_BYTES + MAX_RELAY_WAITING_BYTES);
 /// Longest head of an HTTP/1 message that is understood, in bytes.
 pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
 /// Most fields in it.
@@ -124,17 +132,21 @@ pub const MAX_HTTP_PIPELINED: usize = 10_000;
 /// Streams that may be open on one HTTP/2 connection.
 pub const MAX_HTTP2_STREAMS: u32 = 1000;
 /// What one HTTP/2 stream may have on its way, in bytes; a connection four times that.
-pub const HTTP2_WINDOW_BYTES: u32 = 1024 * 1024;
+pub const HTTP2_WINDOW_BYTES: u32 = 512 * 1024;
+/// What one HTTP/2 connection may hold of what is on its way, in bytes: from one side, and to the other.
+pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
 /// What is read at once from a recorded connection, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 64 * 1024;
 /// Shortest piece of a body that passes unseen, in bytes; a shorter one is read like anything else.
 pub const MIN_RELAY_BULK_BYTES: usize = 256 * 1024;
 /// What is read at once of a body that passes unseen, in bytes.
 pub const RELAY_BULK_READ_BYTES: usize = 1024 * 1024;
+/// Most of a body that passes unseen at once and is kept, in bytes: there is memory for so much before it is read.
+pub const RELAY_BULK_BYTES: usize = 8 * 1024 * 1024;
 /// How much of a body passes before other connections have their turn, in reads.
 pub const RELAY_BULK_READS: u32 = 8;
 /// What may wait in each direction of a recorded connection before its source is no longer read, in bytes.
-pub const MAX_RELAY_WAITING_BYTES: usize = 256 * 1024;
+pub const MAX_RELAY_WAITING_BYTES: usize = 64 * 1024;
 /// How long the real server may take to accept a recorded connection, in milliseconds.
 pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
 /// How long a TLS handshake may take on either side of a recorded connection, in milliseconds.

@@ -68,6 +68,10 @@ impl Inbox {
         bytes
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(super) fn clear(&mut self) {
         // One long message must not hold its memory for the life of a connection.
         self.bytes = Vec::new();
@@ -184,6 +188,11 @@ impl<D: Dialogue> Recorder for Follow<D> {
         }
         made
     }
+
+    fn kept(&self) -> usize {
+        let dialogue = if self.lost { 0 } else { self.dialogue.kept() };
+        dialogue + self.client.inbox.len() + self.server.inbox.len()
+    }
 }
 
 /// That a connection ended before the answer to a call was whole.
@@ -227,16 +236,6 @@ impl Draft {
         } else {
             self.messages = Vec::new();
         }
-    }
-
-    /// Says first in which state the connection was.
-    pub(super) fn lead(&mut self, state: Vec<u8>) {
-        self.size += state.len() + size_of::<Message>();
-        self.messages.insert(0, Message { from: Side::Client, bytes: state });
-    }
-
-    pub(super) fn messages(&self) -> &[Message] {
-        &self.messages
     }
 
     /// What one side said.

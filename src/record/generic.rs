@@ -131,6 +131,10 @@ impl Recorder for GenericRecorder {
     fn end(&mut self, by: Side, _at: SystemTime) -> Vec<RecordStep> {
         self.close(by)
     }
+
+    fn kept(&self) -> usize {
+        self.asked.len() + self.answered.len()
+    }
 }
 
 /// What was said at one target by programs: where a message ends can only be known from there.
@@ -324,5 +328,9 @@ impl Player for GenericPlayer {
         let mut steps = Vec::new();
         self.answer(More::Paused, &mut steps);
         steps
+    }
+
+    fn kept(&self) -> usize {
+        self.pending.len()
     }
 }

@@ -11,8 +11,8 @@ mod dialogue;
 mod dns;
 mod exchange;
 pub mod files;
-mod functions;
 mod generic;
+mod history;
 mod http1;
 mod link;
 mod mongo;
@@ -28,7 +28,7 @@ mod service;
 mod silence;
 pub mod sniff;
 mod spoken;
-mod state;
+mod sql;
 pub mod summary;
 #[cfg(test)]
 mod trial;

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::book::{Book, Miss, canonical_call};
+use super::book::{Answer, Book};
 use super::dialogue::{Fault, Inbox};
 use super::exchange::{Content, Exchange, Message, Protocol, Side, Wire};
+use super::history::History;
 use super::spoken::Origin;
 use super::wire::{PlayStep, Player};
-use super::{mysql, state};
 use crate::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
 
 /// One protocol, as a server plays it.
@@ -40,50 +40,52 @@ pub(super) struct Prompter {
     pub(super) origin: Origin,
     pub(super) book: Arc<Book>,
     pub(super) protocol: Protocol,
-    /// Whether the connection is in a state that no recording leads to: nothing answers then that does not say this state.
-    pub(super) astray: bool,
-    /// Who has logged in, where calls do not say it themselves (`MySQL`).
-    pub(super) user: Option<Vec<u8>>,
+    /// What was done on the connection.
+    pub(super) history: History,
 }
 
 impl Prompter {
     /// The recording that answers these messages, or what is to be said in an error.
-    ///
-    /// If they begin with the state of the connection, recordings that say none answer them where no recording of the target
-    /// says one. Of `PostgreSQL` they do everywhere: there each connection has a state, so these are of files that leave it
-    /// out; elsewhere they are of connections without.
-    pub(super) fn ask<'a>(&self, questions: impl IntoIterator<Item = &'a [u8]>) -> Result<Arc<Exchange>, String> {
-        let message = |bytes: &[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
-        let messages: Vec<_> = questions.into_iter().map(message).collect();
-        let stateless = (!self.astray && state::leads_messages(self.protocol, &messages))
-            .then(|| self.call(messages[1..].to_vec()));
-        let asked = self.call(messages);
-        let found = match stateless {
-            Some(stateless) if !self.book.is_stateful(&self.origin.target, self.protocol) => self.find(&stateless),
-            Some(stateless) if self.protocol == Protocol::Postgres => self.book.find_or(&asked, Some(&stateless)),
-            _ => self.find(&asked),
-        };
-        found.map_err(|miss| format!("no recording answers this call: {}", shown(&miss.asked)))
+    pub(super) fn ask<'a>(&mut self, questions: impl IntoIterator<Item = &'a [u8]>) -> Result<Arc<Exchange>, String> {
+        self.ask_or(questions, |_| None)
+    }
+
+    /// The same of what may need no recording: `plain` gives the answer then, and is told whether a transaction is open.
+    pub(super) fn ask_or<'a>(
+        &mut self,
+        questions: impl IntoIterator<Item = &'a [u8]>,
+        plain: impl Fn(bool) -> Option<Vec<Vec<u8>>>,
+    ) -> Result<Arc<Exchange>, String> {
+        let mut asked = self.call(questions);
+        let found = self.book.find_in(&asked, self.history.before(), || plain(self.history.is_inside()));
+        match found {
+            Ok(Answer::Recorded(found)) => {
+                // What it does is what the recorded one did, whichever values were left out.
+                self.history.follow(&found);
+                Ok(found)
+            }
+            Ok(Answer::Plain(said)) => {
+                if let Content::Wire(_, wire) = &mut asked.content {
+                    wire.messages.extend(said.into_iter().map(|bytes| Message { from: Side::Server, bytes }));
+                }
+                self.history.follow(&asked);
+                Ok(Arc::new(asked))
+            }
+            Err(miss) => {
+                self.history.stray(&asked);
+                Err(format!("no recording answers this call: {}", shown(&miss.asked)))
+            }
+        }
     }
 
     /// The recording that would answer these messages. It is not taken out.
     pub(super) fn peek<'a>(&self, questions: impl IntoIterator<Item = &'a [u8]>) -> Option<Arc<Exchange>> {
+        self.book.peek(&self.call(questions), self.history.before())
+    }
+
+    fn call<'a>(&self, questions: impl IntoIterator<Item = &'a [u8]>) -> Exchange {
         let message = |bytes: &[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
-        self.book.peek(&self.call(questions.into_iter().map(message).collect()))
-    }
-
-    /// Where several users were recorded, what one of them was answered answers nobody else; recordings of which it is not known
-    /// whom they answered answer all.
-    fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
-        match &self.user {
-            Some(user) if self.book.tells_users(&self.origin.target) => {
-                self.book.find_or(&mysql::asked_by(asked, user), Some(asked))
-            }
-            _ => self.book.find(asked),
-        }
-    }
-
-    fn call(&self, messages: Vec<Message>) -> Exchange {
+        let messages = questions.into_iter().map(message).collect();
         Exchange {
             target: self.origin.target.clone(),
             tls: self.origin.tls,
@@ -94,15 +96,6 @@ impl Prompter {
             cancelled: false,
             content: Content::Wire(self.protocol, Wire { messages, session: false }),
         }
-    }
-
-    /// What was asked, as the recording that answers it has it: where values are left out as noise, a connection holds what the
-    /// recorded ones led to, since the calls after it were recorded so.
-    pub(super) fn as_recorded<'a>(&self, found: &'a Exchange, asked: Vec<&'a [u8]>) -> Vec<&'a [u8]> {
-        if !self.book.leaves_values_out(found) {
-            return asked;
-        }
-        said(found, Side::Client).skip(usize::from(state::leads(found))).collect()
     }
 
     /// Counts a login that nothing answers, by user and database; what to say of it. `of` reads those of a recording.
@@ -158,14 +151,6 @@ pub(super) fn said(exchange: &Exchange, by: Side) -> impl DoubleEndedIterator<It
         _ => &[],
     };
     messages.iter().filter(move |message| message.from == by).map(|message| message.bytes.as_slice())
-}
-
-/// What a recorded call says wherever it is asked.
-pub(super) fn spoken(exchange: &Exchange) -> Vec<u8> {
-    match &exchange.content {
-        Content::Wire(protocol, wire) => canonical_call(*protocol, &wire.messages),
-        _ => Vec::new(),
-    }
 }
 
 /// A [`Player`] of any [`Role`].
@@ -253,5 +238,9 @@ impl<R: Role> Player for Play<R> {
 
     fn pause(&mut self) -> Vec<PlayStep> {
         self.role.pause()
+    }
+
+    fn kept(&self) -> usize {
+        self.role.kept() + self.inbox.len()
     }
 }

@@ -6,6 +6,7 @@ use super::book::Book;
 use super::cancels::Cancels;
 use super::dialogue::Follow;
 use super::exchange::{Protocol, Target};
+use super::history::History;
 use super::role::{Play, Prompter};
 use super::wire::{Player, Recorder};
 use super::{mongo, mysql, postgres, redis};
@@ -41,7 +42,7 @@ pub fn recorder(protocol: Protocol, origin: &Origin) -> Option<Box<dyn Recorder>
 
 /// Plays a server of this protocol from the book; `None` if it has no player here (HTTP, gRPC, DNS, Generic).
 pub fn player(protocol: Protocol, origin: &Origin, book: &Arc<Book>) -> Option<Box<dyn Player>> {
-    let prompter = Prompter { origin: origin.clone(), book: Arc::clone(book), protocol, astray: false, user: None };
+    let prompter = Prompter { origin: origin.clone(), book: Arc::clone(book), protocol, history: History::default() };
     let (book, origin) = (Arc::clone(book), origin.clone());
     Some(match protocol {
         Protocol::Redis => Box::new(Play::new(redis::Playing::new(prompter), book, origin)),

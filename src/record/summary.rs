@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use super::dns::NOERROR;
-use super::exchange::{Content, Exchange, Message, Protocol, Side, Wire};
-use super::files::mongo_text;
+use super::exchange::{Content, Exchange, Protocol, Side, Wire};
+use super::mongo;
 use super::outline::Refusal;
 use super::redact::command;
 use super::silence::Silence;
-use super::state;
 
 /// A set in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,35 +84,9 @@ pub fn word(protocol: Protocol) -> &'static str {
 
 /// What a program said to a server, in words where its protocol has some.
 pub fn said(protocol: Protocol, wire: &Wire) -> String {
-    // Who uses which database is not what was said, and it is before each call.
-    let skipped = usize::from(protocol == Protocol::Postgres && state::leads_messages(protocol, &wire.messages));
-    let messages = wire.messages.iter().filter(|message| message.from == Side::Client).skip(skipped);
-    let has_state = skipped == 0 && state::leads_messages(protocol, &wire.messages);
-    let said = |(index, message): (usize, &Message)| match state::firm(protocol, &message.bytes) {
-        state if has_state && index == 0 => state.map(|state| stated(protocol, &state)),
-        _ => Some(text(protocol, &message.bytes)),
-    };
-    let texts: Vec<String> = messages.enumerate().filter_map(said).filter(|text| !text.is_empty()).collect();
-    texts.join("; ")
-}
-
-/// What its connection was told before a call, in words, where the call begins with that; empty where it is what every
-/// connection begins with. It is the first message of the client, and no program says it as it stands.
-pub fn before(protocol: Protocol, wire: &Wire) -> Option<String> {
-    let first = wire.messages.iter().find(|message| message.from == Side::Client);
-    let state = first.filter(|_| state::leads_messages(protocol, &wire.messages))?;
-    Some(state::firm(protocol, &state.bytes).map(|state| stated(protocol, &state)).unwrap_or_default())
-}
-
-/// The state that a call begins with in words, without what every connection begins with.
-fn stated(protocol: Protocol, state: &[u8]) -> String {
-    let said = text(protocol, state);
-    if protocol != Protocol::Redis {
-        return said;
-    }
-    // The version is only how answers are written.
-    let said = said.split_once(" HELLO ").map_or(&*said, |(said, _)| said);
-    said.strip_prefix("SELECT 0").unwrap_or(said).trim_start().to_owned()
+    let messages = wire.messages.iter().filter(|message| message.from == Side::Client);
+    let texts = messages.map(|message| text(protocol, &message.bytes)).filter(|text| !text.is_empty());
+    texts.collect::<Vec<_>>().join("; ")
 }
 
 /// A message of a program in words: the command or the statement, or what of its bytes can be read.
@@ -132,7 +105,7 @@ pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
             _ => None,
         },
         Protocol::MySql => bytes.get(5..).map(readable),
-        Protocol::Mongo => mongo_text(bytes),
+        Protocol::Mongo => mongo::text(bytes),
         Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => None,
     };
     known.unwrap_or_else(|| readable(bytes))
@@ -202,20 +175,6 @@ mod tests {
         };
         assert_eq!(Summary::of(&calls), expected);
         assert_eq!(expected.protocol_words(), ["Redis", "MySQL"]);
-    }
-
-    #[test]
-    fn a_state_is_told_as_far_as_it_was_chosen() {
-        let cases = [
-            ("SELECT 0 HELLO 3", "GET a"),
-            ("SELECT 2 HELLO 3", "SELECT 2; GET a"),
-            ("SELECT 0 AUTH me", "AUTH me; GET a"),
-        ];
-        for (state, expected) in cases {
-            let message = |text: &str| Message { from: Side::Client, bytes: format!("{text}\r\n").into_bytes() };
-            let wire = Wire { messages: vec![message(state), message("GET a")], session: false };
-            assert_eq!(said(Protocol::Redis, &wire), expected);
-        }
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub trait Recorder: Send {
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep>;
     /// The connection has ended, by this side first: what was said since the last complete call.
     fn end(&mut self, by: Side, at: SystemTime) -> Vec<RecordStep>;
+    /// Bytes that it keeps of what is not complete.
+    fn kept(&self) -> usize;
 }
 
 /// What is to be done while a server is played.
@@ -79,4 +81,6 @@ pub trait Player: Send {
     fn waits(&self) -> bool;
     /// The program says nothing: what is said to it unasked.
     fn pause(&mut self) -> Vec<PlayStep>;
+    /// Bytes that it keeps of what is not answered.
+    fn kept(&self) -> usize;
 }

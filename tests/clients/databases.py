@@ -123,6 +123,17 @@ class Servers:
             ended(process, how)
 
 
+def found_tools(who: str) -> dict[str, str]:
+    """The programs of the servers, or none, which is said."""
+    # Debian's place of MariaDB's server is not on an ordinary user's path.
+    names = ("initdb", "postgres", "mariadb-install-db", "mariadbd", "redis-server")
+    tools = {name: program(name) or shutil.which(name, path="/usr/sbin") for name in names}
+    absent = [name for name, found in tools.items() if found is None]
+    if absent:
+        print(f"{who}: not run: {', '.join(absent)} not there (PostgreSQL, MariaDB, Redis)", file=sys.stderr)
+    return {} if absent else tools
+
+
 def filled(name: str) -> str:
     """A file of SQL with the password in its place."""
     return (HERE / f"{name}.sql").read_text().replace("'PASSWORD'", f"'{SECRETS[name]}'")
@@ -134,16 +145,16 @@ class Bench:
     def __init__(self, binary: str, libraries: pathlib.Path, work: pathlib.Path, ports: dict[str, int]):
         self.binary, self.libraries, self.work, self.ports = binary, libraries, work, ports
 
-    def replay(self, *words: str) -> subprocess.CompletedProcess:
-        """What `replay calls` did."""
+    def replay(self, *words: str, **variables: str) -> subprocess.CompletedProcess:
+        """What `replay calls` did, with these variables in its environment."""
         kept = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
         own = {"PYTHONPATH": str(self.libraries), "PYTHONDONTWRITEBYTECODE": "1"}
         options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 2 * PATIENCE_SECS}
-        return subprocess.run([self.binary, "calls", *words], cwd=self.work, env={**kept, **own}, **options)
+        return subprocess.run([self.binary, "calls", *words], cwd=self.work, env={**kept, **own, **variables}, **options)
 
-    def program(self, way: list[str], name: str, script: str, *arguments: str) -> subprocess.CompletedProcess:
+    def program(self, way: list[str], name: str, script: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
         walls = ["--allow", f"{self.work}:rw", "--allow-read", str(self.libraries)]
-        return self.replay(*way, "--path", f"sets/{name}", *walls, "--", "python3", f"{script}_client.py", *arguments)
+        return self.replay(*way, "--path", f"sets/{name}", *walls, "--", "python3", f"{script}_client.py", *arguments, **variables)
 
     def plan(self, way: str, secrets: dict[str, str], case: Case, steps: list[tuple]) -> subprocess.CompletedProcess:
         server = {"pymysql": "mysql", "redis": "redis"}.get(case.client, "postgres")
@@ -161,7 +172,9 @@ class Bench:
         return self.program(way, "noise", "noise", *ports, cart)
 
     def secrets(self, way: str, secrets: dict[str, str]) -> subprocess.CompletedProcess:
-        return self.program([way], "secrets", "secrets", json.dumps({"ports": self.ports, "secrets": secrets}))
+        # What no place tells is known by its value.
+        variables = {f"{name.upper()}_SECRET": secrets[name] for name in ["token", "password", "stored", "api"]}
+        return self.program([way], "secrets", "secrets", json.dumps({"ports": self.ports, "secrets": secrets}), **variables)
 
 
 def noise(bench: Bench, recorded: list[subprocess.CompletedProcess], pool: concurrent.futures.Executor) -> None:
@@ -207,12 +220,8 @@ def differences(case: Case, steps: list[tuple], done: subprocess.CompletedProces
 
 def main() -> int:
     binary, libraries = os.path.realpath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-    # Debian's place of MariaDB's server is not on an ordinary user's path.
-    names = ("initdb", "postgres", "mariadb-install-db", "mariadbd", "redis-server")
-    tools = {name: program(name) or shutil.which(name, path="/usr/sbin") for name in names}
-    absent = [name for name, found in tools.items() if found is None]
-    if absent:
-        print(f"databases.py: not run: {', '.join(absent)} not there (PostgreSQL, MariaDB, Redis)", file=sys.stderr)
+    tools = found_tools("databases.py")
+    if not tools:
         return 0
     sys.path.insert(0, str(libraries))
     cases = [*database_plans.postgres(), *database_plans.mysql(), *database_plans.redis()]

@@ -52,6 +52,19 @@ if ! cmp -s "$here/databases/requirements.txt" "$drivers.txt"; then
     "$place/venv/bin/pip" install --quiet --disable-pip-version-check --target "$drivers" -r "$here/databases/requirements.txt"
     cp "$here/databases/requirements.txt" "$drivers.txt"
 fi
+ways=$place/ways
+mkdir -p "$ways"
+if ! cmp -s "$here/ways/package-lock.json" "$ways/installed-lock.json"; then
+    cp "$here/ways/package.json" "$here/ways/package-lock.json" "$ways/"
+    npm ci --prefix "$ways" --no-audit --no-fund --silent
+    cp "$here/ways/package-lock.json" "$ways/installed-lock.json"
+fi
+cp "$here/ways/board.mjs" "$ways/"
+# Go's packages are those of the system.
+if ! GO111MODULE=off GOPATH=/usr/share/gocode CGO_ENABLED=0 go build -o "$ways/board" "$here/ways/board.go"; then
+    rm -f "$ways/board"
+    echo "board.go is not built, and not run: it needs Go and its packages lib/pq, redigo, uuid and crypto" >&2
+fi
 # Clients over HTTP that need packages, and a Node.js, of their own.
 web=$place/http
 mkdir -p "$web"
@@ -117,8 +130,9 @@ if [ "$walls" = require ]; then
     "$place/venv/bin/python" "$here/service_agent.py" "$binary" "$service" || failed=1
     "$place/venv/bin/python" "$here/programs.py" "$binary" "$libraries" || failed=1
     "$place/venv/bin/python" "$here/databases.py" "$binary" "$drivers" || failed=1
+    "$place/venv/bin/python" "$here/ways.py" "$binary" "$drivers" "$ways" || failed=1
 else
-    echo "no calls are recorded without walls: service.py, service_agent.py, programs.py and databases.py are not run" >&2
+    echo "no calls are recorded without walls: service.py, service_agent.py, programs.py, databases.py and ways.py are not run" >&2
 fi
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 node "$browser/page.mjs" "$binary" "$walls" "$chromium" || failed=1

@@ -18,7 +18,7 @@ mod reports;
 mod walls;
 mod wires;
 
-pub use calls::{a_call_comes_back, a_file_of_calls_is_read_or_refused};
+pub use calls::{a_call_comes_back, a_file_of_calls_is_read_or_refused, secrets_are_replaced_once};
 pub use edits::an_edit_changes_what_it_says;
 pub use globs::globs_agree_with_each_other;
 pub use lines::a_line_has_at_most_one_answer;

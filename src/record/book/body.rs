@@ -3,7 +3,6 @@
 use super::json::Json;
 use super::noise::Fields;
 use crate::record::exchange::HttpRequest;
-use crate::record::redact::is_secret_parameter;
 
 /// What stands for a value that is left out of comparisons.
 const LEFT_OUT: &[u8] = b"~";
@@ -80,22 +79,20 @@ impl<'a> Body<'a> {
                 out.push(b'f');
                 for (name, value) in pairs {
                     let shown = String::from_utf8_lossy(name);
-                    let secret = is_secret_parameter(&shown);
-                    let left_out = secret
-                        || noise.has(&format!("{prefix}.{shown}"))
-                        || noise.has_value(&String::from_utf8_lossy(value));
-                    counted(name, out);
+                    let left_out =
+                        noise.has(&format!("{prefix}.{shown}")) || noise.has_value(&String::from_utf8_lossy(value));
+                    marked(name, out);
                     if left_out {
                         out.extend_from_slice(LEFT_OUT);
                     } else {
-                        counted(value, out);
+                        marked(value, out);
                     }
                 }
             }
             Self::Parts(parts) => {
                 out.push(b'm');
                 for part in parts {
-                    counted(part, out);
+                    marked(part, out);
                 }
             }
             Self::Bytes(bytes) => {
@@ -167,10 +164,15 @@ fn parts<'a>(bytes: &'a [u8], boundary: &str) -> Option<Vec<&'a [u8]>> {
     }
 }
 
-/// A length before bytes, so that what follows cannot be taken for a part of them.
-fn counted(bytes: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-    out.extend_from_slice(bytes);
+/// Bytes between marks that are in none, so that what follows cannot be taken for a part of them. Their length is not said: what is
+/// left out of them later may have another one.
+fn marked(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"\0\x01");
+    for (at, part) in bytes.split(|byte| *byte == 0).enumerate() {
+        out.extend_from_slice(if at > 0 { b"\0\x02" } else { b"" });
+        out.extend_from_slice(part);
+    }
+    out.extend_from_slice(b"\0\x03");
 }
 
 fn canonical_json(json: &Json, path: &mut String, noise: &Fields, out: &mut Vec<u8>) {
@@ -179,11 +181,11 @@ fn canonical_json(json: &Json, path: &mut String, noise: &Fields, out: &mut Vec<
         Json::Text(text) if noise.has_value(text) => out.extend_from_slice(LEFT_OUT),
         Json::Word(word) => {
             out.push(b'w');
-            counted(word.as_bytes(), out);
+            marked(word.as_bytes(), out);
         }
         Json::Text(text) => {
             out.push(b't');
-            counted(text.as_bytes(), out);
+            marked(text.as_bytes(), out);
         }
         Json::List(items) => {
             out.push(b'[');
@@ -198,7 +200,7 @@ fn canonical_json(json: &Json, path: &mut String, noise: &Fields, out: &mut Vec<
                 let length = path.len();
                 path.push('.');
                 path.push_str(key);
-                counted(key.as_bytes(), out);
+                marked(key.as_bytes(), out);
                 if noise.has(path) {
                     out.extend_from_slice(LEFT_OUT);
                 } else {

@@ -8,16 +8,17 @@ use super::fields::plain;
 use super::json::Json;
 use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
-use super::{parts, queue, secrets, values};
+use super::{parts, queue, values};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
     MIN_BODY_APART_BYTES,
 };
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Message, Protocol, Side, Target, Wire};
+use crate::record::history::Done;
 use crate::record::outline::Refusal;
-use crate::record::redact::{self, Shown, is_secret_parameter, without_secrets};
+use crate::record::redact::{self, places};
 use crate::record::silence::Silence;
-use crate::record::{state, summary};
+use crate::record::{postgres, summary};
 
 /// What to do where a program was given a stand-in and made something of it that the recording has otherwise.
 const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or declare what differs as `noise`";
@@ -40,6 +41,8 @@ pub(super) struct Candidate<'a> {
     /// Whether it is not known where and how it went.
     pub(super) named: bool,
     pub(super) used: bool,
+    /// What its connection had done before it.
+    pub(super) done: &'a Done,
 }
 
 impl Index {
@@ -63,6 +66,7 @@ impl Index {
         entry: impl Fn(usize) -> Candidate<'a>,
         noise: &Noise,
         choosing: &BTreeSet<String>,
+        done: &Done,
     ) -> Option<Closest> {
         let protocol = asked.content.protocol();
         let here = place(asked, &asked.target);
@@ -80,8 +84,11 @@ impl Index {
         ranked.sort_unstable();
         ranked.truncate(MAX_CLOSEST_COMPARED);
         let compared = ranked.into_iter().map(|(rank, index)| {
-            let Candidate { name, exchange: recorded, named, used } = entry(index);
+            let Candidate { name, exchange: recorded, named, used, done: before } = entry(index);
             let mut differences = differences(recorded, asked, &fields, choosing);
+            if differences.is_empty() {
+                differences = queue::differences(before, done);
+            }
             let is_http = matches!(asked.content, Content::Http(_) | Content::Grpc(_));
             if is_http && !named && recorded.tls != asked.tls {
                 let word = |tls| if tls { "yes" } else { "no" };
@@ -132,8 +139,7 @@ fn common(recorded: &Exchange, asked: &Exchange) -> i64 {
     if a.request.body.len().max(b.request.body.len()) >= MIN_BODY_APART_BYTES {
         return 0;
     }
-    let (ours, theirs) = (without_secrets(&a.request), without_secrets(&b.request));
-    let (ours, theirs) = (Body::of(&ours).leaves("body"), Body::of(&theirs).leaves("body"));
+    let (ours, theirs) = (Body::of(&a.request).leaves("body"), Body::of(&b.request).leaves("body"));
     let mut values: HashMap<&str, Vec<&str>> = HashMap::new();
     for leaf in &theirs {
         values.entry(&leaf.name).or_default().push(&leaf.value);
@@ -142,7 +148,7 @@ fn common(recorded: &Exchange, asked: &Exchange) -> i64 {
     shared.map(|(leaf, values)| 1 + i64::from(values.contains(&leaf.value.as_str()))).sum()
 }
 
-/// A call in a line, without secrets: `POST http://api.example.com:80/orders`.
+/// A call in a line: `POST http://api.example.com:80/orders`.
 pub fn describe(exchange: &Exchange) -> String {
     let mut line = match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
@@ -160,12 +166,10 @@ pub fn describe(exchange: &Exchange) -> String {
             format!("TCP {}: connected, and nothing was said{end}", exchange.target)
         }
         Content::Wire(protocol, wire) => {
-            let mut wire = wire.clone();
-            redact::wire(*protocol, &mut wire);
-            format!("{} {} {}", summary::word(*protocol), exchange.target, summary::said(*protocol, &wire))
+            format!("{} {} {}", summary::word(*protocol), exchange.target, summary::said(*protocol, wire))
         }
     };
-    line = shown(line.trim_end(), 3 * MAX_DIFFERENCE_CHARS);
+    line = shown(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS);
     line
 }
 
@@ -213,13 +217,6 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields, choosing: 
                     fields
                 };
                 self::fields(chosen(&a.request), chosen(&b.request), &|_| false, &mut lines);
-                settings(&redact::settings(&a.request), &redact::settings(&b.request), choosing, &mut lines);
-            }
-            if lines.is_empty() {
-                let all = |request: &HttpRequest| {
-                    [redact::places(request), redact::credentials(request), redact::passing(request)].concat()
-                };
-                secrets::differences(&all(&a.request), &all(&b.request), &mut lines);
             }
         }
         (Content::Dns(a), Content::Dns(b)) => {
@@ -228,20 +225,36 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields, choosing: 
         }
         (Content::Wire(protocol, a), Content::Wire(_, b)) => {
             wires(*protocol, a, b, &mut lines);
-            if lines.is_empty() {
-                secrets::differences(&redact::said(*protocol, a), &redact::said(*protocol, b), &mut lines);
-                lines.extend(queue::differences(recorded, asked, choosing));
-            }
         }
         _ => {}
     }
+    // Of secrets it counts that they are others only where nothing else is.
+    if lines.iter().all(|line| is_of_secrets(line)) {
+        return lines;
+    }
+    lines.retain(|line| !is_of_secrets(line));
     lines
+}
+
+/// Whether nothing but secrets differs on the two sides of a difference.
+fn is_of_secrets(line: &str) -> bool {
+    let without = |side: &str| {
+        let (mut out, mut kept) = (String::new(), 0);
+        let side = side.trim_end_matches('`');
+        for at in places(side.as_bytes()) {
+            out.push_str(side.get(kept..at.start).unwrap_or_default());
+            kept = at.end;
+        }
+        (kept > 0).then(|| out + side.get(kept..).unwrap_or_default())
+    };
+    let sides = line.split_once(": recorded `").and_then(|(_, rest)| rest.split_once("`, asked `"));
+    sides.is_some_and(|(recorded, asked)| without(recorded).is_some_and(|one| Some(one) == without(asked)))
 }
 
 /// Whether one side of a difference has the stand-in of a token, and the other has none.
 fn is_of_stand_in(line: &str) -> bool {
     let (recorded, asked) = line.split_once(", asked ").unwrap_or((line, ""));
-    redact::holds_stand_in(recorded) != redact::holds_stand_in(asked)
+    places(recorded.as_bytes()).is_empty() != places(asked.as_bytes()).is_empty()
 }
 
 /// What is told of two texts that are not the same: where they are too long, from a little before the first difference on.
@@ -267,10 +280,10 @@ fn compare(name: &str, recorded: &str, asked: &str, lines: &mut Vec<String>) {
 }
 
 fn requests(a: &Http, b: &Http, noise: &Fields, lines: &mut Vec<String>) {
-    let (a, b) = (&without_secrets(&a.request), &without_secrets(&b.request));
+    let (a, b) = (&a.request, &b.request);
     compare("method", &a.method, &b.method, lines);
     compare("path", path_only(&a.path), path_only(&b.path), lines);
-    let skip = |name: &str| noise.has(name) || is_secret_parameter(name.split_once('.').map_or("", |(_, name)| name));
+    let skip = |name: &str| noise.has(name);
     fields(Body::query(&a.path).leaves("query"), Body::query(&b.path).leaves("query"), &skip, lines);
     let headers = |request: &HttpRequest| {
         let fields = header_fields(request).into_iter();
@@ -285,21 +298,6 @@ fn requests(a: &Http, b: &Http, noise: &Fields, lines: &mut Vec<String>) {
         (a @ Body::Form(_), b @ Body::Form(_)) => fields(a.leaves("body"), b.leaves("body"), &skip, lines),
         _ if !noise.has("body") => bytes("body", &a.body, &b.body, lines),
         _ => {}
-    }
-}
-
-/// Cookies that are no secrets, and choose.
-fn settings(known: &[Shown], asked: &[Shown], choosing: &BTreeSet<String>, lines: &mut Vec<String>) {
-    let names: BTreeSet<&str> = known.iter().chain(asked).map(|cookie| cookie.name.as_str()).collect();
-    for name in names.into_iter().filter(|name| choosing.contains(*name)) {
-        let of = |all: &[Shown]| all.iter().find(|cookie| cookie.name == name).map(|cookie| cookie.digits.clone());
-        let said = match (of(known), of(asked)) {
-            (recorded, asked) if recorded == asked => continue,
-            (None, _) => "asked one, not recorded",
-            (_, None) => "recorded one, not asked",
-            _ => "recorded another value of several",
-        };
-        lines.push(format!("`{}`: {said}", short(name)));
     }
 }
 
@@ -401,11 +399,12 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
     ));
 }
 
-/// What the program said, without secrets.
+/// What the program said.
 fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {
     let mut wire = wire.clone();
-    state::compare(protocol, &mut wire.messages);
-    redact::wire(protocol, &mut wire);
+    if protocol == Protocol::Postgres {
+        postgres::unify(&mut wire.messages);
+    }
     wire.messages.into_iter().filter(|message| message.from == Side::Client).collect()
 }
 

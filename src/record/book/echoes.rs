@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use super::Entry;
+use super::needles::Needles;
 use super::noise::{Fields, leaves};
 use super::parts::Parts;
 use crate::limits::{MAX_NOISE_ECHOES_FOLLOWED, MIN_NOISE_ECHO_BYTES};
 use crate::record::exchange::{Content, Exchange, Http, Side};
-use crate::record::redact::{self, Needles, without_secrets};
+use crate::record::redact::{decoded, is_uuid};
 
 /// Most bytes of zero of a value: a small number of 8 bytes stands anywhere.
 const MOST_ZEROS: usize = 2;
@@ -102,7 +103,7 @@ fn is_telling(value: &[u8]) -> bool {
 }
 
 /// What a server said.
-fn answer(exchange: &Exchange) -> impl Iterator<Item = &[u8]> {
+pub(super) fn answer(exchange: &Exchange) -> impl Iterator<Item = &[u8]> {
     let (messages, response) = match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => (None, http.response.as_ref()),
         Content::Wire(_, wire) => (Some(&wire.messages), None),
@@ -136,7 +137,7 @@ fn of_request(asked: &Http, recorded: &Http, noise: &Fields) -> Vec<(String, Vec
         let mut ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
         ends.any(|end| noise.has(&name[..end])) || noise.has_value(value)
     };
-    let (asked, recorded) = (leaves(&without_secrets(&asked.request)), leaves(&without_secrets(&recorded.request)));
+    let (asked, recorded) = (leaves(&asked.request), leaves(&recorded.request));
     let pairs = recorded.iter().zip(&asked).filter(|(one, other)| one.name == other.name && one.value != other.value);
     let values = pairs.map(|(one, _)| {
         let value = one.value.strip_prefix('=').unwrap_or(&one.value);
@@ -144,7 +145,11 @@ fn of_request(asked: &Http, recorded: &Http, noise: &Fields) -> Vec<(String, Vec
         (&one.name, value)
     });
     let values = values.filter(|(name, value)| is_left_out(name, value));
-    values.map(|(name, value)| (name.clone(), spellings(value.as_bytes(), &redact::decoded(value)))).collect()
+    values
+        .map(|(name, value)| {
+            (name.clone(), spellings(value.as_bytes(), &String::from_utf8_lossy(&decoded(value.as_bytes(), false))))
+        })
+        .collect()
 }
 
 /// How a value may be written: as it was sent, as it is told, and a UUID by its bytes.
@@ -152,7 +157,7 @@ fn spellings(bytes: &[u8], text: &str) -> Vec<Vec<u8>> {
     let mut all = vec![bytes.to_vec()];
     let digits: Vec<u32> =
         text.bytes().filter(|byte| *byte != b'-').map_while(|byte| char::from(byte).to_digit(16)).collect();
-    if redact::is_uuid(text.as_bytes()) {
+    if is_uuid(text.as_bytes()) {
         all.push(digits.chunks_exact(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect());
     }
     if text.as_bytes() != bytes {

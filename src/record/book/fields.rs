@@ -10,7 +10,8 @@
 //! - values that nobody wrote by hand (a UUID, a long token), as long as none came twice: who sends one twice means something by
 //!   it. A field whose name says who asks ([`WHO`]) is none of these: users have such numbers, too.
 //!
-//! The last three choose where they are known, and otherwise pass. Credentials and cookies have rules of their own (`shelf`).
+//! The last three choose where they are known, and otherwise pass. Of a secret that is the only one recorded any other passes, too
+//! (`shelf`). A cookie is a field.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 use super::key::is_key_header;
 use super::noise;
 use crate::record::exchange::HttpRequest;
-use crate::record::redact::{self, Shown, is_secret_header};
+use crate::record::redact::{is_secret_name, is_signed, places};
 
 /// Fields that say nothing of what is asked for: of a connection (RFC 9110, 7.6), of a body, which is compared itself, of
 /// traces (W3C Trace Context and Baggage; Zipkin B3; AWS X-Ray; Jaeger; Sentry), of a single request, of a deadline (gRPC).
@@ -124,39 +125,69 @@ enum Look {
     Time,
     /// Nobody wrote it by hand.
     Generated,
+    /// It stands for a secret, or is one.
+    Secret,
     /// Anything else.
     Plain,
 }
 
-/// The value of a field by its digest.
+/// A field, or a cookie, by its digest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Shown {
+    /// Its name in lower case; of a cookie behind `cookie `.
+    pub(super) name: String,
+    pub(super) digest: String,
+}
+
+/// What may choose.
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) shown: Shown,
     look: Look,
 }
 
-/// The fields of a request that may choose, in their order.
+impl Field {
+    /// Whether it is a secret, of which a replay has another one.
+    pub(super) fn is_secret(&self) -> bool {
+        self.look == Look::Secret
+    }
+}
+
+/// The fields and cookies of a request that may choose, in their order.
 pub(super) fn of(request: &HttpRequest, noise: &noise::Fields) -> Vec<Field> {
     let mut fields = Vec::new();
     for (name, value) in plain(request) {
-        if noise.has(&format!("header.{name}")) || noise.has_value(&value) {
+        // What is left out of a field is left out of each cookie in it.
+        let field = name.split(' ').next().unwrap_or_default();
+        let is_left_out = noise.has(&format!("header.{field}")) || noise.has(&format!("header.{name}"));
+        if is_left_out || noise.has_value(&value) || is_signed(value.as_bytes()) {
             continue;
         }
-        let look = look(&value);
-        let digits = Sha256::digest(value.as_bytes()).iter().fold(String::new(), |mut digits, byte| {
+        let look = look(&name, &value);
+        let digest = Sha256::digest(value.as_bytes()).iter().fold(String::new(), |mut digits, byte| {
             let _ = write!(digits, "{byte:02x}");
             digits
         });
-        fields.push(Field { shown: Shown { name, place: 0, digits }, look });
+        fields.push(Field { shown: Shown { name, digest }, look });
     }
     fields
 }
 
-/// Names, in lower case, and values of the fields that may choose, without tokens in them.
+/// Names, in lower case, and values of the fields and cookies that may choose.
 pub(super) fn plain(request: &HttpRequest) -> Vec<(String, String)> {
-    let fields = request.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
-    let choose = fields.filter(|(name, _)| !is_noise(name) && !is_key_header(name) && !is_secret_header(name));
-    choose.map(|(name, value)| (redact::field(&name, value), name)).map(|(value, name)| (name, value)).collect()
+    let mut found = Vec::new();
+    for (name, value) in &request.headers {
+        let (name, value) = (name.to_ascii_lowercase(), String::from_utf8_lossy(value).trim().to_owned());
+        if name == "cookie" {
+            let cookies = value.split(';').filter_map(|cookie| cookie.trim().split_once('='));
+            found.extend(
+                cookies.map(|(cookie, value)| (format!("cookie {}", cookie.to_ascii_lowercase()), value.to_owned())),
+            );
+        } else if !is_noise(&name) && !is_key_header(&name) {
+            found.push((name, value));
+        }
+    }
+    found
 }
 
 fn is_noise(name: &str) -> bool {
@@ -176,13 +207,16 @@ pub(super) fn says_who(name: &str) -> bool {
 pub(super) fn made_anew<'a>(recordings: impl Iterator<Item = &'a [Field]>) -> BTreeSet<String> {
     let mut values: BTreeMap<&str, Vec<(&str, Look)>> = BTreeMap::new();
     for field in recordings.flatten() {
-        values.entry(&field.shown.name).or_default().push((&field.shown.digits, field.look));
+        values.entry(&field.shown.name).or_default().push((&field.shown.digest, field.look));
     }
     let is_anew = |name: &str, values: &[(&str, Look)]| {
         let different: BTreeSet<&str> = values.iter().map(|(digits, _)| *digits).collect();
         let all = |look| values.iter().all(|(_, other)| *other == look);
         let is_generated = || all(Look::Generated) && !says_who(name);
-        PASSING.contains(&name)
+        // What protects a page from forged requests is another one with every page.
+        let is_of_page = ["csrf", "xsrf", "nonce"].iter().any(|word| name.contains(word));
+        is_of_page
+            || PASSING.contains(&name)
             || all(Look::Time)
             || is_generated() && values.len() > 1 && different.len() == values.len()
     };
@@ -190,7 +224,10 @@ pub(super) fn made_anew<'a>(recordings: impl Iterator<Item = &'a [Field]>) -> BT
     anew.map(|(name, _)| name.to_owned()).collect()
 }
 
-fn look(value: &str) -> Look {
+fn look(name: &str, value: &str) -> Look {
+    if !places(value.as_bytes()).is_empty() || is_secret_name(name.strip_prefix("cookie ").unwrap_or(name)) {
+        return Look::Secret;
+    }
     if is_time(value) {
         return Look::Time;
     }
@@ -240,7 +277,7 @@ mod tests {
             ("application/vnd.example.shop+json", Look::Plain),
             ("", Look::Plain),
         ] {
-            assert_eq!(look(value), expected, "{value}");
+            assert_eq!(look("x-a", value), expected, "{value}");
         }
     }
 }

@@ -7,16 +7,19 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
+use super::anew::{Blank, Value};
 use super::body::{Body, media_type};
 use super::noise::Fields;
 use super::parts;
-use crate::record::exchange::{Content, Exchange, HttpRequest, Message, Protocol, Side, Target, Wire};
+use crate::limits::MAX_ANEW_BODY_BYTES;
+use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
 use crate::record::outline::is_no_call;
-use crate::record::redact::{self, without_secrets};
-use crate::record::{postgres, state};
+use crate::record::redact::is_secret_name;
+use crate::record::{mysql, postgres, redis};
 
 /// Fields that choose what is answered, where path and body do not: a form of it (RFC 9110, 12.5; RFC 7240), a part of a
 /// resource (RFC 9110, 14.2), whether there is anything new (RFC 9110, 13.1), the operation of a SOAP or an AWS request, a method
@@ -87,7 +90,7 @@ const BEHALF: [&str; 15] = [
 pub fn is_key_header(name: &str) -> bool {
     let of_behalf = || name.split('-').any(|word| BEHALF.contains(&word));
     let is_source = || name.starts_with("x-") && name.contains(COPY_SOURCE);
-    KEY_HEADERS.contains(&name) || (of_behalf() || is_source()) && !redact::is_secret_header(name)
+    KEY_HEADERS.contains(&name) || (of_behalf() || is_source()) && !is_secret_name(name)
 }
 
 /// Calls that the same noise belongs to.
@@ -111,16 +114,14 @@ pub type Key = [u8; 32];
 /// The place of a call, at this target.
 pub fn place(exchange: &Exchange, target: &Target) -> Place {
     let (method, path) = match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => {
-            (http.request.method.as_str(), redact::path(path_only(&http.request.path)))
-        }
-        Content::Dns(_) | Content::Wire(..) => ("", Cow::Borrowed("")),
+        Content::Http(http) | Content::Grpc(http) => (http.request.method.as_str(), path_only(&http.request.path)),
+        Content::Dns(_) | Content::Wire(..) => ("", ""),
     };
     Place {
         protocol: exchange.content.protocol(),
         target: target.clone(),
         method: method.to_owned(),
-        path: path.into_owned(),
+        path: path.to_owned(),
     }
 }
 
@@ -135,13 +136,13 @@ pub fn virtual_host(request: &HttpRequest, target: &Target) -> String {
     if host == target.host || target.host.is_empty() { String::new() } else { host }
 }
 
-/// The fields of a request that are in its key, by name in lower case and in the order of names, without their secrets.
+/// The fields of a request that are in its key, by name in lower case and in the order of names.
 pub fn header_fields(request: &HttpRequest) -> Vec<(String, String)> {
     let fields = request.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
     let mut found: Vec<_> = fields
-        .filter(|(name, _)| is_key_header(name))
-        .map(|(name, value)| (redact::field(&name, value), name))
-        .map(|(value, name)| (name, value))
+        // To accept anything is what no field says, too (RFC 9110, 12.5.1).
+        .filter(|(name, value)| is_key_header(name) && !(name == "accept" && value.as_slice() == b"*/*"))
+        .map(|(name, value)| (name, String::from_utf8_lossy(value).trim().to_owned()))
         .collect();
     // Those of one name stay in their order.
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -161,7 +162,7 @@ pub struct Said<'a> {
 struct Digest {
     /// All of it.
     whole: Key,
-    /// Without the fields of its head, or the state of the connection.
+    /// Without the fields of its head.
     bare: Key,
 }
 
@@ -170,7 +171,7 @@ struct Digest {
 pub struct Keys {
     /// The call.
     pub whole: Key,
-    /// All calls that differ from it in nothing but fields of the head, or the state of the connection.
+    /// All calls that differ from it in nothing but fields of the head.
     pub bare: Key,
 }
 
@@ -180,18 +181,71 @@ impl<'a> Said<'a> {
         Self { exchange, digest: None }
     }
 
+    /// The keys without values that are made anew, and these, if there are any and all of them are shorter than what is looked
+    /// through. `noise` is left out as well; `is_exact` where nothing but secrets is.
+    pub fn anew(&self, near: SystemTime, noise: &Fields, is_exact: bool) -> Option<Anew<'a>> {
+        let mut blank = Blank::new(near, is_exact);
+        let digest = match &self.exchange.content {
+            Content::Http(http) | Content::Grpc(http) if http.request.body.len() <= MAX_ANEW_BODY_BYTES => {
+                request(&http.request, noise, |part| Cow::Owned(blank.text(part)))
+            }
+            Content::Wire(protocol, wire) => {
+                let parts = parts::Parts::of(*protocol, wire, noise)?;
+                let mut all = Parts(Sha256::new());
+                all.add(b"anew");
+                all.add(&parts.anew(&mut blank));
+                let whole = all.0.finalize().into();
+                Digest { whole, bare: whole }
+            }
+            _ => return None,
+        };
+        (!blank.values.is_empty()).then_some(Anew { exchange: self.exchange, digest, values: blank.values })
+    }
+
     /// The keys of the call as if it went to this target; `named` where that is only what the request names, not where it went.
-    pub fn keys(&mut self, target: &Target, named: bool, noise: &Fields) -> Keys {
+    /// `context` is that of its connection.
+    pub fn keys(&mut self, target: &Target, named: bool, context: &[u8], noise: &Fields) -> Keys {
         let said = match &self.digest {
             Some((known, digest)) if known.is_same(noise) => *digest,
             _ => self.digest.insert((noise.clone(), digest(self.exchange, noise))).1,
         };
-        let key = |said| key(self.exchange, target, named, said);
-        Keys { whole: key(&said.whole), bare: key(&said.bare) }
+        keys(self.exchange, target, named, context, &said)
     }
 }
 
-fn key(exchange: &Exchange, target: &Target, named: bool, said: &Key) -> Key {
+/// A call without values that are made anew.
+#[derive(Debug)]
+pub struct Anew<'a> {
+    exchange: &'a Exchange,
+    digest: Digest,
+    /// The values.
+    pub(super) values: Vec<Value>,
+}
+
+impl Anew<'_> {
+    /// As [`Said::keys`].
+    pub fn keys(&self, target: &Target, named: bool, context: &[u8]) -> Keys {
+        keys(self.exchange, target, named, context, &self.digest)
+    }
+}
+
+fn keys(exchange: &Exchange, target: &Target, named: bool, context: &[u8], said: &Digest) -> Keys {
+    let context = if is_of_context(exchange) { context } else { b"" };
+    let key = |said| key(exchange, target, named, context, said);
+    Keys { whole: key(&said.whole), bare: key(&said.bare) }
+}
+
+/// Whether the answer to a call depends on the context of its connection.
+fn is_of_context(exchange: &Exchange) -> bool {
+    match &exchange.content {
+        Content::Wire(Protocol::Postgres, wire) => postgres::startup_of(wire).is_none(),
+        Content::Wire(Protocol::MySql, wire) => mysql::is_of_context(wire),
+        Content::Wire(Protocol::Redis, wire) => redis::is_of_context(wire),
+        _ => false,
+    }
+}
+
+fn key(exchange: &Exchange, target: &Target, named: bool, context: &[u8], said: &Key) -> Key {
     let mut parts = Parts(Sha256::new());
     parts.add(&[u8::from(named)]);
     parts.add(format!("{:?}", exchange.content.protocol()).as_bytes());
@@ -206,7 +260,8 @@ fn key(exchange: &Exchange, target: &Target, named: bool, said: &Key) -> Key {
             parts.add(&[u8::from(exchange.tls && !named)]);
             parts.add(virtual_host(&http.request, target).as_bytes());
         }
-        Content::Dns(_) | Content::Wire(..) => {}
+        Content::Wire(..) => parts.add(context),
+        Content::Dns(_) => {}
     }
     parts.add(said);
     parts.0.finalize().into()
@@ -214,59 +269,55 @@ fn key(exchange: &Exchange, target: &Target, named: bool, said: &Key) -> Key {
 
 fn digest(exchange: &Exchange, noise: &Fields) -> Digest {
     let mut parts = Parts(Sha256::new());
-    let mut bare = Parts(Sha256::new());
     match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => return request(&http.request, noise),
+        Content::Http(http) | Content::Grpc(http) => return request(&http.request, noise, as_it_is),
         Content::Dns(dns) => {
             parts.add(dns.name.as_bytes());
             parts.add(dns.kind.as_bytes());
-            bare = parts.clone();
         }
         Content::Wire(protocol, wire) => {
             let reduced = (!noise.is_empty()).then(|| parts::Parts::of(*protocol, wire, noise)).flatten();
-            let reduced = reduced.and_then(|parts| Some((parts.without(noise)?, parts.kept(noise))));
-            if let Some((reduced, kept)) = reduced {
+            if let Some(reduced) = reduced.and_then(|parts| parts.without(noise)) {
                 parts.add(b"without noise");
-                bare = parts.clone();
                 parts.add(&reduced);
-                bare.add(&kept);
             } else {
-                let (all, state) = canonical_with_state(*protocol, &wire.messages, wire.session);
-                parts.add(&all);
-                bare.add(&all[state..]);
+                parts.add(&canonical(*protocol, wire));
             }
             // It has no question, and must not answer who has none and waits for a server to begin.
             if is_no_call(exchange) {
                 parts.add(b"no call");
-                bare.add(b"no call");
             }
         }
     }
     let whole = parts.0.finalize().into();
-    Digest { whole, bare: bare.0.finalize().into() }
+    Digest { whole, bare: whole }
 }
 
-fn request(request: &HttpRequest, noise: &Fields) -> Digest {
-    let request = &*without_secrets(request);
+fn as_it_is(part: &[u8]) -> Cow<'_, [u8]> {
+    Cow::Borrowed(part)
+}
+
+/// `seen` is each part of a request as it is compared.
+fn request(request: &HttpRequest, noise: &Fields, mut seen: impl FnMut(&[u8]) -> Cow<'_, [u8]>) -> Digest {
     let mut parts = Parts(Sha256::new());
     parts.add(request.method.as_bytes());
-    parts.add(path_only(&request.path).as_bytes());
+    parts.add(&seen(path_only(&request.path).as_bytes()));
     let mut query = Vec::new();
     Body::query(&request.path).canonical("query", noise, &mut query);
-    parts.add(&query);
+    parts.add(&seen(&query));
     parts.add(&[u8::from(request.body.is_empty())]);
     if !request.body.is_empty() {
         parts.add(media_type(request).as_bytes());
         let mut body = Vec::new();
         Body::of(request).canonical("body", noise, &mut body);
-        parts.add(&body);
+        parts.add(&seen(&body));
     }
     let bare = parts.0.clone().finalize().into();
     let mut fields = header_fields(request);
     fields.retain(|(name, value)| !noise.has(&format!("header.{name}")) && !noise.has_value(value));
     for (name, value) in fields {
         parts.add(name.as_bytes());
-        parts.add(value.as_bytes());
+        parts.add(&seen(value.as_bytes()));
     }
     Digest { whole: parts.0.finalize().into(), bare }
 }
@@ -274,24 +325,12 @@ fn request(request: &HttpRequest, noise: &Fields) -> Digest {
 /// What the program said, with what is different each time set to zero: numbers of messages and secrets. The name that it gives
 /// itself is left out.
 pub fn canonical(protocol: Protocol, wire: &Wire) -> Vec<u8> {
-    canonical_with_state(protocol, &wire.messages, wire.session).0
-}
-
-/// The same of a call to a database by its messages, without the state of the connection.
-pub fn canonical_call(protocol: Protocol, messages: &[Message]) -> Vec<u8> {
-    let (mut all, state) = canonical_with_state(protocol, messages, false);
-    all.split_off(state)
-}
-
-/// The same, and how many bytes at its beginning are the state of the connection.
-fn canonical_with_state(protocol: Protocol, messages: &[Message], session: bool) -> (Vec<u8>, usize) {
     let mut all = Vec::new();
-    let mut state = 0;
-    let messages = messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
-    let mut wire = Wire { messages, session };
-    state::compare(protocol, &mut wire.messages);
-    let has_state = state::leads_messages(protocol, &wire.messages);
-    redact::wire(protocol, &mut wire);
+    let messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
+    let mut wire = Wire { messages, session: wire.session };
+    if protocol == Protocol::Postgres {
+        postgres::unify(&mut wire.messages);
+    }
     for message in &wire.messages {
         let start = all.len();
         match protocol {
@@ -304,15 +343,11 @@ fn canonical_with_state(protocol: Protocol, messages: &[Message], session: bool)
         {
             numbers.fill(0);
         }
-        if start == 0 && has_state {
-            state = all.len();
-        }
     }
-    (all, state)
+    all
 }
 
 /// Parts of a key; each has its length before it.
-#[derive(Clone)]
 struct Parts(Sha256);
 
 impl Parts {

@@ -8,18 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::closest::short;
 use super::commands;
-use super::noise::{Change, Fields, Lesson, Noise, Shape};
-use super::parts::{Parts, Placed, Value};
-use super::secrets::{self, Given};
+use super::noise::{Change, Fields, Given, Lesson, Noise, Shape, are_secret};
+use super::parts::{Parts, Value};
 use crate::record::exchange::{Content, Exchange, Protocol};
 use crate::record::outline::is_no_call;
 use crate::record::summary::word;
 
 /// The calls of one shape in a recording.
 pub(super) type Calls<'a> = Vec<(&'a Exchange, Parts)>;
-
-/// A call and its secrets.
-type Found<'a> = ((&'a Exchange, Parts), Placed);
 
 /// Whether it is a call to a database that one run makes as often as another, and none of its connections.
 pub(super) fn counts(exchange: &Exchange) -> bool {
@@ -31,33 +27,31 @@ fn is_of_connection(exchange: &Exchange) -> bool {
 }
 
 /// Adds what is learned to the noise; what it is.
-pub(super) fn learn(a: &[Exchange], b: &[Exchange], given: &Given, noise: &mut Noise) -> Vec<Lesson> {
+pub(super) fn learn(a: &[Exchange], b: &[Exchange], given: &[Given; 2], noise: &mut Noise) -> Vec<Lesson> {
     let (mut lessons, mut theirs) = (Vec::new(), by_shape(b));
     for (shape, ours) in by_shape(a) {
-        let mut calls = [ours, theirs.remove(&shape).unwrap_or_default()];
-        secrets::tell(&mut calls, given);
-        let [ours, theirs] = calls.map(|calls| calls.into_iter().map(|(call, _)| call).collect());
+        let theirs = theirs.remove(&shape).unwrap_or_default();
         if shape.protocol == Protocol::Redis {
             lessons.extend(commands::learn(&shape, &ours, &theirs, noise));
         } else {
-            lessons.extend(values(&shape, &ours, &theirs, noise));
+            lessons.extend(values(&shape, [&ours, &theirs], given, noise));
         }
     }
     lessons
 }
 
-fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Vec<Found<'_>>> {
+fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Calls<'_>> {
     let mut found: BTreeMap<Shape, Vec<_>> = BTreeMap::new();
     for exchange in exchanges.iter().filter(|exchange| !is_no_call(exchange)) {
         if let Content::Wire(protocol, wire) = &exchange.content
-            && let Some((mut parts, secrets)) = Parts::with_secrets(*protocol, wire, &Fields::default())
+            && let Some(mut parts) = Parts::of(*protocol, wire, &Fields::default())
         {
             let mut shape = Shape { protocol: *protocol, target: exchange.target.clone(), text: parts.shape() };
             if shape.protocol == Protocol::Redis {
                 parts = parts.by_hash();
                 shape.text = parts.shape();
             }
-            found.entry(shape).or_default().push(((exchange, parts), secrets));
+            found.entry(shape).or_default().push((exchange, parts));
         }
     }
     found
@@ -69,14 +63,17 @@ pub(super) fn lesson(shape: &Shape, text: &str, calls: usize, changes: Vec<Chang
 }
 
 pub(super) fn change(one: &Value, other: &Value) -> Change {
-    Change { field: one.name.clone(), values: (secrets::shown_value(one), secrets::shown_value(other)) }
+    Change { field: one.name.clone(), values: (short(&one.text), short(&other.text)) }
 }
 
 /// What all calls of a statement, or of a command of `MongoDB`, have otherwise in each recording.
-fn values(shape: &Shape, ours: &Calls<'_>, theirs: &Calls<'_>, noise: &mut Noise) -> Option<Lesson> {
+fn values(shape: &Shape, [ours, theirs]: [&Calls<'_>; 2], given: &[Given; 2], noise: &mut Noise) -> Option<Lesson> {
     let (here, there) = (by_name(ours), by_name(theirs));
     let both = here.iter().filter_map(|(name, one)| Some((one, there.get(name)?)));
-    let others = both.filter(|(one, other)| one.values.is_disjoint(&other.values));
+    let is_secret = |named: &Named<'_>, given: &Given| are_secret(named.values.iter().copied(), given);
+    let others = both.filter(|(one, other)| {
+        one.values.is_disjoint(&other.values) && !(is_secret(one, &given[0]) && is_secret(other, &given[1]))
+    });
     let changes: Vec<_> = others.map(|(one, other)| change(one.first, other.first)).collect();
     let fields = Fields::new(changes.iter().map(|change| change.field.clone()), &[]).ok()?;
     if changes.is_empty() || kept(ours, &fields) != kept(theirs, &fields) {

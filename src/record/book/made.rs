@@ -1,6 +1,6 @@
 //! Names that are made anew in each run: what in them nobody chose, and what is the same.
 
-use crate::record::redact::nobody_chose;
+use crate::record::redact::is_made;
 
 /// Marks between the parts of a name.
 const MARKS: [char; 4] = [':', '/', '|', '.'];
@@ -23,7 +23,7 @@ pub(super) fn pattern(one: &str, other: &str, whole: bool) -> Option<String> {
         if one == other {
             pattern.push_str(&escaped(one));
         } else {
-            let made = nobody_chose(one.as_bytes()) && nobody_chose(other.as_bytes());
+            let made = is_made(one.as_bytes()) && is_made(other.as_bytes());
             pattern.push_str(&made.then(|| letters(one, other))?);
         }
         pattern.push_str(&escaped(mark));

@@ -1,8 +1,9 @@
 //! Recordings by what they answer: an exact key, and behind each key a queue in the order of the recording.
 //!
 //! Nothing is served that does not match. A second identical call gets the second answer; when all are used the call is
-//! missed, unless the last one may be used again. What is nearest to a missed call is looked for only to be told.
+//! missed, unless the last one may be used again, as that of a read. What is nearest to a missed call is looked for only to be told.
 
+mod anew;
 mod body;
 mod closest;
 mod commands;
@@ -13,13 +14,13 @@ mod key;
 mod learning;
 mod leaving;
 mod made;
+mod needles;
 mod noise;
 mod overtaken;
 mod parts;
 mod places;
 mod queue;
 mod report;
-mod secrets;
 mod shelf;
 mod values;
 
@@ -34,23 +35,27 @@ use std::time::SystemTime;
 
 use tokio::sync::watch;
 
+use anew::{Pairs, Value};
 pub use closest::describe;
 use echoes::Echoes;
-pub use key::{Key, Place, canonical, canonical_call, is_key_header};
+pub use key::{Key, Place, canonical, is_key_header};
 use key::{Keys, Said};
+use leaving::NotAnew;
+use noise::Fields;
 pub use noise::{Change, Lesson, Noise};
 pub use overtaken::Overtaken;
 use places::{places, targets, usual_protocol};
-use queue::Queue;
+use queue::{Queue, Taken};
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
-use secrets::Statements;
-use shelf::{Fields, Found, Shelf};
+use shelf::{Found, Shelf};
 
-use super::exchange::{Content, Exchange, Protocol, Target};
+use super::exchange::{Content, Exchange, Message, Protocol, Side, Target, Wire};
 use super::files::DeclaredNoise;
+use super::history::{self, Before, Done};
 use super::outline::{Refusal, is_no_call};
-use super::{mysql, postgres, state};
+use super::redact::Secrets;
+use super::{postgres, sql};
 
 /// A call with its name in a set.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,9 +89,17 @@ impl Recording {
 struct Entry {
     name: String,
     exchange: Arc<Exchange>,
+    /// What it asks without secrets, if it has any.
+    said: Option<Exchange>,
     reusable: bool,
     named: bool,
+    /// What its connection had done before it.
+    done: Arc<Done>,
+    /// Values that its run made anew.
+    anew: Vec<Value>,
     used: AtomicBool,
+    /// Whether it may change what is read after it.
+    writes: bool,
     /// Whether it answered a call as one of a queue.
     given: AtomicBool,
 }
@@ -94,24 +107,24 @@ struct Entry {
 /// Recordings, and how they were used. All threads of a run share one.
 pub struct Book {
     entries: Vec<Entry>,
+    pairs: Pairs,
     queues: HashMap<Key, Shelf>,
-    statements: Statements,
+    /// Without values that each run makes anew.
+    without: HashMap<Key, Queue>,
+    secrets: Secrets,
     noise: Noise,
     protocols: HashMap<Target, Protocol>,
     /// Those that belong to connections.
     sessions: HashMap<(Target, Protocol), Vec<usize>>,
-    /// Where recordings say what state their connections were in.
-    stateful: HashSet<(Target, Protocol)>,
-    /// Targets at which several users of `MySQL` were, who are in the calls there.
-    users: HashSet<Target>,
-    /// Where the states say all settings.
-    full: HashSet<(Target, Protocol)>,
+    /// Where it is known of connections who they are of, and which database they use.
+    contexts: HashSet<(Target, Protocol)>,
     index: closest::Index,
     /// The calls by when they were asked.
     asked: Vec<(SystemTime, usize)>,
     /// Tells that a recording was used.
     turns: watch::Sender<()>,
     replayed: AtomicU64,
+    again: AtomicU64,
     refused: AtomicU64,
     unanswered: AtomicU64,
     others: Mutex<BTreeMap<String, u64>>,
@@ -121,11 +134,19 @@ pub struct Book {
     missed: Mutex<Missed>,
 }
 
+/// Recordings of a call that were all given.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    count: usize,
+    /// The place of the last of them.
+    last: usize,
+}
+
 /// Why there is no recording of a call.
-struct Unfound<'a> {
+struct Unfound {
     /// Recordings of it, which were all used.
-    used: Option<&'a Queue>,
-    /// A recording of it with another secret, where its own is one of another call.
+    used: Option<Used>,
+    /// A recording of it with another secret, where its own is one of another call, or after another history.
     alike: Option<usize>,
     /// Fields that choose between recordings that are the same in all else.
     choosing: BTreeSet<String>,
@@ -134,25 +155,27 @@ struct Unfound<'a> {
 impl Book {
     /// A book of these calls in their order.
     pub fn new(exchanges: Vec<Exchange>, noise: Noise) -> Self {
-        Self::of(Recording::number(exchanges), noise)
+        Self::of(Recording::number(exchanges), noise, Secrets::default())
     }
 
-    /// A book of these recordings in their order. Noise that they declare is the caller's to add ([`Noise::declare`]).
-    pub fn of(mut recordings: Vec<Recording>, noise: Noise) -> Self {
+    /// A book of these recordings in their order, which are looked up without these secrets. Noise that they declare is the caller's
+    /// to add ([`Noise::declare`]).
+    pub fn of(recordings: Vec<Recording>, noise: Noise, secrets: Secrets) -> Self {
         let mut book = Self {
             entries: Vec::with_capacity(recordings.len()),
+            pairs: Pairs::default(),
             queues: HashMap::with_capacity(recordings.len()),
-            statements: Statements::default(),
+            without: HashMap::new(),
+            secrets,
             noise,
             protocols: HashMap::new(),
             sessions: HashMap::new(),
-            stateful: HashSet::new(),
-            users: HashSet::new(),
-            full: HashSet::new(),
+            contexts: HashSet::new(),
             index: closest::Index::default(),
             asked: Vec::new(),
             turns: watch::Sender::default(),
             replayed: AtomicU64::new(0),
+            again: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             unanswered: AtomicU64::new(0),
             others: Mutex::default(),
@@ -160,34 +183,35 @@ impl Book {
             passes_on: false,
             missed: Mutex::default(),
         };
-        // As files have them: whether calls there have a state is not a question of users.
-        for Recording { exchange, .. } in &recordings {
-            let place = || (exchange.target.clone(), exchange.content.protocol());
-            if state::leads(exchange) {
-                book.stateful.insert(place());
-            }
-            if state::is_full(exchange) {
-                book.full.insert(place());
+        let histories = history::befores(recordings.iter().map(|recording| &recording.exchange));
+        for (recording, before) in recordings.iter().zip(&histories) {
+            // A connection to Redis begins with a database and a user; one to others tells them.
+            let is_known =
+                recording.exchange.content.protocol() == Protocol::Redis && recording.exchange.connection != 0;
+            if is_known || !before.context.is_empty() {
+                book.contexts.insert((recording.exchange.target.clone(), recording.exchange.content.protocol()));
             }
         }
-        book.users = mysql::tell_apart(recordings.iter_mut().map(|recording| &mut recording.exchange));
         let mut alike: HashMap<Key, BTreeSet<Key>> = HashMap::new();
-        for recording in recordings {
-            for keys in book.add(recording) {
+        for (recording, before) in recordings.into_iter().zip(&histories) {
+            for keys in book.add(recording, before) {
                 alike.entry(keys.bare).or_default().insert(keys.whole);
             }
         }
         for keys in alike.into_values() {
-            let fields = Fields::of(&keys.iter().filter_map(|key| book.queues.get(key)).collect::<Vec<_>>());
+            let fields = shelf::Fields::of(&keys.iter().filter_map(|key| book.queues.get(key)).collect::<Vec<_>>());
             for key in keys {
                 if let Some(shelf) = book.queues.get_mut(&key) {
                     shelf.settle(fields.clone());
                 }
             }
         }
-        let Self { queues, entries, .. } = &mut book;
+        let Self { queues, without, entries, .. } = &mut book;
+        for queue in without.values_mut() {
+            queue.settle(entries);
+        }
         for shelf in queues.values_mut() {
-            shelf.each_queue(|queue| queue.tell_apart(|index| (&*entries[index].exchange, entries[index].reusable)));
+            shelf.each_queue(|queue| queue.settle(entries));
         }
         book.asked = book.in_order();
         book
@@ -200,17 +224,33 @@ impl Book {
         Self { passes_on, ..self }
     }
 
-    fn add(&mut self, recording: Recording) -> Vec<Keys> {
+    fn add(&mut self, recording: Recording, before: &Before) -> Vec<Keys> {
         let index = self.entries.len();
         let exchange = Arc::new(recording.exchange);
+        let said = self.secrets.asked(&exchange);
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
         let mut keys = Vec::new();
-        for (own, noise) in self.keys(&mut Said::of(&exchange), &exchange, target, recording.named) {
-            self.queues.entry(own.whole).or_default().add(&exchange, &noise, index);
-            keys.push(own);
+        // What is ignored in a transaction that failed is answered so without a recording.
+        let is_aborted = is_aborted(&exchange);
+        for (own, noise) in self.keys(&mut Said::of(&said), &said, target, recording.named, before) {
+            if !is_aborted {
+                self.queues.entry(own.whole).or_default().add(&said, &noise, index);
+                keys.push(own);
+            }
         }
-        self.statements.add(&exchange);
+        let mut anew = Vec::new();
+        if !is_aborted && let Some(found) = self.anew(&said, exchange.sent_at) {
+            let own = found.keys(target, recording.named, self.context(target, &said, before));
+            if let Content::Wire(..) = exchange.content {
+                self.without.entry(own.whole).or_default().entries.push(index);
+            } else {
+                self.queues.entry(own.whole).or_default().add(&said, &self.noise.at(&said, target), index);
+                keys.push(own);
+            }
+            self.pairs.know(&found.values, index);
+            anew = found.values;
+        }
         let is_call = !is_no_call(&exchange);
         if protocol != Protocol::Dns && is_call {
             self.protocols.entry(target.clone()).or_insert(protocol);
@@ -220,19 +260,15 @@ impl Book {
             self.sessions.entry((target.clone(), protocol)).or_default().push(index);
         }
         if is_call {
-            self.index.add(&exchange, index);
+            self.index.add(&said, index);
         }
         // A name is asked for as often as a resolver likes.
         let reusable = recording.reusable || is_session || protocol == Protocol::Dns;
         let (name, named) = (recording.name, recording.named);
-        self.entries.push(Entry {
-            name,
-            exchange,
-            reusable,
-            named,
-            used: AtomicBool::new(false),
-            given: AtomicBool::new(false),
-        });
+        let (used, done) = (AtomicBool::new(is_aborted), Arc::clone(&before.done));
+        let said = (!asks_same(&said, &exchange)).then_some(said);
+        let (writes, given) = (history::writes(&exchange), AtomicBool::new(false));
+        self.entries.push(Entry { name, exchange, said, reusable, named, done, anew, used, writes, given });
         keys
     }
 
@@ -242,103 +278,113 @@ impl Book {
     /// Recordings that say where they went answer only calls that go there; those of files that do not say it, or say
     /// only what the request names, answer where nothing else does.
     pub fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
-        self.find_or(asked, None)
+        let asked = self.secrets.asked(asked);
+        let found = self.look_up(&asked, &Before::default());
+        found.map_err(|unfound| self.missed_call(&asked, &Before::default(), &unfound))
     }
 
-    /// As [`find`](Self::find), and where nothing answers the call, what answers the other one. A miss is of the first.
-    pub fn find_or(&self, asked: &Exchange, otherwise: Option<&Exchange>) -> Result<Arc<Exchange>, Miss> {
-        let unfound = match self.look_up(asked) {
-            Ok(found) => return Ok(found),
-            Err(unfound) => unfound,
-        };
-        if let Some(Ok(found)) = otherwise.map(|otherwise| self.look_up(otherwise)) {
-            return Ok(found);
+    /// The same of a call on a connection with this history; and where nothing answers it, what may need no recording.
+    pub(super) fn find_in(
+        &self,
+        asked: &Exchange,
+        before: &Before,
+        plain: impl FnOnce() -> Option<Vec<Vec<u8>>>,
+    ) -> Result<Answer, Miss> {
+        let asked = self.secrets.asked(asked);
+        match self.look_up(&asked, before) {
+            Ok(found) => Ok(Answer::Recorded(found)),
+            Err(unfound) => plain().map(Answer::Plain).ok_or_else(|| self.missed_call(&asked, before, &unfound)),
         }
-        let miss = self.miss(asked, &unfound);
-        self.count(miss.clone());
-        Err(miss)
     }
 
     /// The recording that would answer a call, used or not. It is not taken out.
-    pub(super) fn peek(&self, asked: &Exchange) -> Option<Arc<Exchange>> {
+    pub(super) fn peek(&self, asked: &Exchange, before: &Before) -> Option<Arc<Exchange>> {
+        let asked = &self.secrets.asked(asked);
         let mut said = Said::of(asked);
-        let keys = targets(asked).into_iter().flat_map(|(target, named)| self.keys(&mut said, asked, &target, named));
+        let places = targets(asked).into_iter();
+        let keys = places.flat_map(|(target, named)| self.keys(&mut said, asked, &target, named, before));
         keys.into_iter().find_map(|(keys, noise)| {
-            let queue = self.found(self.queues.get(&keys.whole)?, asked, &noise).ok()?.queue;
-            let index = *queue.fitting(&state::hints(asked)).first()?.queue.entries.first()?;
-            Some(Arc::clone(&self.entries[index].exchange))
+            let queue = self.queues.get(&keys.whole)?.of(asked, &noise)?.queue;
+            Some(Arc::clone(&self.entries[*queue.entries.first()?].exchange))
         })
     }
 
     /// The recording that answers a call, or the recordings of it that were all used.
-    fn look_up(&self, asked: &Exchange) -> Result<Arc<Exchange>, Unfound<'_>> {
+    fn look_up(&self, asked: &Exchange, before: &Before) -> Result<Arc<Exchange>, Unfound> {
         let (mut used, mut alike, mut said, mut choosing) = (None, None, Said::of(asked), BTreeSet::new());
-        let keys = targets(asked).into_iter().flat_map(|(target, named)| self.keys(&mut said, asked, &target, named));
+        let places = targets(asked).into_iter();
+        let keys = places.flat_map(|(target, named)| self.keys(&mut said, asked, &target, named, before));
         for (keys, noise) in keys {
             let Some(shelf) = self.queues.get(&keys.whole) else { continue };
-            let Found { queue, other, .. } = match self.found(shelf, asked, &noise) {
-                Ok(found) => found,
-                Err(refused) => {
-                    alike = alike.or(refused);
-                    choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
-                    continue;
-                }
-            };
-            let fitting = queue.fitting(&state::hints(asked));
-            if fitting.is_empty() {
-                choosing.extend(queue.choosing().map(str::to_owned));
+            let Some(Found { queue, other }) = shelf.of(asked, &noise) else {
+                choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
                 continue;
+            };
+            if let Some(taken) = queue.take(&self.entries, &before.done, !noise.is_empty(), |_| true) {
+                return Ok(self.given(asked, queue, taken, other, &noise));
             }
-            let taken = fitting.into_iter().find_map(|fitting| Some((self.take(fitting.queue)?, fitting.other)));
-            if let Some(((index, is_again), state)) = taken {
-                let entry = &self.entries[index];
-                entry.used.store(true, Ordering::Relaxed);
-                self.turns.send_replace(());
-                if let Some(name) = other.or(state.map(str::to_owned)) {
-                    *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
-                }
-                self.echoes.answered(asked, &self.entries, index, &noise);
-                self.replayed.fetch_add(1, Ordering::Relaxed);
-                return Ok(if is_again { postgres::again(&entry.exchange) } else { Arc::clone(&entry.exchange) });
+            if !queue.has(&self.entries, &before.done) {
+                alike = alike.or(queue.entries.first().copied());
+                continue;
             }
             // Those of the very same values are among those without.
             let is_whole = noise.is_empty() || !matches!(asked.content, Content::Wire(..));
-            used = used.filter(|_| is_whole).or(Some(queue));
+            let all = queue.entries.last().map(|last| Used { count: queue.entries.len(), last: *last });
+            used = used.filter(|_| is_whole).or(all);
+        }
+        if used.is_none() {
+            match self.look_up_anew(asked, before) {
+                Ok(found) => return Ok(found),
+                Err(NotAnew::Used(all)) => used = Some(all),
+                Err(NotAnew::Other(other)) => alike = alike.or(other),
+            }
         }
         Err(Unfound { used, alike, choosing })
     }
 
-    /// The next of a queue, and whether it was given before.
-    fn take(&self, queue: &Queue) -> Option<(usize, bool)> {
-        let last = queue.entries.len() - 1;
-        let advance = |next: usize| (next <= last).then_some(next + 1);
-        loop {
-            match queue.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance) {
-                // It may have been given from another queue that it stands in.
-                Ok(next) if self.entries[queue.entries[next]].given.swap(true, Ordering::Relaxed) => {}
-                Ok(next) => return Some((queue.entries[next], false)),
-                // One that the program did not wait for is asked for no more than that.
-                Err(_) => {
-                    let again = queue.entries.iter().rev().find(|index| !self.entries[**index].exchange.abandoned)?;
-                    return self.entries[*again].reusable.then_some((*again, true));
-                }
-            }
+    /// A recording answers a call.
+    fn given(
+        &self,
+        asked: &Exchange,
+        queue: &Queue,
+        taken: Taken,
+        other: Option<String>,
+        noise: &Fields,
+    ) -> Arc<Exchange> {
+        let entry = &self.entries[taken.index];
+        entry.used.store(true, Ordering::Relaxed);
+        self.turns.send_replace(());
+        if let Some(name) = other {
+            *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
         }
+        self.echoes.answered(asked, &self.entries, taken.index, noise);
+        self.replayed.fetch_add(1, Ordering::Relaxed);
+        if taken.is_again && queue.repeats() && !entry.reusable {
+            self.again.fetch_add(1, Ordering::Relaxed);
+        }
+        if taken.is_again { postgres::again(&entry.exchange) } else { Arc::clone(&entry.exchange) }
     }
 
-    fn miss(&self, asked: &Exchange, unfound: &Unfound<'_>) -> Miss {
+    fn missed_call(&self, asked: &Exchange, before: &Before, unfound: &Unfound) -> Miss {
+        let miss = self.miss(asked, before, unfound);
+        self.count(miss.clone());
+        miss
+    }
+
+    fn miss(&self, asked: &Exchange, before: &Before, unfound: &Unfound) -> Miss {
         let bound = self.passes_on && matches!(asked.content, Content::Wire(..));
         let miss = |why, closest| Miss { asked: describe(asked), why, closest, bound, times: 1 };
-        if let Some(queue) = unfound.used {
-            let name = queue.entries.last().map(|index| self.entries[*index].name.clone()).unwrap_or_default();
-            return miss(Why::Used(queue.entries.len()), Some(Closest { name, differences: Vec::new() }));
+        if let Some(Used { count, last }) = unfound.used {
+            let name = self.entries[last].name.clone();
+            return miss(Why::Used(count), Some(Closest { name, differences: Vec::new() }));
         }
         let candidate = |index: usize| {
             let entry = &self.entries[index];
             let used = entry.used.load(Ordering::Relaxed);
-            closest::Candidate { name: &entry.name, exchange: &entry.exchange, named: entry.named, used }
+            let (name, exchange, named) = (&entry.name, entry.said.as_ref().unwrap_or(&entry.exchange), entry.named);
+            closest::Candidate { name, exchange, named, used, done: &entry.done }
         };
-        let closest = self.index.closest(asked, unfound.alike, candidate, &self.noise, &unfound.choosing);
+        let closest = self.index.closest(asked, unfound.alike, candidate, &self.noise, &unfound.choosing, &before.done);
         miss(if closest.is_some() { Why::Differs } else { Why::NothingRecorded }, closest)
     }
 
@@ -411,15 +457,52 @@ impl Book {
         let missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         Report {
             replayed: self.replayed.load(Ordering::Relaxed),
+            again: self.again.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
             unanswered: self.unanswered.load(Ordering::Relaxed),
             others: self.others.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            anew: self.pairs.told(),
             repeated: self.echoes.found(),
             missed: missed.told.clone(),
             missed_count: missed.count,
             unused,
         }
     }
+}
+
+/// Whether two calls ask the same.
+fn asks_same(one: &Exchange, other: &Exchange) -> bool {
+    match (&one.content, &other.content) {
+        (Content::Http(one) | Content::Grpc(one), Content::Http(other) | Content::Grpc(other)) => {
+            one.request == other.request
+        }
+        (Content::Wire(_, one), Content::Wire(_, other)) => {
+            let is_asked = |message: &&Message| message.from == Side::Client;
+            one.messages.iter().filter(is_asked).eq(other.messages.iter().filter(is_asked))
+        }
+        (one, other) => one == other,
+    }
+}
+
+/// What answers a call to a database.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// A recording.
+    Recorded(Arc<Exchange>),
+    /// Messages of a server, of what needs no recording.
+    Plain(Vec<Vec<u8>>),
+}
+
+/// The statements of a call by their tokens.
+pub(super) fn statement(protocol: Protocol, wire: &Wire) -> Vec<Vec<sql::Token>> {
+    let Some(parts) = parts::Parts::of(protocol, wire, &Fields::default()) else { return Vec::new() };
+    let (text, bound) = parts.statement();
+    sql::statements(&text, protocol == Protocol::MySql, &bound)
+}
+
+fn is_aborted(exchange: &Exchange) -> bool {
+    let Content::Wire(Protocol::Postgres, wire) = &exchange.content else { return false };
+    wire.messages.iter().any(|message| message.from == Side::Server && postgres::is_aborted(&message.bytes))
 }
 
 impl fmt::Debug for Book {

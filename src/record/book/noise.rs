@@ -9,14 +9,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::body::{Body, Leaf};
-use super::fields;
+use super::closest::short;
 use super::key::{Place, header_fields, place};
 use super::learning;
 use super::parts::Parts;
-use super::secrets::{self, Given};
+use super::{echoes, fields};
 use crate::pattern::{Options, Pattern};
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Protocol, Target};
 use crate::record::files::DeclaredNoise;
+use crate::record::redact;
 
 /// The noise of one place.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +86,7 @@ pub struct Noise {
     places: HashMap<Place, Fields>,
     /// Of calls to databases.
     shapes: HashMap<Shape, Vec<Rule>>,
+    is_exact: bool,
 }
 
 /// Calls to databases that the same noise may belong to.
@@ -118,6 +120,16 @@ impl Noise {
             None => self.everywhere.add(&fields),
         }
         Ok(())
+    }
+
+    /// Has values that each run makes anew choose as any other, if so.
+    pub fn exactly(&mut self, is_exact: bool) {
+        self.is_exact = is_exact;
+    }
+
+    /// Whether nothing is left out but what is declared or learned.
+    pub(super) fn is_exact(&self) -> bool {
+        self.is_exact
     }
 
     /// Adds noise of a call.
@@ -161,7 +173,7 @@ impl Noise {
     /// another order does not. Calls of different shape or number teach nothing. Of the fields of the head that are in no key
     /// those count that would choose between the calls of a place. Of databases see `learning`.
     pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Self, Vec<Lesson>) {
-        let (mut noise, given) = (Self::default(), Given::of([a, b]));
+        let (mut noise, given) = (Self::default(), [given(a), given(b)]);
         let mut lessons = Vec::new();
         let mut theirs = by_place(b);
         for (place, ours) in by_place(a) {
@@ -292,7 +304,7 @@ fn by_place(exchanges: &[Exchange]) -> BTreeMap<Place, Vec<&Http>> {
     places
 }
 
-/// Names and values of everything that could be noise in a request, which is given without its secrets.
+/// Names and values of everything that could be noise in a request.
 pub(super) fn leaves(request: &HttpRequest) -> Vec<Leaf> {
     let mut leaves = Body::query(&request.path).leaves("query");
     for (name, value) in header_fields(request) {
@@ -302,9 +314,9 @@ pub(super) fn leaves(request: &HttpRequest) -> Vec<Leaf> {
     leaves
 }
 
-fn changed(ours: &[&Http], theirs: &[&Http], given: &Given) -> Vec<Change> {
+fn changed(ours: &[&Http], theirs: &[&Http], given: &[Given; 2]) -> Vec<Change> {
     let heads = changed_fields(ours, theirs);
-    let [ours, theirs] = secrets::told_leaves([ours, theirs], given);
+    let [ours, theirs] = [ours, theirs].map(|calls| calls.iter().map(|http| leaves(&http.request)).collect::<Vec<_>>());
     let mut changes: BTreeMap<String, (String, String)> = BTreeMap::new();
     for (one, two) in ours.iter().zip(&theirs) {
         let same_shape = one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.name == two.name);
@@ -319,10 +331,35 @@ fn changed(ours: &[&Http], theirs: &[&Http], given: &Given) -> Vec<Change> {
         of.iter().flatten().filter(|leaf| leaf.name == name).map(|leaf| leaf.value.clone()).collect()
     };
     // A body that is no fields is the call itself, not a part of it that changes.
-    changes.retain(|name, _| name != "body" && values(&ours, name).is_disjoint(&values(&theirs, name)));
-    let shown = |value: &str| secrets::shown(value.strip_prefix('=').unwrap_or(value));
+    changes.retain(|name, _| {
+        let (here, there) = (values(&ours, name), values(&theirs, name));
+        let are_secret =
+            |values: &BTreeSet<String>, given: &Given| are_secret(values.iter().map(String::as_bytes), given);
+        let is_secret = are_secret(&here, &given[0]) && are_secret(&there, &given[1]);
+        name != "body" && here.is_disjoint(&there) && !is_secret
+    });
+    let shown = |value: &str| short(value.strip_prefix('=').unwrap_or(value));
     let changes = changes.into_iter().chain(heads);
     changes.map(|(field, (one, two))| Change { field, values: (shown(&one), shown(&two)) }).collect()
+}
+
+/// What stands for secrets in the answers of a recording.
+pub(super) type Given = BTreeSet<Vec<u8>>;
+
+fn given(exchanges: &[Exchange]) -> Given {
+    let answers = exchanges.iter().flat_map(echoes::answer);
+    answers.flat_map(|part| redact::places(part).into_iter().map(|at| part[at].to_vec())).collect()
+}
+
+/// Whether values are secrets that need no noise: a single one, of which a replay has another one in any case, or such as answers
+/// gave, which a replay gives again.
+pub(super) fn are_secret<'a>(values: impl Iterator<Item = &'a [u8]>, given: &Given) -> bool {
+    let values: Vec<&[u8]> = values.collect();
+    let are_given = |value: &&[u8]| {
+        let places = redact::places(value);
+        !places.is_empty() && (values.len() == 1 || places.into_iter().all(|at| given.contains(&value[at])))
+    };
+    values.iter().all(are_given)
 }
 
 /// Fields of the head that would choose between these recordings of a place, and of which each recording has its own values:

@@ -1,6 +1,5 @@
 //! Under which targets the recordings of a call may stand, and what is known of those of a target.
 
-use super::Book;
 use crate::record::exchange::{Content, Exchange, Protocol, Target};
 
 /// The targets under which the recordings of a call may stand, from the most exact one, and whether they are only named:
@@ -37,26 +36,5 @@ pub(super) fn usual_protocol(port: u16) -> Option<Protocol> {
         6379 => Some(Protocol::Redis),
         27017 => Some(Protocol::Mongo),
         _ => None,
-    }
-}
-
-impl Book {
-    /// Whether recordings of a target say what state their connections were in.
-    pub fn is_stateful(&self, target: &Target, protocol: Protocol) -> bool {
-        let nowhere = Target { host: String::new(), port: 0 };
-        places(target).into_iter().chain([nowhere]).any(|target| self.stateful.contains(&(target, protocol)))
-    }
-
-    /// Whether recordings of a target tell between several users of `MySQL`.
-    pub(in crate::record) fn tells_users(&self, target: &Target) -> bool {
-        places(target).into_iter().chain([Target { host: String::new(), port: 0 }]).any(|it| self.users.contains(&it))
-    }
-
-    /// Whether what recordings of a target say of the states of their connections leaves settings out, as files of earlier
-    /// versions do.
-    pub fn is_of_old_states(&self, target: &Target, protocol: Protocol) -> bool {
-        let nowhere = Target { host: String::new(), port: 0 };
-        self.is_stateful(target, protocol)
-            && !places(target).into_iter().chain([nowhere]).any(|target| self.full.contains(&(target, protocol)))
     }
 }

@@ -1,271 +1,163 @@
-//! Recordings of one call in their order, and which of them are for a session that holds something else than others did.
+//! Recordings of one call in their order, and which of them answer a connection.
 //!
-//! Of what functions of a program's own have set, or who reads a variable, no answer tells. A pool hands out connections in any
-//! order, so most of what a session holds is of no meaning for most calls. But where a call had several answers, and sessions that
-//! were in several states asked it, those that were recorded in the state of the asking session answer it first. Where it is plain
-//! that the state made the difference (the old answer came back with the old state, or the name of a function says that it
-//! changes who asks) nothing else does; otherwise the next recording does, which is told.
+//! Where they have several answers, the history of the connection chooses (`history`): what was done before some of them and not, or
+//! otherwise, before others has to be the same before what is asked. What was done before all of them alike does not choose, but
+//! may not have been done otherwise. Among those that are left each has its turn.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sha2::{Digest, Sha256};
 
+use super::Entry;
 use super::closest::short;
 use crate::record::exchange::{Content, Exchange, Protocol, Side};
-use crate::record::functions;
-use crate::record::state::{self, Hints, LAST_CALL, ORDER, WRITES};
+use crate::record::history::{self, Done};
+use crate::record::mysql;
 
 /// Recordings in their order. Some may stand in another queue as well.
 #[derive(Default)]
 pub(super) struct Queue {
     /// Places in the book, in order.
     pub(super) entries: Vec<usize>,
-    /// How many were used.
-    pub(super) next: AtomicUsize,
-    states: Option<States>,
-    /// Calls of functions of a program's own that were the same before each of them, with a digest of what they were given; and
-    /// variables, with one of what they were set to.
-    constant: Hints,
-    /// In which order they were made and variables set, if it was the same before each of them and does not choose.
-    order: Option<String>,
+    /// How many at the beginning were all given.
+    given: AtomicUsize,
+    /// The shapes of statements that choose between them, if they have several answers.
+    choosing: Option<BTreeSet<String>>,
+    /// Their own shapes: that it was asked before is what the order is for.
+    own: Vec<String>,
+    /// Whether the last of them is given again.
+    repeats: bool,
+    /// Which of the values that are left out are the same in all of them.
+    alone: Vec<bool>,
 }
 
-/// What tells the sessions apart that were given different answers.
-struct States {
-    choices: Vec<Choice>,
-    /// By the values of the choices.
-    queues: BTreeMap<Vec<Option<String>>, Queue>,
-    /// Whether they answer as often as they are asked.
-    reusable: bool,
-    /// Which of the queues refuse what others may be given.
-    refusing: BTreeSet<Vec<Option<String>>>,
-}
-
-struct Choice {
-    name: String,
-    /// Whether another value is another call.
-    is_firm: bool,
-}
-
-/// Recordings that may answer a call.
-pub(super) struct Fitting<'a> {
-    pub(super) queue: &'a Queue,
-    /// What the session holds otherwise than those that were recorded.
-    pub(super) other: Option<&'a str>,
+/// What of a queue answers a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Its place in the book.
+    pub(super) index: usize,
+    /// Whether it was given before.
+    pub(super) is_again: bool,
 }
 
 impl Queue {
-    /// Finds out whether what sessions held chooses between these recordings.
-    pub(super) fn tell_apart<'a>(&mut self, recording: impl Fn(usize) -> (&'a Exchange, bool)) {
-        let reusable = self.entries.iter().any(|index| recording(*index).1);
-        let hints: Vec<Hints> = self.entries.iter().map(|index| state::hints(recording(*index).0)).collect();
-        let names: BTreeSet<&String> = hints.iter().flat_map(Hints::keys).collect();
-        let refuses: Vec<bool> = self.entries.iter().map(|index| reusable && is_refusal(recording(*index).0)).collect();
-        let is_refused = refuses.contains(&true);
-        let is_several = |name: &&String| is_refused || hints.iter().any(|one| one.get(*name) != hints[0].get(*name));
-        if !reusable {
-            self.constant = constant(&hints);
-            let order = hints.first().and_then(|first| first.get(ORDER));
-            self.order = order.filter(|order| hints.iter().all(|one| one.get(ORDER) == Some(*order))).cloned();
-        }
-        let names: Vec<&String> = names.into_iter().filter(is_several).collect();
-        if names.is_empty() {
+    /// Finds out what chooses between the recordings.
+    pub(super) fn settle(&mut self, entries: &[Entry]) {
+        let all = || self.entries.iter().map(|index| &entries[*index]);
+        let Some(first) = all().next() else { return };
+        self.repeats = history::repeats(&first.exchange);
+        let is_alone = |(at, value)| all().all(|entry| entry.anew.get(at) == Some(value));
+        self.alone = first.anew.iter().enumerate().map(is_alone).collect();
+        let answers: BTreeSet<[u8; 32]> = all().map(|entry| answer(&entry.exchange)).collect();
+        if answers.len() < 2 {
             return;
         }
-        let answers: Vec<[u8; 32]> = self.entries.iter().map(|index| answer(recording(*index).0)).collect();
-        if !is_refused && answers.iter().all(|one| *one == answers[0]) {
-            return;
-        }
-        let names = if reusable { names } else { telling(names, &hints, &answers) };
-        let choice = |name: &String| {
-            let values = hints.iter().map(|one| one.get(name).map(String::as_str));
-            let is_of_writes = name.as_str() == WRITES;
-            // What else has written nothing says nothing of what was written.
-            let told = values.zip(&answers).filter(|(value, _)| !is_of_writes || value.is_some());
-            let is_evident = || (is_of_program(name) || is_of_writes) && comes_back(told);
-            let mut last = hints.iter().map(|one| one.get(name).and_then(|value| value.split(' ').next()));
-            let says_so = match name.as_str() {
-                LAST_CALL => last.all(|name| name.is_some_and(functions::switches)),
-                name => functions::switches(name),
+        self.own = history::shapes(&first.exchange);
+        let shapes: BTreeSet<&String> = all().flat_map(|entry| entry.done.keys()).collect();
+        let differs = |shape: &&String| all().any(|entry| entry.done.get(*shape) != first.done.get(*shape));
+        let choosing = shapes.into_iter().filter(|shape| !self.own.contains(shape)).filter(differs);
+        self.choosing = Some(choosing.cloned().collect());
+    }
+
+    /// Whether a recording after this history may answer what is asked after that one.
+    pub(super) fn is_after(&self, recorded: &Done, asked: &Done) -> bool {
+        self.choosing.as_ref().is_none_or(|choosing| {
+            let is_same = |shape: &String| recorded.get(shape) == asked.get(shape);
+            let is_other = |(shape, values): (&String, &u64)| {
+                recorded.get(shape).is_some_and(|known| known != values) && !self.own.contains(shape)
             };
-            Choice { name: name.clone(), is_firm: !reusable && (says_so || is_evident()) }
+            choosing.iter().all(is_same) && (std::ptr::eq(recorded, asked) || !asked.iter().any(is_other))
+        })
+    }
+
+    /// Takes the next recording after this history that `fits`, or the last one again.
+    /// Of calls that are the same `without` what is noise it is not known which of several answers that would be.
+    pub(super) fn take(
+        &self,
+        entries: &[Entry],
+        done: &Done,
+        without: bool,
+        fits: impl Fn(usize) -> bool,
+    ) -> Option<Taken> {
+        let is_given = |index: &usize| entries[*index].given.load(Ordering::Relaxed);
+        let from = self.given.load(Ordering::Relaxed);
+        let skipped = self.entries[from..].iter().take_while(|index| is_given(index)).count();
+        self.given.fetch_max(from + skipped, Ordering::Relaxed);
+        let repeats = self.repeats && !(without && self.choosing.is_some());
+        // One that the program did not wait for is asked for no more than that.
+        let answers_again = |index: &&usize| {
+            let entry = &entries[**index];
+            !entry.exchange.abandoned && self.is_after(&entry.done, done) && fits(**index)
         };
-        let choices: Vec<Choice> = names.into_iter().map(choice).collect();
-        let is_in_order = reusable || choices.iter().any(|choice| [LAST_CALL, ORDER].contains(&choice.name.as_str()));
-        let mut states = States { choices, queues: BTreeMap::new(), reusable, refusing: BTreeSet::new() };
-        for ((index, hints), refuses) in self.entries.iter().zip(&hints).zip(refuses) {
-            let values = states.values(hints);
-            if refuses {
-                states.refusing.insert(values.clone());
+        for (at, index) in self.entries.iter().enumerate().skip(from + skipped) {
+            let entry = &entries[*index];
+            if is_given(index) || !self.is_after(&entry.done, done) || !fits(*index) {
+                continue;
             }
-            let queue = states.queues.entry(values).or_default();
-            let order = hints
-                .get(ORDER)
-                .filter(|order| !is_in_order && (queue.entries.is_empty() || queue.order.as_ref() == Some(*order)));
-            queue.order = order.cloned();
-            queue.entries.push(*index);
+            let last = self.entries[..at].iter().rev().filter(|index| is_given(index)).find(answers_again);
+            if let Some(last) = last.filter(|last| repeats && is_before_writes(&entries[**last..*index])) {
+                return Some(Taken { index: *last, is_again: true });
+            }
+            if !entry.given.swap(true, Ordering::Relaxed) {
+                return Some(Taken { index: *index, is_again: false });
+            }
         }
-        self.states = Some(states);
+        let again = self.entries.iter().rev().find(answers_again)?;
+        (repeats || entries[*again].reusable).then_some(Taken { index: *again, is_again: true })
     }
 
-    /// The recordings for a session, those first that are for it alone.
-    pub(super) fn fitting(&self, hints: &Hints) -> Vec<Fitting<'_>> {
-        let is_other = |(name, known): &(&String, &String)| hints.get(*name).is_some_and(|asked| asked != *known);
-        let others: Vec<&str> = self.constant.iter().filter(is_other).map(|(name, _)| name.as_str()).collect();
-        if others.iter().any(|name| functions::switches(name)) {
-            return Vec::new();
-        }
-        let Some(states) = &self.states else {
-            let other = others.first().copied().or_else(|| self.is_in_another_order(hints).then_some(ORDER));
-            return vec![Fitting { queue: self, other }];
-        };
-        let asked = states.values(hints);
-        let mut found: Vec<_> = states
-            .queues
-            .iter()
-            .filter_map(|(known, queue)| {
-                let others =
-                    || states.choices.iter().zip(known.iter().zip(&asked)).filter(|(_, (one, other))| one != other);
-                let is_other_call = others().any(|(choice, _)| choice.is_firm || states.refusing.contains(known));
-                let name = others().map(|(choice, _)| choice.name.as_str()).next();
-                let other = name.or_else(|| queue.is_in_another_order(hints).then_some(ORDER));
-                let other = other.filter(|_| !states.reusable);
-                (!is_other_call).then(|| (others().count(), queue.upcoming(), Fitting { queue, other }))
-            })
-            .collect();
-        found.sort_by_key(|(others, upcoming, _)| (*others, *upcoming));
-        found.into_iter().map(|(.., fitting)| fitting).collect()
+    /// Whether there is a recording after this history, used or not.
+    pub(super) fn has(&self, entries: &[Entry], done: &Done) -> bool {
+        self.entries.iter().any(|index| self.is_after(&entries[*index].done, done))
     }
 
-    /// The names of what makes another call of it.
-    pub(super) fn choosing(&self) -> impl Iterator<Item = &str> {
-        let choices = self.states.iter().flat_map(|states| &states.choices);
-        let is_firm = |choice: &&Choice| choice.is_firm || self.states.iter().any(|states| !states.refusing.is_empty());
-        let constant = self.constant.keys().map(String::as_str).filter(|name| functions::switches(name));
-        choices.filter(is_firm).map(|choice| choice.name.as_str()).chain(constant)
+    /// Whether a value that is left out, by its place among them, is the same in all recordings.
+    pub(super) fn is_alone(&self, at: usize) -> bool {
+        self.alone.get(at) == Some(&true)
     }
 
-    /// Whether what a session has called and set came in another order than before all of these: which of it counts was not
-    /// recorded then.
-    fn is_in_another_order(&self, hints: &Hints) -> bool {
-        let (Some(known), Some(asked)) = (&self.order, hints.get(ORDER)) else { return false };
-        let of_both = |names: &str, others: &str| {
-            let others: BTreeSet<&str> = others.split(' ').collect();
-            names.split(' ').filter(|name| others.contains(name)).map(str::to_owned).collect::<Vec<_>>()
-        };
-        of_both(known, asked) != of_both(asked, known)
-    }
-
-    /// The place of the recording whose turn it is.
-    fn upcoming(&self) -> usize {
-        self.entries.get(self.next.load(Ordering::Relaxed)).copied().unwrap_or(usize::MAX)
+    /// Whether its last recording is given again because it is a read.
+    pub(super) fn repeats(&self) -> bool {
+        self.repeats
     }
 }
 
-impl States {
-    fn values(&self, hints: &Hints) -> Vec<Option<String>> {
-        self.choices.iter().map(|choice| hints.get(&choice.name).cloned()).collect()
-    }
+/// Whether the first of these was recorded before writes to the same target, and none of them was asked for yet: what came after
+/// them is no answer before.
+fn is_before_writes(entries: &[Entry]) -> bool {
+    let target = &entries[0].exchange.target;
+    let mut writes = entries.iter().filter(|entry| entry.writes && entry.exchange.target == *target).peekable();
+    writes.peek().is_some() && writes.all(|entry| !entry.given.load(Ordering::Relaxed))
 }
 
-/// The calls and variables that were the same before all recordings.
-fn constant(hints: &[Hints]) -> Hints {
-    let Some((first, others)) = hints.split_first() else { return Hints::new() };
-    // Without the last call, what is asked calls something itself.
-    if !hints.iter().all(|one| one.contains_key(LAST_CALL)) {
-        return Hints::new();
-    }
-    let is_same = |name: &String, value: &String| others.iter().all(|one| one.get(name) == Some(value));
-    let is_set = |name: &str| is_call(name) || name.starts_with('@');
-    let same = first.iter().filter(|(name, value)| is_set(name) && is_same(name, value));
-    same.map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-/// Of the names of hints those that choose. In which order functions were called does so where nothing else explains the answers;
-/// the last call alone, where that explains them and no other single one does.
-fn telling<'a>(names: Vec<&'a String>, hints: &[Hints], answers: &[[u8; 32]]) -> Vec<&'a String> {
-    let (writes, names): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| name.as_str() == WRITES);
-    [writes, telling_of_session(names, hints, answers)].concat()
-}
-
-/// The same of those that say what the session holds, and not what its transaction has written.
-fn telling_of_session<'a>(names: Vec<&'a String>, hints: &[Hints], answers: &[[u8; 32]]) -> Vec<&'a String> {
-    let explains = |names: &[&String]| {
-        let mut known: HashMap<Vec<Option<&String>>, &[u8; 32]> = HashMap::new();
-        let values = hints.iter().map(|one| names.iter().map(|name| one.get(*name)).collect());
-        values.zip(answers).all(|(values, answer)| *known.entry(values).or_insert(answer) == answer)
-    };
-    let (order, others): (Vec<_>, Vec<_>) =
-        names.into_iter().partition(|name| [LAST_CALL, ORDER].contains(&name.as_str()));
-    let (calls, settings): (Vec<_>, Vec<_>) = others.iter().copied().partition(|name| is_of_program(name));
-    let has_call = hints.iter().any(|one| one.keys().any(|name| is_call(name)));
-    if !has_call || order.is_empty() || others.iter().any(|name| explains(&[*name])) {
-        return others;
-    }
-    let last: Vec<_> = order.iter().copied().filter(|name| *name == LAST_CALL).collect();
-    if !last.is_empty() && explains(&last) {
-        return [last, settings].concat();
-    }
-    if !calls.is_empty() && explains(&calls) {
-        return others;
-    }
-    others.into_iter().chain(order.into_iter().filter(|name| *name == ORDER)).collect()
-}
-
-/// What sessions held otherwise of what chooses, a line each.
-pub(super) fn differences(recorded: &Exchange, asked: &Exchange, choosing: &BTreeSet<String>) -> Vec<String> {
-    let (known, asked) = (state::hints(recorded), state::hints(asked));
-    let told = |name: &String| {
-        let said = match (known.get(name), asked.get(name)) {
+/// What was done before a recording and before what is asked, and is not the same; a line each.
+pub(super) fn differences(recorded: &Done, asked: &Done) -> Vec<String> {
+    let shapes: BTreeSet<&String> = recorded.keys().chain(asked.keys()).collect();
+    let told = |shape: &String| {
+        let said = match (recorded.get(shape), asked.get(shape)) {
             (recorded, asked) if recorded == asked => return None,
-            (None, _) => "asked after one, recorded without",
-            (_, None) => "recorded after one, asked without",
-            _ => "recorded after another one on the connection",
+            (None, _) => "asked after it, recorded without",
+            (_, None) => "recorded after it, asked without",
+            _ => "recorded after it with other values",
         };
-        Some(format!("`{}`: {said}", short(name)))
+        Some(format!("`{}`: {said}", short(shape)))
     };
-    choosing.iter().filter_map(told).collect()
-}
-
-/// Whether a hint is of one function.
-fn is_call(name: &str) -> bool {
-    functions::named(name).is_some() && ![LAST_CALL, ORDER].contains(&name)
-}
-
-/// Whether a hint is of what a program sets or calls, and of no setting of the server.
-fn is_of_program(name: &str) -> bool {
-    name.starts_with('@') || name.contains("()")
-}
-
-/// Whether each value had one answer, and one of them came again after another had come.
-fn comes_back<'a>(recordings: impl Iterator<Item = (Option<&'a str>, &'a [u8; 32])>) -> bool {
-    let mut known: HashMap<Option<&str>, &[u8; 32]> = HashMap::new();
-    let (mut before, mut came_back) = (None, false);
-    for (value, answer) in recordings {
-        match known.insert(value, answer) {
-            Some(first) if first != answer => return false,
-            Some(_) => came_back |= before != Some(answer),
-            None => {}
-        }
-        before = Some(answer);
-    }
-    came_back
-}
-
-/// Whether `PostgreSQL` answered with an error.
-fn is_refusal(exchange: &Exchange) -> bool {
-    let Content::Wire(Protocol::Postgres, wire) = &exchange.content else { return false };
-    wire.messages.iter().any(|message| message.from == Side::Server && message.bytes.first() == Some(&b'E'))
+    shapes.into_iter().filter_map(told).collect()
 }
 
 /// What the server said, but for whether a transaction is open.
 fn answer(exchange: &Exchange) -> [u8; 32] {
     let mut digest = Sha256::new();
     if let Content::Wire(protocol, wire) = &exchange.content {
-        let is_ready = |bytes: &[u8]| *protocol == Protocol::Postgres && bytes.first() == Some(&b'Z');
-        let said = wire.messages.iter().filter(|message| message.from == Side::Server && !is_ready(&message.bytes));
-        said.for_each(|message| digest.update(&message.bytes));
+        for message in wire.messages.iter().filter(|message| message.from == Side::Server) {
+            let said = match protocol {
+                Protocol::Postgres if message.bytes.first() == Some(&b'Z') => continue,
+                Protocol::MySql => mysql::without_status(&message.bytes),
+                _ => &message.bytes,
+            };
+            digest.update(said);
+        }
     }
     digest.finalize().into()
 }

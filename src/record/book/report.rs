@@ -88,6 +88,8 @@ pub struct Unused {
 pub struct Report {
     /// Calls that were answered, logins and refused connections among them.
     pub replayed: u64,
+    /// Reads among them that were asked more often than they were recorded, and got their last answer again.
+    pub again: u64,
     /// Connections that were refused as they were in their recording.
     pub refused: u64,
     /// Connections that nothing answered, as in their recording.
@@ -95,6 +97,8 @@ pub struct Report {
     /// Fields with a credential that is another one than the only recorded one, in lower case, and in how many of the calls
     /// that were answered.
     pub others: BTreeMap<String, u64>,
+    /// Names of recordings that answered calls with other values of those that each run makes anew, each with the first.
+    pub anew: BTreeMap<String, String>,
     /// Names of recordings whose answers repeat a value that is left out as noise and was another one in the replay, each with
     /// the name of the value, and of the recording that it is of if that is another one: `arg.2 of mock-1`. The program was given
     /// the recorded one.

@@ -3,7 +3,6 @@
 
 use super::noise::Fields;
 use super::parts::Parts;
-use super::secrets;
 use crate::limits::MAX_DIFFERENCES;
 use crate::record::exchange::{Content, Exchange, Protocol, Wire};
 
@@ -19,24 +18,15 @@ pub(super) fn next_step(
         (Content::Wire(_, one), Content::Wire(protocol, other)) if recorded.target == asked.target => {
             of_values(*protocol, one, other, noise, name)
         }
-        (Content::Http(recorded), Content::Http(asked)) => {
-            // Secrets are told only where nothing else differs.
-            let is_of_secrets = differences.first().is_some_and(|line| line.starts_with("secret `"));
-            if !is_of_secrets {
-                return of_fields(differences, name);
-            }
-            let names = secrets::differing_fields(&recorded.request, &asked.request);
-            declare(&names.iter().map(String::as_str).collect::<Vec<_>>(), name)
-        }
+        (Content::Http(_), Content::Http(_)) => of_fields(differences, name),
         _ => None,
     }
 }
 
 /// Of a call to a database in which nothing but values differs.
 fn of_values(protocol: Protocol, recorded: &Wire, asked: &Wire, noise: &Fields, name: &str) -> Option<String> {
-    let others = secrets::differing(protocol, recorded, asked, noise);
     let (recorded, asked) = (Parts::of(protocol, recorded, noise)?, Parts::of(protocol, asked, noise)?);
-    if recorded.state() != asked.state() || recorded.bare() != asked.bare() {
+    if recorded.bare() != asked.bare() {
         return None;
     }
     let values = recorded.values().zip(asked.values());
@@ -46,9 +36,7 @@ fn of_values(protocol: Protocol, recorded: &Wire, asked: &Wire, noise: &Fields, 
     if protocol == Protocol::Redis && !differing.iter().all(|(one, other)| is_made(&one.text) && is_made(&other.text)) {
         return None;
     }
-    // Secrets choose where nothing else does.
-    let mut names: Vec<&str> =
-        if differing.is_empty() { others.iter().map(String::as_str).collect() } else { Vec::new() };
+    let mut names: Vec<&str> = Vec::new();
     for (value, _) in differing {
         if !names.contains(&value.name.as_str()) {
             names.push(&value.name);

@@ -1,219 +1,244 @@
-//! One document: the envelope that all kinds share, and `spec` as its kind says.
+//! One document <-> the call it stands for: what all kinds share.
+//!
+//! What the fields of a kind cannot hold stands in `metadata` as texts, which other readers pass over.
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::databases::{MongoSpec, MySqlSpec, PostgresSpec, PostgresV2Spec, PostgresV3Spec};
-use super::emit;
-use super::kinds::{DnsSpec, GenericSpec, GrpcSpec, Http2Spec, HttpSpec, KafkaSpec, RedisSpec};
-use super::node::{Kind, Node};
-use super::{Problem, bounds};
+use super::node::{Members, Node};
+use super::{Apart, Bodies, DeclaredNoise, Problem, dns, emit, grpc, http, wires};
+use crate::record::book::Recording;
+use crate::record::exchange::{Content, Exchange, Target};
 
 /// The only version there is.
 pub const VERSION: &str = "api.keploy.io/v1beta1";
 
-/// One recorded call as it stands in a file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Document {
-    /// `mock-<n>`.
-    pub name: String,
-    /// The call.
-    pub spec: Spec,
-    /// What the envelope holds besides.
-    pub tail: Tail,
-    /// The line on which it begins; 0 for one that comes from no file.
-    pub line: u64,
+/// Keys of ours in `metadata`.
+pub(super) mod key {
+    /// Name or address that the call went to.
+    pub const HOST: &str = "targetHost";
+    /// Its port.
+    pub const PORT: &str = "targetPort";
+    /// `true` where the connection was encrypted.
+    pub const TLS: &str = "targetTls";
+    /// `Host` or `:authority`, where the fields do not say it.
+    pub const AUTHORITY: &str = "authority";
+    /// `http` or `https`, where encryption says something else.
+    pub const SCHEME: &str = "scheme";
+    /// Fields of a request as JSON pairs, where a mapping cannot hold them.
+    pub const REQUEST_HEADERS: &str = "reqHeaders";
+    /// Fields of a response as JSON pairs, where a mapping cannot hold them.
+    pub const RESPONSE_HEADERS: &str = "respHeaders";
+    /// Fields after a body as JSON pairs.
+    pub const RESPONSE_TRAILERS: &str = "respTrailers";
+    /// Version of HTTP, where the kind does not say it.
+    pub const VERSION: &str = "proto";
+    /// What the call is to those who read it: `config` for one that answers as often as it is asked.
+    pub const TYPE: &str = "type";
+    /// `true` where the program left before the answer was whole.
+    pub const ABANDONED: &str = "abandoned";
+    /// `true` where the program had it cancelled over another connection.
+    pub const CANCELLED: &str = "cancelled";
+    /// The connection.
+    pub const CONNECTION: &str = "connID";
 }
 
-/// What follows `spec` in the envelope.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tail {
-    /// Place of a call that came from a queue: `lane`, `seq`, `anchorAfter`, `anchorPos`, `poll`.
-    #[serde(rename = "async", default, skip_serializing_if = "Option::is_none")]
-    pub asynchronous: Option<Value>,
-    /// What of the request changes from run to run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noise: Option<DeclaredNoise>,
-    /// Who changed it last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_updated: Option<Value>,
-    /// The request as a command line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub curl: Option<String>,
-    /// Other keys.
-    #[serde(flatten)]
-    pub rest: Map<String, Value>,
-    /// The connection that it was made on. We write it always and last: a document that lacks it was cut short.
-    #[serde(rename = "connectionId", default, skip_serializing_if = "Option::is_none")]
-    pub connection_id: Option<String>,
-}
+/// `metadata`: texts by their keys, in the order of the file.
+#[derive(Debug, Default)]
+pub(super) struct Metadata(Vec<(String, String)>);
 
-/// `noise`: a mapping in newer files, a list of regular expressions in older ones.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeclaredNoise {
-    /// Fields, as `body.order.id`, `query.t` or `header.X-Request-Id`.
-    pub fields: Vec<String>,
-    /// Regular expressions of values.
-    pub values: Vec<String>,
-    /// Whether it is a list in the file.
-    pub is_list: bool,
-}
+impl Metadata {
+    /// The value of a key.
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+    }
 
-#[derive(Default, Serialize, Deserialize)]
-struct NoiseMap {
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    req: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    value: Vec<String>,
-}
+    /// Adds an entry; the key is a new one.
+    pub(super) fn add(&mut self, key: &str, value: impl Into<String>) {
+        self.0.push((key.to_owned(), value.into()));
+    }
 
-impl Serialize for DeclaredNoise {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.is_list && self.fields.is_empty() {
-            return self.values.serialize(serializer);
+    /// Whether we wrote it ourselves.
+    pub(super) fn is_ours(&self) -> bool {
+        self.get(key::HOST).is_some()
+    }
+
+    /// Whether the call answers as often as it is asked.
+    pub(super) fn is_session(&self) -> bool {
+        self.get(key::TYPE).is_some_and(|word| word == "config" || word == "connection")
+    }
+
+    fn is_true(&self, key: &str) -> bool {
+        self.get(key) == Some("true")
+    }
+
+    fn of(spec: &Node) -> Result<Self, Problem> {
+        let metadata = spec.get("metadata", |metadata| metadata.pairs(Node::text)).map(Self)?;
+        let port = |node: &Node| node.number::<u16>().map_err(|_| node.expected("a port from 0 to 65535"));
+        spec.find("metadata", |metadata| metadata.find(key::PORT, port))?;
+        Ok(metadata)
+    }
+
+    /// Of this call, behind the keys of its kind. The type is the kind's word unless the call may be answered again and again.
+    fn of_call(recording: &Recording) -> Self {
+        let exchange = &recording.exchange;
+        let is_wire_session = matches!(&exchange.content, Content::Wire(_, wire) if wire.session);
+        let mut metadata = Self::default();
+        let is_session = recording.reusable || is_wire_session;
+        for (name, value) in own(&exchange.content) {
+            metadata.add(name, if name == key::TYPE && is_session { "config" } else { value });
         }
-        NoiseMap { req: self.fields.clone(), value: self.values.clone() }.serialize(serializer)
+        if is_session && metadata.get(key::TYPE).is_none() {
+            metadata.add(key::TYPE, "config");
+        }
+        metadata.add(key::CONNECTION, exchange.connection.to_string());
+        if !recording.named {
+            metadata.add(key::HOST, exchange.target.host.as_str());
+            metadata.add(key::PORT, exchange.target.port.to_string());
+        }
+        let flags =
+            [(key::TLS, exchange.tls), (key::ABANDONED, exchange.abandoned), (key::CANCELLED, exchange.cancelled)];
+        for (name, _) in flags.iter().filter(|(_, is_so)| *is_so) {
+            metadata.add(name, "true");
+        }
+        metadata
     }
 }
 
-impl<'de> Deserialize<'de> for DeclaredNoise {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        let is_list = value.is_array();
-        let map = if is_list {
-            NoiseMap { req: Vec::new(), value: Vec::deserialize(value).map_err(serde::de::Error::custom)? }
-        } else {
-            NoiseMap::deserialize(value).map_err(serde::de::Error::custom)?
+/// What other readers expect of each kind.
+fn own(content: &Content) -> Vec<(&'static str, &str)> {
+    match content {
+        Content::Http(call) => {
+            vec![("name", http::kind(call)), (key::TYPE, "HTTP_CLIENT"), ("operation", &call.request.method)]
+        }
+        Content::Grpc(_) => vec![("name", "gRPC"), (key::TYPE, "gRPC_CLIENT")],
+        // A name is asked for as often as a resolver likes, so its answer is never used up.
+        Content::Dns(dns) => vec![("name", "DNS"), ("qtype", &dns.kind), (key::TYPE, "config")],
+        Content::Wire(..) => Vec::new(),
+    }
+}
+
+/// The call that a document stands for. Fails, with line and key, when it does not hold enough to answer the call again.
+pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem> {
+    if root.members().is_err() {
+        let message = "a recorded call is a mapping with `version`, `kind` and `spec`";
+        return Err(Problem::new(root.line, message.to_owned()));
+    }
+    let version = root.need("version", Node::text).map_err(|problem| missing(root, "version", problem))?;
+    if version != VERSION {
+        let message = format!("expected `{VERSION}`, got `{}`", version.escape_debug());
+        return Err(Problem::new(root.line, message).inside("version", 0));
+    }
+    let kind = root.need("kind", Node::text).map_err(|problem| missing(root, "kind", problem))?;
+    let name = root.need("name", Node::text).map_err(|problem| missing(root, "name", problem))?;
+    if root.member("spec").is_none() {
+        return Err(missing(root, "spec", Problem::default()));
+    }
+    let noise = root.find("noise", DeclaredNoise::read)?.filter(|noise| !noise.is_empty());
+    let connection = root.get("connectionId", Node::text)?;
+    root.need("spec", |spec| {
+        let metadata = Metadata::of(spec)?;
+        let read = Part { spec, metadata: &metadata, bodies };
+        let content = match kind.as_str() {
+            "Http" | "Http2" => http::read(&read, &kind)?,
+            "gRPC" => grpc::read(&read)?,
+            "DNS" => dns::read(spec)?,
+            _ => wires::read(&read, &kind)?,
         };
-        Ok(Self { fields: map.req, values: map.value, is_list })
+        let (target, tls) = target(&content, &metadata);
+        let sent_at = read.time(&["reqTimestampMock", "reqtimestampmock"], &["req", "grpcReq"])?.unwrap_or(UNIX_EPOCH);
+        let answered_at = read.time(&["resTimestampMock", "restimestampmock"], &["resp", "grpcResp"])?;
+        let number = connection.parse().ok().or_else(|| metadata.get(key::CONNECTION)?.parse().ok());
+        let exchange = Exchange {
+            target,
+            tls,
+            connection: number.unwrap_or(0),
+            sent_at,
+            answered_at: answered_at.unwrap_or(sent_at),
+            abandoned: metadata.is_true(key::ABANDONED),
+            cancelled: metadata.is_true(key::CANCELLED),
+            content,
+        };
+        let named = !metadata.is_ours() && matches!(exchange.content, Content::Http(_) | Content::Grpc(_));
+        let reusable = metadata.is_session() || matches!(exchange.content, Content::Dns(_));
+        Ok(Recording { name, exchange, reusable, noise, named })
+    })
+}
+
+/// Of the keys that make a mapping a recorded call it is said as of a whole.
+fn missing(root: &Node, key: &str, problem: Problem) -> Problem {
+    if root.member(key).is_some() {
+        return problem;
+    }
+    Problem::new(root.line, format!("the document has no `{key}`"))
+}
+
+/// Where the call went, and whether it was encrypted: of others' only the request says it.
+fn target(content: &Content, metadata: &Metadata) -> (Target, bool) {
+    match content {
+        Content::Http(http) | Content::Grpc(http) if !metadata.is_ours() => {
+            let tls = metadata.is_true(key::TLS) || http.request.scheme == "https";
+            (Target::of_authority(&http.request.authority), tls)
+        }
+        _ => {
+            let port = metadata.get(key::PORT).and_then(|port| port.parse().ok()).unwrap_or(0);
+            let host = metadata.get(key::HOST).unwrap_or_default().to_owned();
+            (Target { host, port }, metadata.is_true(key::TLS))
+        }
     }
 }
 
-/// Makes the sum of all kinds, and reads and writes it by the name of the kind.
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $name:ident $kind:literal $spec:ty,)*) => {
-        /// `spec`, as `kind` says.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum Spec {
-            $($(#[$doc])* $name(Box<$spec>),)*
-            /// A kind that is not known here: its name, and `spec` as it stands.
-            Other(String, Value),
-        }
+/// What a kind is read from.
+pub(super) struct Part<'a> {
+    pub(super) spec: &'a Node,
+    pub(super) metadata: &'a Metadata,
+    pub(super) bodies: Bodies<'a>,
+}
 
-        impl Spec {
-            /// The word for it in `kind`.
-            pub fn kind(&self) -> &str {
-                match self {
-                    $(Self::$name(_) => $kind,)*
-                    Self::Other(kind, _) => kind,
-                }
-            }
-
-            fn read(kind: &str, node: &Node) -> Result<Self, Problem> {
-                Ok(match kind {
-                    $($kind => Self::$name(Box::new(typed(node)?)),)*
-                    _ => Self::Other(kind.to_owned(), typed(node)?),
-                })
-            }
-
-            fn value(&self) -> Result<Value, serde_json::Error> {
-                match self {
-                    $(Self::$name(spec) => serde_json::to_value(spec),)*
-                    Self::Other(_, value) => Ok(value.clone()),
-                }
+impl Part<'_> {
+    /// A time of the call, under one of these keys or in the part of one of those.
+    fn time(&self, keys: &[&str], parts: &[&str]) -> Result<Option<SystemTime>, Problem> {
+        for key in keys {
+            if let Some(time) = self.spec.find(key, Node::time)? {
+                return Ok(Some(time));
             }
         }
+        for part in parts {
+            if let Some(Some(time)) = self.spec.find(part, |part| part.find("timestamp", Node::time))? {
+                return Ok(Some(time));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Appends the document of a call, without the line that separates documents; large bodies go into files of their own.
+pub(super) fn write(recording: &Recording, apart: &mut Apart, out: &mut String) {
+    let exchange = &recording.exchange;
+    let mut metadata = Metadata::of_call(recording);
+    let (kind, parts) = match &exchange.content {
+        Content::Http(http) => (http::kind(http), http::write(http, exchange, &mut metadata, apart)),
+        Content::Grpc(http) => ("gRPC", grpc::write(http, exchange, &mut metadata, apart)),
+        Content::Dns(dns) => ("DNS", dns::write(dns)),
+        Content::Wire(protocol, wire) => (wires::kind(*protocol), wires::write(*protocol, wire, apart)),
     };
-}
-
-kinds! {
-    /// HTTP/1.
-    Http "Http" HttpSpec,
-    /// HTTP/2.
-    Http2 "Http2" Http2Spec,
-    /// gRPC.
-    Grpc "gRPC" GrpcSpec,
-    /// A question of a name.
-    Dns "DNS" DnsSpec,
-    /// Bytes in turns.
-    Generic "Generic" GenericSpec,
-    /// RESP.
-    Redis "Redis" RedisSpec,
-    /// Kafka, which is only read.
-    Kafka "Kafka" KafkaSpec,
-    /// `MySQL`.
-    MySql "MySQL" MySqlSpec,
-    /// `MongoDB`.
-    Mongo "Mongo" MongoSpec,
-    /// `PostgreSQL`, the oldest of three layouts.
-    Postgres "Postgres" PostgresSpec,
-    /// `PostgreSQL`, the second one.
-    PostgresV2 "PostgresV2" PostgresV2Spec,
-    /// `PostgreSQL`, the newest one.
-    PostgresV3 "PostgresV3" PostgresV3Spec,
-}
-
-fn typed<T: DeserializeOwned>(node: &Node) -> Result<T, Problem> {
-    T::deserialize(node).map_err(|problem| problem.inside("spec", node.line))
-}
-
-impl Document {
-    /// Takes a document out of its tree. Fails, with line and key, when it is no recording of a call or one of its fields
-    /// is not what its kind says.
-    pub fn from_node(node: Node) -> Result<Self, Problem> {
-        let line = node.line;
-        let Kind::Map(members) = node.kind else {
-            return Err(Problem::new(
-                line,
-                "a recorded call is a mapping with `version`, `kind` and `spec`".to_owned(),
-            ));
-        };
-        let (mut version, mut kind, mut name, mut spec) = (None, None, None, None);
-        let mut rest = Vec::new();
-        for (key, node) in members {
-            match key.as_str() {
-                "version" => version = Some(node),
-                "kind" => kind = Some(node),
-                "name" => name = Some(node),
-                "spec" => spec = Some(node),
-                _ => rest.push((key, node)),
-            }
-        }
-        let version = text(version, "version", line)?;
-        if version != VERSION {
-            let message = format!("expected `{VERSION}`, got `{}`", version.escape_debug());
-            return Err(Problem { line, path: "version".to_owned(), message });
-        }
-        let kind = text(kind, "kind", line)?;
-        let name = text(name, "name", line)?;
-        let spec = spec.ok_or_else(|| missing("spec", line))?;
-        bounds::check(&spec)?;
-        let rest = Node { line, kind: Kind::Map(rest) };
-        let tail = Tail::deserialize(&rest)?;
-        Ok(Self { name, spec: Spec::read(&kind, &spec)?, tail, line })
+    let mut spec = Members::default();
+    let mut texts = Members::default();
+    for (name, value) in &metadata.0 {
+        texts.put(name, value);
     }
-
-    /// Appends it as YAML, without the line that separates documents.
-    pub fn write(&self, out: &mut String) -> Result<(), serde_json::Error> {
-        let mut members = Map::new();
-        members.insert("version".to_owned(), VERSION.into());
-        members.insert("kind".to_owned(), self.spec.kind().into());
-        members.insert("name".to_owned(), self.name.as_str().into());
-        members.insert("spec".to_owned(), self.spec.value()?);
-        if let Value::Object(tail) = serde_json::to_value(&self.tail)? {
-            members.extend(tail);
-        }
-        emit::mapping(out, &members, 0);
-        Ok(())
+    spec.put("metadata", texts);
+    spec.join(parts);
+    spec.put("reqTimestampMock", exchange.sent_at);
+    spec.put("resTimestampMock", exchange.answered_at);
+    let mut document = Members::default();
+    document.put("version", VERSION);
+    document.put("kind", kind);
+    document.put("name", &recording.name);
+    document.put("spec", spec);
+    if let Some(noise) = recording.noise.as_ref().filter(|noise| !noise.is_empty()) {
+        document.put("noise", noise);
     }
-}
-
-fn missing(key: &str, line: u64) -> Problem {
-    Problem::new(line, format!("the document has no `{key}`"))
-}
-
-fn text(node: Option<Node>, key: &str, line: u64) -> Result<String, Problem> {
-    let node = node.ok_or_else(|| missing(key, line))?;
-    String::deserialize(&node).map_err(|problem| problem.inside(key, node.line))
+    // Always and last: a document that lacks it was cut short.
+    document.put("connectionId", exchange.connection.to_string().as_str());
+    emit::mapping(out, document.entries(), 0);
 }

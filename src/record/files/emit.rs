@@ -1,12 +1,10 @@
-//! Typed values -> YAML in the layout of Go's `yaml.v3` with an indent of four, so that files of both look alike in a diff.
+//! A tree -> YAML in the layout of Go's `yaml.v3` with an indent of four, so that files of both look alike in a diff.
 //!
 //! A text is only written without quotes when no reader of YAML 1.1 or 1.2 could take it for something else.
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
-use super::values::{BINARY, PLAIN};
+use super::node::{Kind, Node};
 
 const INDENT: usize = 4;
 /// Characters of base64 on one line (RFC 4648 leaves it open; Go's `yaml.v3` takes 70).
@@ -15,7 +13,7 @@ const BINARY_COLUMNS: usize = 70;
 const MAX_SHORT_KEY_BYTES: usize = 128;
 
 /// Appends a mapping as block lines, each of which begins at this column.
-pub fn mapping(out: &mut String, members: &serde_json::Map<String, Value>, column: usize) {
+pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
     for (index, (key, value)) in members.iter().enumerate() {
         if index > 0 {
             pad(out, column);
@@ -35,77 +33,66 @@ pub fn mapping(out: &mut String, members: &serde_json::Map<String, Value>, colum
 }
 
 /// What follows the colon of a key that stands at this column.
-fn member(out: &mut String, value: &Value, column: usize) {
+fn member(out: &mut String, value: &Node, column: usize) {
     // As yaml.v3 does: the next stop of four, also from within an item of a list, which is two further in.
     let inner = (column / INDENT + 1) * INDENT;
-    match value {
-        Value::Object(members) if !members.is_empty() && special(members).is_none() => {
+    match &value.kind {
+        Kind::Map(members) if !members.is_empty() => {
             out.push('\n');
             pad(out, inner);
             mapping(out, members, inner);
         }
-        Value::Array(items) if !items.is_empty() => {
+        Kind::List(items) if !items.is_empty() => {
             out.push('\n');
             pad(out, inner);
             list(out, items, inner);
         }
-        _ => {
+        kind => {
             out.push(' ');
-            leaf(out, value, inner);
+            leaf(out, kind, inner);
         }
     }
 }
 
-fn list(out: &mut String, items: &[Value], column: usize) {
+fn list(out: &mut String, items: &[Node], column: usize) {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             pad(out, column);
         }
+        if !item.note.is_empty() {
+            out.push_str("# ");
+            out.extend(item.note.chars().map(|c| if is_printable(c) { c } else { ' ' }));
+            out.push('\n');
+            pad(out, column);
+        }
         out.push_str("- ");
-        match item {
-            Value::Object(members) if !members.is_empty() && special(members).is_none() => {
-                mapping(out, members, column + 2);
-            }
-            Value::Array(items) if !items.is_empty() => list(out, items, column + 2),
-            _ => leaf(out, item, column + 2),
+        match &item.kind {
+            Kind::Map(members) if !members.is_empty() => mapping(out, members, column + 2),
+            Kind::List(items) if !items.is_empty() => list(out, items, column + 2),
+            kind => leaf(out, kind, column + 2),
         }
     }
 }
 
-/// The bytes or the plain text that a mapping with one special key stands for.
-fn special(members: &serde_json::Map<String, Value>) -> Option<(&str, &str)> {
-    let (key, value) = members.iter().next()?;
-    let text = value.as_str()?;
-    (members.len() == 1 && (key == BINARY || key == PLAIN)).then_some((key, text))
-}
-
-fn leaf(out: &mut String, value: &Value, column: usize) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Number(number) => out.push_str(&number.to_string()),
-        Value::String(text) => return text_value(out, text, column),
-        Value::Array(_) => out.push_str("[]"),
-        Value::Object(members) => match special(members) {
-            Some((PLAIN, text)) => out.push_str(text),
-            Some((_, text)) => return binary(out, text, column),
-            None => out.push_str("{}"),
-        },
+fn leaf(out: &mut String, kind: &Kind, column: usize) {
+    match kind {
+        Kind::Scalar(scalar) if scalar.binary => return binary(out, &scalar.text, column),
+        Kind::Scalar(scalar) if !scalar.plain => return text_value(out, &scalar.text, column),
+        Kind::Scalar(scalar) => out.push_str(&scalar.text),
+        Kind::List(_) => out.push_str("[]"),
+        Kind::Map(_) => out.push_str("{}"),
     }
     out.push('\n');
 }
 
 fn binary(out: &mut String, base64: &str, column: usize) {
-    // Only what a reader gave is in here, so whatever is no base64 was white space.
-    let packed: Vec<u8> = base64.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    if packed.len() <= BINARY_COLUMNS {
-        out.push_str("!!binary \"");
-        out.push_str(&String::from_utf8_lossy(&packed));
-        out.push_str("\"\n");
+    if base64.len() <= BINARY_COLUMNS {
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "!!binary \"{base64}\"");
         return;
     }
     out.push_str("!!binary |\n");
-    for line in packed.chunks(BINARY_COLUMNS) {
+    for line in base64.as_bytes().chunks(BINARY_COLUMNS) {
         pad(out, column);
         out.push_str(&String::from_utf8_lossy(line));
         out.push('\n');
@@ -203,42 +190,52 @@ fn pad(out: &mut String, column: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node::parse;
+    use super::super::node::{Members, parse};
     use super::*;
     use pretty_assertions::assert_eq;
     use proptest::prelude::*;
-    use serde::Deserialize;
-    use serde_json::json;
 
-    fn written(value: &Value) -> String {
+    /// A mapping of these entries.
+    fn map<const N: usize>(entries: [(&str, Node); N]) -> Node {
+        let mut members = Members::default();
+        for (key, node) in entries {
+            members.put(key, node);
+        }
+        members.into()
+    }
+
+    fn written(node: &Node) -> String {
         let mut out = String::new();
-        mapping(&mut out, value.as_object().unwrap(), 0);
+        mapping(&mut out, node.members().unwrap(), 0);
         out
     }
 
     #[test]
     fn the_layout_is_that_of_go() {
-        let value = json!({
-            "version": "api.keploy.io/v1beta1",
-            "spec": {
-                "metadata": {"connID": "0"},
-                "time": {"\0plain": "2024-01-01T00:00:00Z"},
-                "list": [{"origin": "client", "message": [{"type": "string", "data": "a\r\n"}]}, [], [1, 2]],
-                "body": "{\"a\": 1}",
-                "lines": "x\n y\n\nz\n\n",
-                "on": "off",
-                "date": "2024-10-23",
-                "empty": {},
-                "bin": {"\0binary": "/wA="},
-            },
-        });
+        let turn = map([("type", "string".into()), ("data", "a\r\n".into())]);
+        let first = map([("origin", "client".into()), ("message", vec![turn].into())]);
+        let first = Node { note: "said\nso".to_owned(), ..first };
+        let time = Node::from("2024-01-01T00:00:00Z").time().unwrap();
+        let list: Vec<Node> = vec![first, Vec::<Node>::new().into(), vec![1_u64, 2].into()];
+        let spec = [
+            ("metadata", map([("connID", "0".into())])),
+            ("time", time.into()),
+            ("list", list.into()),
+            ("body", "{\"a\": 1}".into()),
+            ("lines", "x\n y\n\nz\n\n".into()),
+            ("on", "off".into()),
+            ("date", "2024-10-23".into()),
+            ("empty", map([])),
+            ("bin", b"\xff\0"[..].into()),
+        ];
         let expected = concat!(
             "version: api.keploy.io/v1beta1\nspec:\n    metadata:\n        connID: '0'\n    time: 2024-01-01T00:00:00Z\n",
-            "    list:\n        - origin: client\n          message:\n            - type: string\n              data: \"a\\r\\n\"\n",
-            "        - []\n        - - 1\n          - 2\n    body: '{\"a\": 1}'\n    lines: |+\n        x\n         y\n\n        z\n\n",
+            "    list:\n        # said so\n        - origin: client\n          message:\n            - type: string\n",
+            "              data: \"a\\r\\n\"\n        - []\n        - - 1\n          - 2\n    body: '{\"a\": 1}'\n",
+            "    lines: |+\n        x\n         y\n\n        z\n\n",
             "    'on': 'off'\n    date: '2024-10-23'\n    empty: {}\n    bin: !!binary \"/wA=\"\n",
         );
-        assert_eq!(written(&value), expected);
+        assert_eq!(written(&map([("version", "api.keploy.io/v1beta1".into()), ("spec", map(spec))])), expected);
     }
 
     fn any_text() -> impl Strategy<Value = String> {
@@ -256,13 +253,22 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
         #[test]
-        fn any_text_comes_back(a in any_text(), b in any_text(), key in any_text(), number: i64) {
-            let value = json!({"list": [a, [b, {"deep": [b, a]}], number], "k": {(key.clone()): b, "x": a}, "n": number.to_string()});
-            let text = written(&value);
-            let node = parse(&text, 1).unwrap().unwrap();
-            let back = Value::deserialize(&node).unwrap();
-            prop_assume!(key != "x");
-            prop_assert_eq!(back, value, "{}", text);
+        fn any_text_comes_back(a in any_text(), b in any_text(), key in any_text(), note in any_text()) {
+            let text = |text: &String| Node::from(text);
+            let noted = Node { note, ..map([("deep", vec![text(&b), text(&a)].into())]) };
+            let list: Vec<Node> = vec![text(&a), vec![text(&b), noted].into()];
+            let value = map([("list", list.into()), ("k", map([(&key, text(&b)), ("\0x", text(&a))]))]);
+            let out = written(&value);
+            let back = parse(&out, 1).unwrap().unwrap();
+            let texts = |node: &Node| -> Vec<String> {
+                let list = node.member("list").unwrap().items(|item| Ok(item.clone())).unwrap();
+                let inner = list[1].items(|item| Ok(item.clone())).unwrap();
+                let deep = inner[1].need("deep", Node::texts).unwrap();
+                let k = node.need("k", |k| k.pairs(Node::text)).unwrap();
+                let k = k.into_iter().flat_map(|(key, value)| [key, value]);
+                [list[0].text().unwrap(), inner[0].text().unwrap()].into_iter().chain(deep).chain(k).collect()
+            };
+            prop_assert_eq!(texts(&back), texts(&value), "{}", out);
         }
     }
 }

@@ -1,21 +1,28 @@
-//! YAML as a tree that keeps what the text said: lines, tags, and plain scalars as they were written.
+//! A document of YAML as a tree: read with its lines, taken apart by whoever knows what a field is, and built to be written.
 //!
-//! A value's type comes from the field that takes it (`typed`), as in Go: `data: 123` is a text where a text is expected.
+//! The field that takes a value says what it is, as in Go: `data: 123` is a text where a text is expected.
+
+use std::str::FromStr;
+use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use granit_parser::{Event, Parser, ScalarStyle, Span};
+use time::format_description::well_known::Rfc3339;
+use time::{OffsetDateTime, UtcOffset};
 
 use super::Problem;
 use crate::limits::{MAX_CALLS_DEPTH, MAX_CALLS_NODES};
 
 /// One value and where it begins.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node {
-    /// The line in the file, from 1.
+    /// The line in the file, from 1; 0 for one that is to be written.
     pub line: u64,
     /// What it is.
     pub kind: Kind,
+    /// What a person reads above it, as a comment: no reader takes it.
+    pub note: String,
 }
 
 /// What a value is.
@@ -27,6 +34,12 @@ pub enum Kind {
     List(Vec<Node>),
     /// A mapping with scalar keys, in the order of the file.
     Map(Vec<(String, Node)>),
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Map(Vec::new())
+    }
 }
 
 /// A scalar as it stands in the file.
@@ -45,14 +58,228 @@ impl Scalar {
     pub fn is_null(&self) -> bool {
         self.plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
     }
+}
 
-    /// The bytes that it stands for. Fails when it is `!!binary` and no base64.
-    pub fn bytes(&self) -> Result<Vec<u8>, Problem> {
-        if !self.binary {
-            return Ok(self.text.clone().into_bytes());
+/// Reading.
+impl Node {
+    /// The value of a key, unless it is missing or null; nothing of what is no mapping.
+    pub fn member(&self, key: &str) -> Option<&Self> {
+        let Kind::Map(members) = &self.kind else { return None };
+        members.iter().find(|(name, _)| name == key).map(|(_, node)| node).filter(|node| !node.is_null())
+    }
+
+    /// The value of a key, if it is there.
+    pub fn find<'a, T>(
+        &'a self,
+        key: &str,
+        take: impl FnOnce(&'a Self) -> Result<T, Problem>,
+    ) -> Result<Option<T>, Problem> {
+        self.members()?;
+        self.member(key).map(|node| take(node).map_err(|problem| problem.inside(key, node.line))).transpose()
+    }
+
+    /// The value of a key, or what stands for nothing.
+    pub fn get<'a, T: Default>(
+        &'a self,
+        key: &str,
+        take: impl FnOnce(&'a Self) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        self.find(key, take).map(Option::unwrap_or_default)
+    }
+
+    /// The value of a key that must be there.
+    pub fn need<'a, T>(&'a self, key: &str, take: impl FnOnce(&'a Self) -> Result<T, Problem>) -> Result<T, Problem> {
+        self.find(key, take)?.ok_or_else(|| Problem::new(self.line, format!("missing field `{key}`")))
+    }
+
+    /// The entries of a mapping.
+    pub fn members(&self) -> Result<&[(String, Self)], Problem> {
+        match &self.kind {
+            Kind::Map(members) => Ok(members),
+            _ if self.is_null() => Ok(&[]),
+            _ => Err(self.expected("a mapping")),
         }
-        let packed: Vec<u8> = self.text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        STANDARD.decode(packed).map_err(|error| Problem::new(0, format!("`!!binary` is not base64: {error}")))
+    }
+
+    /// The entries of a mapping, each read in the same way.
+    pub fn pairs<T>(&self, take: impl Fn(&Self) -> Result<T, Problem>) -> Result<Vec<(String, T)>, Problem> {
+        let pair = |(key, node): &(String, Self)| {
+            take(node).map(|value| (key.clone(), value)).map_err(|problem| problem.inside(key, node.line))
+        };
+        self.members()?.iter().map(pair).collect()
+    }
+
+    /// The items of a list, each read in the same way.
+    pub fn items<T>(&self, take: impl Fn(&Self) -> Result<T, Problem>) -> Result<Vec<T>, Problem> {
+        let items = match &self.kind {
+            Kind::List(items) => items.as_slice(),
+            _ if self.is_null() => &[],
+            _ => return Err(self.expected("a list")),
+        };
+        let item = |(index, node): (usize, &Self)| {
+            take(node).map_err(|problem| problem.inside(&format!("[{index}]"), node.line))
+        };
+        items.iter().enumerate().map(item).collect()
+    }
+
+    /// A text.
+    pub fn text(&self) -> Result<String, Problem> {
+        String::from_utf8(self.bytes()?).map_err(|_| self.expected("a text in UTF-8"))
+    }
+
+    /// Texts.
+    pub fn texts(&self) -> Result<Vec<String>, Problem> {
+        self.items(Self::text)
+    }
+
+    /// Bytes: a text, or base64 behind `!!binary`.
+    pub fn bytes(&self) -> Result<Vec<u8>, Problem> {
+        match &self.kind {
+            Kind::Scalar(scalar) if scalar.binary => unpacked(&scalar.text),
+            Kind::Scalar(scalar) if scalar.is_null() => Ok(Vec::new()),
+            Kind::Scalar(scalar) => Ok(scalar.text.clone().into_bytes()),
+            _ => Err(self.expected("a text")),
+        }
+    }
+
+    /// A number.
+    pub fn number<T: FromStr>(&self) -> Result<T, Problem> {
+        match &self.kind {
+            Kind::Scalar(scalar) => scalar.text.parse().map_err(|_| self.expected("a number")),
+            _ => Err(self.expected("a number")),
+        }
+    }
+
+    /// A moment: RFC 3339 in any zone.
+    pub fn time(&self) -> Result<SystemTime, Problem> {
+        let text = self.text()?;
+        let time = OffsetDateTime::parse(&text, &Rfc3339).ok();
+        // Only what can be written again: in UTC the year may be another one.
+        let time = time.and_then(|time| time.checked_to_offset(UtcOffset::UTC)).filter(|time| time.year() >= 0);
+        time.map(SystemTime::from).ok_or_else(|| self.expected("a time such as 2026-01-31T12:00:00.5Z"))
+    }
+
+    /// The problem that it is something else.
+    pub fn expected(&self, what: &str) -> Problem {
+        let got = match &self.kind {
+            Kind::Scalar(scalar) => {
+                let shown: String = scalar.text.chars().take(40).collect();
+                format!("`{}`", shown.escape_debug())
+            }
+            Kind::List(_) => "a list".to_owned(),
+            Kind::Map(_) => "a mapping".to_owned(),
+        };
+        Problem::new(self.line, format!("expected {what}, got {got}"))
+    }
+
+    /// Whether it is base64.
+    pub fn is_base64(&self) -> bool {
+        matches!(&self.kind, Kind::Scalar(scalar) if scalar.binary)
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        match &self.kind {
+            Kind::Scalar(scalar) => scalar.text.is_empty() || scalar.is_null(),
+            Kind::List(items) => items.is_empty(),
+            Kind::Map(members) => members.is_empty(),
+        }
+    }
+
+    fn is_null(&self) -> bool {
+        matches!(&self.kind, Kind::Scalar(scalar) if scalar.is_null())
+    }
+}
+
+/// The bytes of base64, with white space in it.
+pub fn unpacked(text: &str) -> Result<Vec<u8>, Problem> {
+    let packed: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    STANDARD.decode(packed).map_err(|error| Problem::new(0, format!("no base64: {error}")))
+}
+
+/// A mapping that is being made.
+#[derive(Debug, Default)]
+pub struct Members(Vec<(String, Node)>);
+
+impl Members {
+    /// Adds an entry; the key is a new one.
+    pub fn put(&mut self, key: &str, value: impl Into<Node>) {
+        self.0.push((key.to_owned(), value.into()));
+    }
+
+    /// Adds the entries of another one.
+    pub fn join(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// All of them.
+    pub fn entries(&self) -> &[(String, Node)] {
+        &self.0
+    }
+}
+
+impl Node {
+    /// Bytes as base64.
+    pub fn base64(bytes: &[u8]) -> Self {
+        scalar(STANDARD.encode(bytes), false, true)
+    }
+}
+
+fn scalar(text: String, plain: bool, binary: bool) -> Node {
+    Node { kind: Kind::Scalar(Scalar { text, plain, binary }), ..Node::default() }
+}
+
+impl From<Members> for Node {
+    fn from(members: Members) -> Self {
+        Self { kind: Kind::Map(members.0), ..Self::default() }
+    }
+}
+
+impl<T: Into<Self>> From<Vec<T>> for Node {
+    fn from(items: Vec<T>) -> Self {
+        Self { kind: Kind::List(items.into_iter().map(Into::into).collect()), ..Self::default() }
+    }
+}
+
+impl From<&str> for Node {
+    fn from(text: &str) -> Self {
+        scalar(text.to_owned(), false, false)
+    }
+}
+
+impl From<&String> for Node {
+    fn from(text: &String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
+impl From<u64> for Node {
+    fn from(number: u64) -> Self {
+        scalar(number.to_string(), true, false)
+    }
+}
+
+impl From<bool> for Node {
+    fn from(value: bool) -> Self {
+        scalar(value.to_string(), true, false)
+    }
+}
+
+impl From<SystemTime> for Node {
+    fn from(time: SystemTime) -> Self {
+        // Every time that was read, and every one that a clock says, has this form.
+        scalar(OffsetDateTime::from(time).format(&Rfc3339).unwrap_or_default(), true, false)
+    }
+}
+
+/// The one place that decides how bytes stand in a file: as text where a person can read them, else as base64.
+impl From<&[u8]> for Node {
+    fn from(bytes: &[u8]) -> Self {
+        let is_readable = |text: &&str| !text.contains(|c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r'));
+        match std::str::from_utf8(bytes).ok().filter(is_readable) {
+            Some(text) => Self::from(text),
+            None => Self::base64(bytes),
+        }
     }
 }
 
@@ -85,7 +312,7 @@ pub fn parse(text: &str, first_line: u64) -> Result<Option<Node>, Problem> {
                 let binary = tag.is_some_and(|tag| {
                     tag.suffix_in_namespace("tag:yaml.org,2002:").is_some_and(|name| name == "binary")
                 });
-                Node { line, kind: Kind::Scalar(Scalar { text: text.into_owned(), plain, binary }) }
+                Node { line, ..scalar(text.into_owned(), plain, binary) }
             }
             Event::SequenceStart(..) | Event::MappingStart(..) => {
                 if open.len() >= MAX_CALLS_DEPTH {
@@ -99,7 +326,7 @@ pub fn parse(text: &str, first_line: u64) -> Result<Option<Node>, Problem> {
             Event::SequenceEnd | Event::MappingEnd => {
                 let Some(Open { line, kind, .. }) = open.pop() else { continue };
                 unique(&kind)?;
-                Node { line, kind }
+                Node { line, kind, note: String::new() }
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 return Err(Problem::new(line, "an alias (`*...`), which files of calls do not use".to_owned()));
@@ -155,24 +382,60 @@ mod tests {
     }
 
     #[test]
-    fn scalars_stay_as_they_were_written() {
-        let node = parse("a: 007\nb: \"007\"\nc: !!binary aGk=\nd: |\n  x\n  y\n", 1).unwrap().unwrap();
-        let Kind::Map(members) = node.kind else { panic!() };
-        let scalar = |text: &str, plain, binary| Kind::Scalar(Scalar { text: text.to_owned(), plain, binary });
-        let kinds: Vec<_> = members.into_iter().map(|(_, node)| (node.line, node.kind)).collect();
-        let expected = [
-            (1, scalar("007", true, false)),
-            (2, scalar("007", false, false)),
-            (3, scalar("aGk=", false, true)),
-            (5, scalar("x\ny\n", false, false)),
-        ];
-        // Where a block begins is its own choice: at the bar or at the text.
-        assert_eq!(
-            kinds.iter().map(|(_, kind)| kind).collect::<Vec<_>>(),
-            expected.iter().map(|(_, k)| k).collect::<Vec<_>>()
-        );
-        assert_eq!(kinds[..3].iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 2, 3]);
+    fn the_field_decides_what_a_scalar_is() {
+        let node = parse("a: 007\nb: \"007\"\nc: !!binary aGk=\nd: |\n  x\n  y\ne: ~\nf: 1.0.0\n", 1).unwrap().unwrap();
+        let text = |key: &str| node.find(key, Node::text).unwrap();
+        let texts = ["a", "b", "c", "d", "e", "f"].map(text);
+        let expected = [Some("007"), Some("007"), Some("hi"), Some("x\ny\n"), None, Some("1.0.0")];
+        assert_eq!(texts.each_ref().map(Option::as_deref), expected);
+        assert_eq!((node.need("a", Node::number), node.get("e", Node::number)), (Ok(7_u8), Ok(0_u8)));
         assert_eq!(parse("# nothing\n", 1).unwrap(), None);
+    }
+
+    #[test]
+    fn what_a_field_is_not_is_said_with_line_and_key() {
+        let read = |text: &str| {
+            let node = parse(text, 1).unwrap().unwrap();
+            let item = |item: &Node| Ok((item.need("count", Node::number::<u16>)?, item.get("text", Node::text)?));
+            node.need("items", |items| items.items(item)).unwrap_err().to_string()
+        };
+        let cases = [
+            ("items:\n  - count: 3\n  - count: x\n", "3: `items[1].count`: expected a number, got `x`"),
+            ("items:\n  - count: 3\n    text: [1]\n", "3: `items[0].text`: expected a text, got a list"),
+            ("items:\n  - text: a\n", "2: `items[0]`: missing field `count`"),
+            ("items: 7\n", "1: `items`: expected a list, got `7`"),
+            ("items: [a]\n", "1: `items[0]`: expected a mapping, got `a`"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(read(text), expected);
+        }
+    }
+
+    #[test]
+    fn times_of_every_zone_are_read() {
+        let cases = [
+            ("2024-02-29T23:59:59.123456789+05:30", Some("2024-02-29T18:29:59.123456789Z")),
+            ("2023-12-31T20:00:00.5-08:00", Some("2024-01-01T04:00:00.5Z")),
+            ("0001-01-01T00:00:00Z", Some("0001-01-01T00:00:00Z")),
+            ("1969-12-31T23:59:59.25Z", Some("1969-12-31T23:59:59.25Z")),
+            ("0000-01-01T00:00:00+01:00", None),
+            ("9999-12-31T23:59:59-01:00", None),
+            ("2024-02-29", None),
+            ("2024-13-01T00:00:00Z", None),
+            ("2024-01-01T00:00:00", None),
+        ];
+        for (text, expected) in cases {
+            let time = Node::from(text).time().ok().map(|time| Node::from(time).text().unwrap());
+            assert_eq!(time.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_stand_as_text_where_a_person_can_read_them() {
+        let is_base64 = |bytes: &[u8]| Node::from(bytes).is_base64();
+        let cases: [&[u8]; 5] = [b"*1\r\n$4\r\nPING\r\n", b"a\tb\n", "\u{e9}".as_bytes(), b"Q\0", b"\xff"];
+        assert_eq!(cases.map(is_base64), [false, false, false, true, true]);
+        assert_eq!(cases.map(|bytes| Node::from(bytes).bytes().unwrap()), cases);
     }
 
     #[test]

@@ -104,6 +104,11 @@ impl Questions {
         std::mem::take(&mut self.waiting)
     }
 
+    /// Bytes of the request that is being read.
+    pub fn kept(&self) -> usize {
+        self.reader.kept() + self.raw.len() + self.waiting.len()
+    }
+
     /// Whether the program is in the middle of a request.
     pub fn is_idle(&self) -> bool {
         self.reader.is_idle() && self.waiting.is_empty()

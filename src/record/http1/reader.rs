@@ -120,6 +120,19 @@ impl Reader {
         Some((&mut message.body, room))
     }
 
+    /// Bytes of the message that is being read.
+    pub fn kept(&self) -> usize {
+        self.line.len() + self.message.as_ref().map_or(0, |message| message.body.len())
+    }
+
+    /// Keeps no body of the message that is being read.
+    pub fn forget(&mut self) {
+        if let Some(message) = &mut self.message {
+            message.too_long = true;
+            message.body = Vec::new();
+        }
+    }
+
     /// So many bytes of the body were read elsewhere, fewer than [`Self::body_left`] said.
     pub fn passed(&mut self, count: u64) {
         match &mut self.stage {

@@ -105,6 +105,29 @@ impl Tap {
         reader.passed(count);
     }
 
+    /// Bytes of calls that are not complete.
+    pub fn kept(&self) -> usize {
+        let of_request = |waiting: &Waiting| waiting.request.as_ref().map_or(0, |(request, _)| request.body.len());
+        let of_answer = |waiting: &Waiting| waiting.early.as_ref().map_or(0, |(answer, _)| answer.body.len());
+        let waiting: usize = self.waiting.iter().map(|waiting| of_request(waiting) + of_answer(waiting)).sum();
+        waiting + self.requests.kept() + self.responses.kept()
+    }
+
+    /// Keeps none of the calls that are not complete.
+    pub fn forget(&mut self) {
+        self.requests.forget();
+        self.responses.forget();
+        for waiting in &mut self.waiting {
+            waiting.too_long = true;
+            if let Some((request, _)) = &mut waiting.request {
+                request.body = Vec::new();
+            }
+            if let Some((answer, _)) = &mut waiting.early {
+                answer.body = Vec::new();
+            }
+        }
+    }
+
     /// Whether nothing waits for an answer.
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty()

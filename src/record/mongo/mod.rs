@@ -12,6 +12,8 @@ mod playing;
 mod recording;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub(super) use playing::Playing;
 pub(super) use recording::Recording;
+pub(super) use text::text;

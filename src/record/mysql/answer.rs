@@ -109,6 +109,29 @@ fn status_of_ok(payload: &[u8]) -> Result<u16, Fault> {
     Ok(u16::from_le_bytes([status[0], status[1]]))
 }
 
+/// The status at the end of an answer, in OK or EOF; `None` of anything else.
+pub(super) fn status(payload: &[u8]) -> Option<u16> {
+    match payload.first()? {
+        0xfe if payload.len() == 5 => Some(status_of_eof(payload)),
+        0 | 0xfe => status_of_ok(payload).ok(),
+        _ => None,
+    }
+}
+
+/// A message without its number and without what stands from the status on in OK or EOF.
+pub(in crate::record) fn without_status(message: &[u8]) -> &[u8] {
+    let payload = packet::payload(message);
+    match payload.first() {
+        Some(0xfe) if ends(message, true) && status(payload).is_some() => &[],
+        Some(0) => {
+            let mut rest = &payload[1..];
+            let is_ok = packet::integer(&mut rest).and_then(|_| packet::integer(&mut rest)).is_ok();
+            if is_ok { &payload[..payload.len() - rest.len()] } else { payload }
+        }
+        _ => payload,
+    }
+}
+
 fn status_of_eof(payload: &[u8]) -> u16 {
     match payload.get(3..5) {
         Some(status) => u16::from_le_bytes([status[0], status[1]]),

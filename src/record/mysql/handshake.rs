@@ -75,12 +75,12 @@ pub(super) enum Hello {
 }
 
 /// Who a client is.
-pub(super) struct Login {
+pub(in crate::record) struct Login {
     pub(super) capabilities: u32,
     /// The message without password and attributes: what is looked up.
     pub(super) question: Vec<u8>,
-    pub(super) user: Vec<u8>,
-    pub(super) database: Vec<u8>,
+    pub(in crate::record) user: Vec<u8>,
+    pub(in crate::record) database: Vec<u8>,
     /// Whether it waits to be told that its password need not be checked any further.
     pub(super) waits: bool,
 }

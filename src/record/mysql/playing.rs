@@ -6,7 +6,7 @@ use super::packet::{self, command};
 use super::statements::{self, Statements};
 use crate::record::dialogue::Fault;
 use crate::record::exchange::Side;
-use crate::record::role::{Prompter, Role, said, spoken};
+use crate::record::role::{Prompter, Role, said};
 use crate::record::wire::PlayStep;
 
 /// Answers commands from the book.
@@ -35,8 +35,7 @@ impl Playing {
             }
             Hello::Login(login) => {
                 self.capabilities = Some(login.capabilities);
-                self.statements.enter(&login.database);
-                self.prompter.user = Some(login.user.clone());
+                self.prompter.history.open(&login.user, &login.database, std::iter::empty());
                 Ok(self.login(&login, packet::sequence(bytes)))
             }
         }
@@ -84,19 +83,10 @@ impl Playing {
     }
 
     fn answer(&mut self, questions: Vec<Vec<u8>>, sequence: u8) -> Result<Vec<u8>, Fault> {
-        let found = self.prompter.ask(questions.iter().map(Vec::as_slice));
-        if let Some(question) = questions.last()
-            && let Some(database) = statements::selected(question)
-        {
-            if let Ok(found) = &found {
-                // Where a recording leads to is known again.
-                let first = said(found, Side::Server).next().unwrap_or_default();
-                self.prompter.astray &= packet::payload(first).first() != Some(&0);
-            } else {
-                self.statements.enter(&database);
-                self.prompter.astray = true;
-            }
-        }
+        let found = self.prompter.ask_or(questions.iter().map(Vec::as_slice), |is_inside| {
+            // A packet that is answered without a recording follows the one that asked.
+            plain(questions.last()?, sequence, is_inside)
+        });
         let found = match found {
             Ok(found) => found,
             Err(text) => return Ok(packet::error(sequence.wrapping_add(1), &text)),
@@ -105,15 +95,6 @@ impl Playing {
         if found.abandoned {
             self.held = true;
             return Ok(out);
-        }
-        if let Some(first) = said(&found, Side::Server).next() {
-            let asked = questions.iter().map(Vec::as_slice).collect();
-            let recorded = self.prompter.as_recorded(&found, asked);
-            // What it has written is what the recorded ones had.
-            self.statements.answered(&recorded, first, || spoken(&found));
-            if let Some(question) = recorded.last() {
-                self.statements.concluded(question, said(&found, Side::Server));
-            }
         }
         let code = |question: &Vec<u8>| packet::payload(question).first().copied();
         if let Some(prepare) = questions.last()
@@ -131,6 +112,17 @@ impl Playing {
         }
         Ok(out)
     }
+}
+
+/// What a server says to what needs no recording: OK, and whether a transaction is open.
+fn plain(question: &[u8], sequence: u8, is_inside: bool) -> Option<Vec<Vec<u8>>> {
+    let is_inside = match *packet::payload(question).first()? {
+        command::PING => is_inside,
+        command::RESET_CONNECTION => false,
+        _ => statements::control(question)?.leaves_open(is_inside),
+    };
+    // `SERVER_STATUS_AUTOCOMMIT`, and whether it is in a transaction.
+    Some(vec![packet::message(sequence.wrapping_add(1), &[0, 0, 0, 2 | u8::from(is_inside), 0, 0, 0])])
 }
 
 fn is_greeting(first: Option<&[u8]>) -> bool {
@@ -183,10 +175,7 @@ impl Role for Playing {
                     Ok(found) => {
                         let verdict = said(&found, Side::Server).next_back();
                         if verdict.is_some_and(|verdict| packet::payload(verdict).first() == Some(&0)) {
-                            self.prompter.user = Some(login.user.clone());
-                            self.statements.enter(&login.database);
-                            self.statements.carried_out(&bytes);
-                            self.prompter.astray = false;
+                            self.prompter.history.open(&login.user, &login.database, std::iter::empty());
                         }
                         vec![PlayStep::Send(handshake::accept(&login, verdict, sequence))]
                     }
@@ -204,7 +193,7 @@ impl Role for Playing {
     }
 
     fn kept(&self) -> usize {
-        self.kept + self.statements.kept()
+        self.kept + self.statements.kept() + self.prompter.history.size()
     }
 
     fn refuse(&mut self, fault: Fault) -> Vec<u8> {

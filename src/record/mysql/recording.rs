@@ -7,7 +7,6 @@ use super::answer::{self, Answer, Next};
 use super::handshake::{self, Hello};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
-use crate::record::book::canonical_call;
 use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
 use crate::record::spoken::Origin;
@@ -19,8 +18,8 @@ enum Phase {
     Greeting,
     /// The client is to say who it is, after this greeting.
     Hello(Vec<u8>),
-    /// The server checks who it is, and lets it use this database.
-    Login(Draft, Vec<u8>),
+    /// The server checks who it is.
+    Login(Draft),
     /// Commands.
     Commands,
 }
@@ -29,8 +28,6 @@ enum Phase {
 struct Running {
     draft: Draft,
     answer: Answer,
-    /// The database that is in use if somebody else is let in by it.
-    database: Option<Vec<u8>>,
     /// Whether the server waits for a file of the client.
     file: bool,
 }
@@ -85,7 +82,7 @@ impl Recording {
                 draft.push(Side::Server, greeting);
                 draft.push(Side::Client, login.question);
                 draft.session = true;
-                self.phase = Phase::Login(draft, login.database);
+                self.phase = Phase::Login(draft);
                 Ok(Way::On)
             }
         }
@@ -125,11 +122,10 @@ impl Recording {
         self.kept = self.kept.saturating_sub(bytes.len());
         let code = packet::payload(&bytes).first().copied().unwrap_or_default();
         let answer = answer::begin(code)?.ok_or("MySQL answered a command that has no answer")?;
-        let (questions, database) = if code == command::CHANGE_USER {
-            let login = handshake::change_user(&bytes, self.capabilities)?;
-            (vec![login.question], Some(login.database))
+        let questions = if code == command::CHANGE_USER {
+            vec![handshake::change_user(&bytes, self.capabilities)?.question]
         } else {
-            (self.statements.questions(bytes)?, None)
+            self.statements.questions(bytes)?
         };
         let mut draft = Draft::new(at);
         draft.session = statements::is_session(&questions);
@@ -137,7 +133,7 @@ impl Recording {
             draft.push(Side::Client, question);
         }
         self.kept += draft.size();
-        Ok(Running { draft, answer, database, file: false })
+        Ok(Running { draft, answer, file: false })
     }
 
     fn answered(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
@@ -152,17 +148,6 @@ impl Recording {
         {
             self.statements.prepared(prepare, &prepared)?;
         }
-        if running.answer == Answer::Result && running.draft.said(Side::Server).next().is_none() {
-            let questions: Vec<&[u8]> = running.draft.said(Side::Client).map(Vec::as_slice).collect();
-            let said = || canonical_call(Protocol::MySql, running.draft.messages());
-            self.statements.answered(&questions, &bytes, said);
-        }
-        if packet::payload(&bytes).first() == Some(&0) {
-            // Who is logged in anew is so from here on.
-            if let Some(database) = &running.database {
-                self.statements.enter(database);
-            }
-        }
         if running.answer != Answer::Login || handshake::is_verdict(&bytes) {
             self.kept += bytes.len() + size_of::<Message>();
             running.draft.push(Side::Server, bytes);
@@ -172,13 +157,7 @@ impl Recording {
                 running.answer = answer;
                 self.running = Some(running);
             }
-            Next::Whole => {
-                let answers: Vec<&[u8]> = running.draft.said(Side::Server).map(Vec::as_slice).collect();
-                if let Some(question) = running.draft.said(Side::Client).next_back() {
-                    self.statements.concluded(question, answers);
-                }
-                self.finish(running.draft, at, made);
-            }
+            Next::Whole => self.finish(running.draft, at, made),
             Next::File => {
                 // What comes of it depends on the file: a call of its own, which begins with the same question.
                 let mut draft = running.draft.successor();
@@ -187,7 +166,7 @@ impl Recording {
                 }
                 self.kept += draft.size();
                 self.finish(running.draft, at, made);
-                self.running = Some(Running { draft, answer: Answer::Result, database: None, file: true });
+                self.running = Some(Running { draft, answer: Answer::Result, file: true });
             }
         }
         self.unanswered()
@@ -211,7 +190,7 @@ impl Dialogue for Recording {
         match self.phase {
             Phase::Greeting => true,
             Phase::Hello(_) => from == Side::Client,
-            Phase::Login(..) | Phase::Commands => false,
+            Phase::Login(_) | Phase::Commands => false,
         }
     }
 
@@ -225,12 +204,11 @@ impl Dialogue for Recording {
         match (std::mem::replace(&mut self.phase, Phase::Commands), from) {
             (Phase::Greeting, _) => return self.greeting(&bytes, at, made),
             (Phase::Hello(greeting), Side::Client) => return self.hello(&bytes, greeting, at),
-            (Phase::Login(mut draft, database), Side::Server) if handshake::is_verdict(&bytes) => {
-                self.statements.enter(&database);
+            (Phase::Login(mut draft), Side::Server) if handshake::is_verdict(&bytes) => {
                 draft.push(Side::Server, bytes);
                 made.push(draft.finish(&self.origin, Protocol::MySql, at));
             }
-            (phase @ (Phase::Hello(_) | Phase::Login(..)), _) => self.phase = phase,
+            (phase @ (Phase::Hello(_) | Phase::Login(_)), _) => self.phase = phase,
             (Phase::Commands, Side::Client) => self.asked(bytes, at)?,
             (Phase::Commands, Side::Server) => self.answered(bytes, at, made)?,
         }

@@ -1,10 +1,10 @@
 //! The name that a program gives itself. Many put the number of their process into it, and it chooses an answer only where a
-//! statement reads it, which the state of the connection says then.
+//! statement reads it.
 
 use std::borrow::Cow;
 
 use super::message::{message, opening_of, parameters};
-use super::sql::{statements, tokens};
+use crate::record::sql::{self, Token};
 
 /// The setting.
 pub(super) const NAME: &str = "application_name";
@@ -49,20 +49,12 @@ fn texts(whole: &[u8], before: usize) -> Option<Vec<u8>> {
 
 /// How much of `SET application_name = ...` stands before the name.
 fn nameless_set(text: &str) -> Option<usize> {
-    let is_one = statements(text).len() == 1;
-    let words = tokens(text);
-    let lower: Vec<String> = words.iter().map(|token| text[token.clone()].to_ascii_lowercase()).collect();
-    let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
-    let at = match lower.as_slice() {
-        ["set", "session" | "local", name, "to" | "=", _] | ["set", "session" | "local", name, "to" | "=", _, ";"]
-            if *name == NAME =>
-        {
-            2
-        }
-        ["set", name, "to" | "=", _] | ["set", name, "to" | "=", _, ";"] if *name == NAME => 1,
-        _ => return None,
-    };
-    // What was put behind a text tells it from others.
-    let ends = words.last().is_some_and(|last| text[last.end..].trim().is_empty());
-    (is_one && ends).then(|| words[at].end)
+    let statements = sql::statements(text.as_bytes(), false, &[]);
+    let [statement] = statements.as_slice() else { return None };
+    let word = |at: usize| if let Some(Token::Word(word)) = statement.get(at) { word.as_str() } else { "" };
+    let at = 1 + usize::from(matches!(word(1), "session" | "local"));
+    // Set to one value, with nothing behind it.
+    let is_set = word(0) == "set" && word(at) == NAME && statement.len() == at + 3;
+    let start = text.to_ascii_lowercase().find(NAME).filter(|_| is_set)?;
+    Some(start + NAME.len())
 }

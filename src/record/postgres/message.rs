@@ -51,7 +51,7 @@ pub(super) fn opening(message: &[u8]) -> Result<Opening, Fault> {
 }
 
 /// The parameters of a startup message: names and values.
-pub(in crate::record) fn parameters(startup: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+pub(super) fn parameters(startup: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut words = startup.get(8..).unwrap_or_default().split(|byte| *byte == 0);
     std::iter::from_fn(move || Some((words.next().filter(|name| !name.is_empty())?, words.next()?)))
 }
@@ -148,6 +148,12 @@ pub(super) fn with_own_key(message: &[u8], connection: u64) -> Vec<u8> {
 pub(super) fn is_cancelled(message: &[u8]) -> bool {
     let fields = message.get(5..).unwrap_or_default();
     message.first() == Some(&b'E') && fields.split(|byte| *byte == 0).any(|field| field == b"C57014")
+}
+
+/// Whether it says that a statement is ignored in a transaction that failed.
+pub(in crate::record) fn is_aborted(message: &[u8]) -> bool {
+    let fields = message.get(5..).unwrap_or_default();
+    message.first() == Some(&b'E') && fields.split(|byte| *byte == 0).any(|field| field == b"C25P02")
 }
 
 /// How much of these messages stands before the one that says that.

@@ -3,30 +3,23 @@
 //! Pools and drivers spread calls over connections as they like, and prepare a statement once for each. So what is said
 //! between two `Sync`s is no call by itself: `Parse` and `Describe` are calls of the connection, which answer as often as
 //! they are asked, and a call is `Bind` with `Execute`, or a simple `Query`. Statements are named in them by their text, so
-//! that each call stands for itself. It begins with a startup message of the state that its connection was in: database,
-//! user, where names are looked for. Authentication is left out: a replayed server trusts everybody.
+//! that each call stands for itself. Authentication is left out: a replayed server trusts everybody.
 
 mod application;
-mod computed;
 mod forms;
-mod hints;
 mod message;
 mod names;
 mod playing;
 mod recording;
-mod settings;
-mod sql;
-mod state;
-mod statement;
+mod startup;
 #[cfg(test)]
 mod tests;
 mod unasked;
 
 pub(super) use application::nameless;
 pub(super) use forms::unify;
-pub(super) use hints::{firm, said_in_state};
-pub(super) use message::parameters;
+pub(super) use message::is_aborted;
 pub(super) use playing::Playing;
 pub(super) use recording::Recording;
-pub(super) use state::PREPARED_SECRETS;
+pub(super) use startup::{open, startup_of};
 pub(super) use unasked::again;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::message::{bytes, count, message, text};
-use super::sql;
 use crate::limits::MAX_WIRE_STATEMENTS;
 use crate::record::dialogue::Fault;
+use crate::record::history::Control;
+use crate::record::sql::{self, Token};
 use crate::text::escape::hex;
 
 /// A message of a client, in the form in which it is looked up.
@@ -85,11 +86,8 @@ impl Names {
             b'Q' => {
                 // It ends the statement that has no name (manual, "Message Flow", "Extended Query").
                 self.statements.remove(&b""[..]);
-                let asked = text(&mut rest)?;
-                match self.carried_out(asked) {
-                    Some(asked) => Part::Query(message(b'Q', &[&asked, b"\0"])),
-                    None => Part::Query(whole.to_vec()),
-                }
+                self.forget(text(&mut rest)?);
+                Part::Query(whole.to_vec())
             }
             b'F' => Part::Query(whole.to_vec()),
             b'P' => {
@@ -196,46 +194,32 @@ impl Names {
         }
     }
 
-    /// A text with what its names of statements stand for, where it carries them out; and those that it ends stand for
-    /// something else from here on.
-    fn carried_out(&mut self, asked: &[u8]) -> Option<Vec<u8>> {
+    /// A text may end prepared statements.
+    fn forget(&mut self, asked: &[u8]) {
         let has = |word: &[u8]| asked.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-        if self.statements.is_empty() || !(has(b"execute") || has(b"deallocate") || has(b"discard")) {
-            return None;
+        if self.statements.is_empty() || !(has(b"deallocate") || has(b"discard")) {
+            return;
         }
-        let asked = std::str::from_utf8(asked).ok()?;
-        let mut digest = None;
-        for one in sql::statements(asked) {
-            let tokens = sql::tokens(one);
-            let words: Vec<String> = tokens.iter().map(|token| sql::name(&one[token.clone()])).collect();
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            for pair in words.windows(2).filter(|pair| pair[0] == "execute") {
-                if let Some(meaning) = self.statements.get(pair[1].as_bytes()) {
-                    digest.get_or_insert_with(Sha256::new).update(Sha256::digest(meaning.as_slice()));
-                }
-            }
-            match words.as_slice() {
-                ["discard" | "deallocate", "all"] | ["deallocate", "prepare", "all"] => {
-                    self.statements.values_mut().for_each(end);
-                }
-                ["deallocate", .., name] => {
-                    if let Some(meaning) = self.statements.get_mut(name.as_bytes()) {
-                        end(meaning);
-                    }
-                }
-                _ => {}
-            }
+        for statement in sql::statements(asked, false, &[]) {
+            let name = match Control::of(&statement) {
+                Some(Control::Deallocate(name)) => name,
+                _ if statement == ["discard", "all"].map(|word| Token::Word(word.to_owned())) => None,
+                _ => continue,
+            };
+            let statements = std::mem::take(&mut self.statements);
+            let is_ended = |known: &[u8]| name.as_ref().is_none_or(|name| name.as_bytes() == known);
+            let (ended, kept): (HashMap<_, _>, HashMap<_, _>) =
+                statements.into_iter().partition(|(known, _)| is_ended(known));
+            self.statements = kept;
+            self.kept = self.kept.saturating_sub(ended.iter().map(|(name, meaning)| name.len() + meaning.len()).sum());
         }
-        digest.map(|digest| format!("{asked}\n-- prepared {}", hex(&digest.finalize()[..16])).into_bytes())
     }
 
     fn bind(&mut self, mut rest: &[u8]) -> Result<Part, Fault> {
         let name = text(&mut rest)?.to_vec();
         let statement = text(&mut rest)?;
-        let mut statement = self.statement(statement).to_vec();
-        if let Some(carried_out) = self.carried_out(&statement) {
-            statement = carried_out;
-        }
+        let statement = self.statement(statement).to_vec();
+        self.forget(&statement);
         let bound = message(b'B', &[b"\0", &statement, b"\0", rest]);
         let mut formats = rest;
         for _ in 0..count(&mut formats)? {
@@ -286,14 +270,6 @@ impl Names {
 /// What a portal is named by: its statement, and all that was bound to it.
 fn portal_name(statement: &[u8], bound: &[u8]) -> Vec<u8> {
     [statement, format!(" -- bound {}", hex(&Sha256::digest(bound)[..16])).as_bytes()].concat()
-}
-
-/// A statement is ended, unless that fails: it is told from one that is not.
-fn end(meaning: &mut Arc<Vec<u8>>) {
-    const ENDED: &[u8] = b" -- ended";
-    if !meaning.ends_with(ENDED) {
-        Arc::make_mut(meaning).extend_from_slice(ENDED);
-    }
 }
 
 impl Portal {

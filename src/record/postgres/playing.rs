@@ -7,13 +7,14 @@ use std::sync::Arc;
 use super::forms;
 use super::message;
 use super::names::{Names, Part};
-use super::state::{Exit, State, exit};
 use super::unasked;
 use crate::record::book::describe;
 use crate::record::cancels::Listening;
 use crate::record::dialogue::Fault;
 use crate::record::exchange::{Exchange, Side};
-use crate::record::role::{Prompter, Role, said, spoken};
+use crate::record::history::Control;
+use crate::record::role::{Prompter, Role, said};
+use crate::record::sql;
 use crate::record::wire::{Cancellable, PlayStep};
 
 /// A `Bind` and what came after it, before it is known whether more belongs to it.
@@ -33,19 +34,14 @@ struct Copy {
 }
 
 /// Answers calls from the book.
-#[expect(clippy::struct_excessive_bools, reason = "any of them may be so whatever the others are")]
 pub(crate) struct Playing {
     prompter: Prompter,
     started: bool,
     names: Names,
-    /// Where names are looked for, and with whose rights.
-    setting: State,
     run: Option<Run>,
     copy: Option<Copy>,
     /// State of the transaction, as `ReadyForQuery` has it.
     state: u8,
-    /// Whether something of this transaction was not recorded.
-    spoiled: bool,
     /// After an error everything is ignored up to `Sync`.
     skipping: bool,
     /// Whether the program left while it waited for what was answered last.
@@ -70,11 +66,9 @@ impl Playing {
             prompter,
             started: false,
             names: Names::default(),
-            setting: State::default(),
             run: None,
             copy: None,
             state: b'I',
-            spoiled: false,
             skipping: false,
             held: false,
             cancels: None,
@@ -163,7 +157,7 @@ impl Playing {
         let mut out = if self.skipping { Vec::new() } else { self.end_run() };
         (self.skipping, self.run) = (false, None);
         self.names.synchronised();
-        self.setting.synchronise();
+        self.prompter.history.synchronise();
         out.extend(message::ready(self.state));
         self.unasked.append(&mut self.after);
         out
@@ -173,8 +167,6 @@ impl Playing {
     fn end_run(&mut self) -> Vec<u8> {
         let Some(run) = self.run.take() else { return Vec::new() };
         let questions: Vec<_> = std::iter::once(run.bind).chain(run.execute).collect();
-        // It was asked before what the run does.
-        let before = run.describe.as_deref().and_then(|describe| self.told(describe));
         let mut out = self.extended(&questions);
         let Some(describe) = run.describe else { return out };
         // The description of the results comes between the answers to `Bind` and to `Execute`.
@@ -186,7 +178,7 @@ impl Playing {
         }
         let (skipping, state) = (self.skipping, self.state);
         self.skipping = false;
-        let described = self.extended_in(before.as_ref(), &[describe]);
+        let described = self.extended(&[describe]);
         if self.skipping {
             out.truncate(bound);
             out.extend(described);
@@ -197,31 +189,19 @@ impl Playing {
         out
     }
 
-    /// The recording that answers these messages, in the state that the connection is in. What they set is taken over if
-    /// the recording has it, and strayed into if there is none.
-    fn ask(&mut self, setting: Option<&Vec<u8>>, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
-        let found = self.prompter.ask(setting.into_iter().chain(questions).map(Vec::as_slice));
+    /// The recording that answers these messages.
+    fn ask(&mut self, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
+        let state = self.state;
+        let plain = |_| plain(questions.first()?, state);
+        let found = self.prompter.ask_or(questions.iter().map(Vec::as_slice), plain);
         self.held |= found.as_ref().is_ok_and(|found| found.abandoned);
-        let found = found.and_then(|found| self.in_form_of(questions, found));
-        if let Ok(found) = &found {
-            self.count_cancels(found);
+        let found = found.and_then(|found| self.in_form_of(questions, found))?;
+        self.count_cancels(&found);
+        // What it left out as noise is what the recorded one had.
+        if let (Some(asked), Some(recorded)) = (questions.first(), said(&found, Side::Client).next()) {
+            self.names.answered_as(asked, recorded);
         }
-        if let Some(question) = questions.first() {
-            match &found {
-                Ok(found) => {
-                    let asked = questions.iter().map(Vec::as_slice).collect();
-                    let recorded = self.prompter.as_recorded(found, asked);
-                    if let (Some(asked), Some(recorded)) = (questions.first(), recorded.first()) {
-                        self.names.answered_as(asked, recorded);
-                    }
-                    // What it has written is what the recorded ones had.
-                    self.setting.follow(recorded, said(found, Side::Server), || spoken(found));
-                }
-                Err(_) => self.setting.stray(question),
-            }
-            self.prompter.astray = self.setting.is_astray();
-        }
-        found
+        Ok(found)
     }
 
     /// A recording as it would answer these messages, where it was asked in another way.
@@ -233,10 +213,7 @@ impl Playing {
                 Ok(forms::turned(&found, None))
             }
             Some(b'Q') if !forms::is_query(&found) => {
-                let described = forms::describes(&found).and_then(|describe| {
-                    let state = self.told(&describe);
-                    self.prompter.peek(state.iter().map(Vec::as_slice).chain([describe.as_slice()]))
-                });
+                let described = forms::describes(&found).and_then(|describe| self.prompter.peek([describe.as_slice()]));
                 let columns = described.iter().flat_map(|found| said(found, Side::Server));
                 let columns = columns.into_iter().find(|message| message.first() == Some(&b'T'));
                 let has_rows = said(&found, Side::Server).any(|message| message.first() == Some(&b'D'));
@@ -251,10 +228,7 @@ impl Playing {
 
     /// Answers `Parse` or `Describe` of a statement, which may have been recorded as a `Query`.
     fn prepare(&mut self, question: Vec<u8>) -> Vec<u8> {
-        let peek = |question: &Vec<u8>| {
-            let state = self.told(question);
-            self.prompter.peek(state.iter().chain([question]).map(Vec::as_slice))
-        };
+        let peek = |question: &Vec<u8>| self.prompter.peek([question.as_slice()]);
         let query = forms::query_of_preparation(&question).filter(|_| peek(&question).is_none());
         match query.and_then(|query| peek(&query)) {
             Some(found) if !self.is_aborted(&[]) => {
@@ -267,33 +241,22 @@ impl Playing {
         }
     }
 
-    /// The state that a call begins with.
-    fn told(&self, question: &[u8]) -> Option<Vec<u8>> {
-        let target = &self.prompter.origin.target;
-        let of_old = self.prompter.book.is_of_old_states(target, self.prompter.protocol);
-        if of_old { self.setting.old_message() } else { self.setting.message(question) }
-    }
-
-    /// Whether a question is answered as every one is in a transaction in which something was not recorded.
+    /// Whether a question is answered as every one is in a transaction that failed.
     fn is_aborted(&self, questions: &[Vec<u8>]) -> bool {
-        self.spoiled && self.state == b'E' && questions.first().is_none_or(|question| exit(question).is_none())
+        let leaves = |control| matches!(control, Control::Commit | Control::Rollback | Control::RollBackTo(_));
+        self.state == b'E' && !questions.first().and_then(|question| control(question)).is_some_and(leaves)
     }
 
     /// Answers a part of the extended protocol.
     fn extended(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
-        let setting = questions.first().and_then(|question| self.told(question));
-        self.extended_in(setting.as_ref(), questions)
-    }
-
-    fn extended_in(&mut self, setting: Option<&Vec<u8>>, questions: &[Vec<u8>]) -> Vec<u8> {
         if self.is_aborted(questions) {
             self.skip();
             return message::aborted();
         }
-        match self.ask(setting, questions) {
+        match self.ask(questions) {
             Ok(found) => {
                 let state = message::state_after(self.state, commits(questions), said(&found, Side::Server));
-                self.enter(state);
+                self.state = state;
                 let mut out = Vec::new();
                 let [answers, after] = unasked::parts(&found);
                 self.after.extend(after.concat());
@@ -323,29 +286,16 @@ impl Playing {
     }
 
     fn query(&mut self, question: Vec<u8>) -> Vec<u8> {
-        if self.spoiled && self.state == b'E' && is_any(&question, &EXITS) {
-            // It follows from an error that no recording has.
-            self.enter(b'I');
-            self.setting.rolled_back();
-            self.prompter.astray = self.setting.is_astray();
-            return [message::message(b'C', &[b"ROLLBACK\0"]), message::ready(b'I')].concat();
-        }
         let questions = [question];
         if self.is_aborted(&questions) {
             return [message::aborted(), message::ready(self.state)].concat();
         }
-        let setting = self.told(&questions[0]);
-        // Drivers say it where a rollback has ended what they prepared, which in a pool is so in some runs.
-        if is_any(&questions[0], &["deallocate all"]) && self.state != b'E' {
-            let asked = setting.iter().chain(&questions).map(Vec::as_slice);
-            if self.prompter.peek(asked).is_none() {
-                let done = message::message(b'C', &[b"DEALLOCATE ALL\0"]);
-                self.setting.follow([questions[0].as_slice()], std::iter::once(done.as_slice()), Vec::new);
-                return [done, message::ready(self.state)].concat();
-            }
-        }
-        match self.ask(setting.as_ref(), &questions) {
-            Ok(found) => self.simple(&found, &questions),
+        self.asked_simply(&questions)
+    }
+
+    fn asked_simply(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
+        match self.ask(questions) {
+            Ok(found) => self.simple(&found, questions),
             Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
         }
     }
@@ -353,7 +303,7 @@ impl Playing {
     /// The answer to a simple query, up to `ReadyForQuery`, unless it asks for data.
     fn simple(&mut self, found: &Exchange, questions: &[Vec<u8>]) -> Vec<u8> {
         let state = message::state_after(self.state, commits(questions), said(found, Side::Server));
-        self.enter(state);
+        self.state = state;
         let mut out = Vec::new();
         let mut waits = false;
         let [answers, after] = unasked::parts(found);
@@ -380,42 +330,52 @@ impl Playing {
         let Some(copy) = self.copy.take() else { return Vec::new() };
         let data = message::message(b'd', &[&copy.data]);
         let questions: Vec<_> = copy.questions.into_iter().chain([data, end.to_vec()]).collect();
-        if !copy.simple {
-            return self.extended(&questions);
-        }
-        match self.ask(self.told(&questions[0]).as_ref(), &questions) {
-            Ok(found) => self.simple(&found, &questions),
-            Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
-        }
-    }
-
-    fn enter(&mut self, state: u8) {
-        self.state = state;
-        self.spoiled &= state != b'I';
+        if copy.simple { self.asked_simply(&questions) } else { self.extended(&questions) }
     }
 
     fn fail(&mut self, text: &str) -> Vec<u8> {
         if self.state != b'I' {
-            (self.state, self.spoiled) = (b'E', true);
-            self.setting.fail();
+            self.state = b'E';
         }
         message::error("ERROR", text)
     }
 }
 
-/// What ends a transaction, which rolls one back that failed.
-const EXITS: [&str; 4] = ["rollback", "abort", "commit", "end"];
-
-/// Whether a query is nothing but one of these.
-fn is_any(query: &[u8], statements: &[&str]) -> bool {
-    let text = query.get(5..).unwrap_or_default();
-    let text = text.strip_suffix(b"\0").unwrap_or(text).trim_ascii();
-    let text = text.strip_suffix(b";").unwrap_or(text).trim_ascii();
-    statements.iter().any(|known| text.eq_ignore_ascii_case(known.as_bytes()))
+/// The control statement of a question, by itself.
+fn control(question: &[u8]) -> Option<Control> {
+    let body = question.get(5..)?;
+    let mut parts = body.splitn(3, |byte| *byte == 0);
+    let text = match question.first()? {
+        b'Q' => parts.next()?,
+        b'P' | b'B' => parts.nth(1)?,
+        b'D' => parts.next()?.strip_prefix(b"S")?,
+        _ => return None,
+    };
+    match sql::statements(text, false, &[]).as_slice() {
+        [one] => Control::of(one),
+        _ => None,
+    }
 }
 
 fn commits(questions: &[Vec<u8>]) -> bool {
-    questions.first().is_some_and(|question| exit(question) == Some(Exit::Commit))
+    questions.first().is_some_and(|question| control(question) == Some(Control::Commit))
+}
+
+/// What a server says to what needs no recording.
+fn plain(question: &[u8], state: u8) -> Option<Vec<Vec<u8>>> {
+    let control = control(question)?;
+    let tag = match control {
+        Control::Commit if state == b'E' => Control::Rollback.tag(),
+        _ => control.tag(),
+    };
+    let done = message::message(b'C', &[tag.as_bytes(), b"\0"]);
+    let ready = message::ready(if control.leaves_open(state != b'I') { b'T' } else { b'I' });
+    Some(match question.first()? {
+        b'P' => vec![message::message(b'1', &[])],
+        b'D' => vec![message::message(b't', &[&[0, 0]]), message::message(b'n', &[])],
+        b'B' => vec![message::message(b'2', &[]), done, ready],
+        _ => vec![done, ready],
+    })
 }
 
 impl Role for Playing {
@@ -453,7 +413,7 @@ impl Role for Playing {
     fn kept(&self) -> usize {
         let copy = self.copy.as_ref().map_or(0, |copy| copy.data.len());
         let run = self.run.as_ref().map_or(0, |run| run.bind.len());
-        self.names.kept() + self.setting.size() + copy + run + self.after.len() + self.unasked.len()
+        self.names.kept() + self.prompter.history.size() + copy + run + self.after.len() + self.unasked.len()
     }
 
     fn waits(&self) -> bool {

@@ -7,9 +7,7 @@ use std::time::SystemTime;
 
 use super::message::{self, Opening};
 use super::names::{Names, Part};
-use super::state::State;
 use super::unasked::{Last, NOTIFICATION};
-use crate::record::book::canonical_call;
 use crate::record::cancels::Listening;
 use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
@@ -60,8 +58,6 @@ pub(crate) struct Recording {
     phase: Phase,
     names: Names,
     startup: Option<Draft>,
-    /// As of the calls that were handed out.
-    state: State,
     slots: VecDeque<Slot>,
     /// A `Bind` that was answered, and whose `Execute` may follow.
     bound: Option<Draft>,
@@ -93,7 +89,6 @@ impl Recording {
             phase: Phase::Opening,
             names: Names::default(),
             startup: None,
-            state: State::default(),
             slots: VecDeque::new(),
             bound: None,
             done: Vec::new(),
@@ -118,7 +113,6 @@ impl Recording {
                 self.phase = Phase::Cancel;
             }
             Opening::Startup => {
-                self.state = State::of_startup(&bytes);
                 let mut draft = Draft::asked(bytes, at);
                 draft.session = true;
                 self.startup = Some(draft);
@@ -378,19 +372,10 @@ impl Recording {
             self.kept = self.kept.saturating_sub(draft.size());
             draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
             self.listens |= draft.said(Side::Server).any(|message| message::tag_of(message) == Some(b"LISTEN"));
-            let before = draft.said(Side::Client).next().and_then(|question| self.state.message(question));
-            let is_led = before.is_some();
-            if let Some(before) = before {
-                draft.lead(before);
-            }
-            let questions = draft.said(Side::Client).skip(usize::from(is_led)).map(Vec::as_slice);
-            let said = || canonical_call(Protocol::Postgres, draft.messages());
-            self.state.follow(questions, draft.said(Side::Server).map(Vec::as_slice), said);
             draft.cancelled =
                 may_be_cancelled && draft.said(Side::Server).any(|message| message::is_cancelled(message));
             made.push(draft.finish(&self.origin, Protocol::Postgres, at));
         }
-        self.state.synchronise();
         if self.slots.is_empty() {
             self.kept = self.data.len();
             self.last = if self.listens { Last::of(made) } else { None };
@@ -398,14 +383,10 @@ impl Recording {
     }
 
     /// A call whose answer was not whole when the connection ended.
-    fn left(&mut self, mut draft: Draft, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
+    fn left(&self, draft: Draft, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
         // Nobody misses the answer to what only prepares, unless it waited for it.
         if by == Side::Server && draft.session {
             return;
-        }
-        let before = draft.said(Side::Client).next().and_then(|question| self.state.message(question));
-        if let Some(before) = before {
-            draft.lead(before);
         }
         made.push(draft.left(by, &self.origin, Protocol::Postgres, at));
     }
@@ -480,7 +461,7 @@ impl Dialogue for Recording {
 
     fn kept(&self) -> usize {
         let last = self.last.as_ref().map_or(0, Last::size);
-        self.kept + self.names.kept() + self.state.size() + self.slots.len() * size_of::<Slot>() + last
+        self.kept + self.names.kept() + self.slots.len() * size_of::<Slot>() + last
     }
 
     fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {

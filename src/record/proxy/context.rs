@@ -13,7 +13,7 @@ use crate::record::outline::Refusal;
 use crate::record::silence::Silence;
 
 /// As [`MAX_RECORDED_BODY_BYTES`] has it.
-const TOO_LONG: &str = "a body is longer than 128 MiB";
+pub const TOO_LONG: &str = "a body is longer than 128 MiB, or than --memory-mib leaves room for";
 const _: () = assert!(MAX_RECORDED_BODY_BYTES == 128 << 20);
 
 /// One connection of the program and what is known of it.

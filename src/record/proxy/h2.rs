@@ -14,8 +14,10 @@ use tokio::time::timeout;
 
 use super::context::Context;
 use super::stream::Stream;
+use crate::budget::Share;
 use crate::limits::{
-    HTTP2_WINDOW_BYTES, MAX_HTTP_HEAD_BYTES, MAX_HTTP2_STREAMS, MAX_RECORDED_BODY_BYTES, PROXY_END_MS,
+    HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_HEAD_BYTES, MAX_HTTP2_STREAMS, MAX_RECORDED_BODY_BYTES,
+    PROXY_END_MS,
 };
 use crate::record::coding;
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
@@ -23,7 +25,6 @@ use crate::record::http1::{BODY_NOTE, CUT_OFF, TRUNCATED, is_grpc};
 use crate::record::silence::Silence;
 
 /// A body as far as it has passed.
-#[derive(Default)]
 pub struct Body {
     /// Its bytes.
     pub bytes: Vec<u8>,
@@ -35,14 +36,24 @@ pub struct Body {
     pub whole: bool,
     /// Whether its receiver left before that.
     pub cut_off: bool,
+    /// What it takes of the budget.
+    held: Share,
 }
 
 impl Body {
-    /// Keeps a piece.
+    /// Nothing yet.
+    pub fn new(context: &Context) -> Self {
+        let held = context.shared.share();
+        Self { bytes: Vec::new(), trailers: HeaderMap::new(), too_long: false, whole: false, cut_off: false, held }
+    }
+
+    /// Keeps a piece, if there is memory for it.
     pub fn push(&mut self, piece: &[u8]) {
-        if self.bytes.len() + piece.len() > MAX_RECORDED_BODY_BYTES {
+        let length = self.bytes.len() + piece.len();
+        if length > MAX_RECORDED_BODY_BYTES || !self.too_long && !self.held.try_cover(length) {
             self.too_long = true;
             self.bytes = Vec::new();
+            self.held.shrink(0);
         } else if !self.too_long {
             self.bytes.extend_from_slice(piece);
         }
@@ -90,6 +101,7 @@ pub async fn record(context: Context, client: Stream, server: Stream) -> io::Res
 
 /// Does so, and says whether anything was asked.
 async fn relay(context: &Context, client: Stream, server: Stream, asked: &mut bool) -> io::Result<()> {
+    let _room = context.shared.room(2 * HTTP2_CONNECTION_BYTES).await;
     let mut drivers = JoinSet::new();
     let send = connect(server, &mut drivers).await?;
     let mut accepted = accept(client).await?;
@@ -138,8 +150,8 @@ async fn stream(
             return;
         }
     };
-    let mut question = Body { whole: ends, ..Body::default() };
-    let mut answer = Body::default();
+    let mut question = Body { whole: ends, ..Body::new(&context) };
+    let mut answer = Body::new(&context);
     let answered = {
         let asking = async {
             if !ends {
@@ -191,7 +203,7 @@ async fn answer_stream(
     let response = tokio::select! {
         response = response => response,
         // The program does not want it any more; dropping the request says so to the real server.
-        _ = poll_fn(|context| respond.poll_reset(context)) => {
+        _ = poll_fn(|task| respond.poll_reset(task)) => {
             kept.cut_off = true;
             return None;
         }
@@ -227,7 +239,7 @@ async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, 
     loop {
         let data = tokio::select! {
             data = body.data() => data,
-            _ = poll_fn(|context| to.poll_reset(context)), if wanted => {
+            _ = poll_fn(|task| to.poll_reset(task)), if wanted => {
                 if !drains {
                     kept.cut_off = true;
                     return;

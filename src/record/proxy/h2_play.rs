@@ -13,12 +13,12 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::context::Context;
+use super::context::{Context, TOO_LONG};
 use super::h2::{Body, accept, exchange, request_of, send};
 use super::held::Held;
 use super::stream::Stream;
 use super::{Replay, h2 as both, miss, tls};
-use crate::limits::PLAYED_BODY_MS;
+use crate::limits::{HTTP2_CONNECTION_BYTES, PLAYED_BODY_MS};
 use crate::record::coding;
 use crate::record::exchange::{Content, Exchange, HttpResponse};
 use crate::record::http1::{TRUNCATED, refusal};
@@ -31,6 +31,7 @@ type Beyond = Arc<OnceCell<(h2::client::SendRequest<Bytes>, JoinSet<()>)>>;
 
 /// Plays a server of HTTP/2.
 pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
+    let _room = context.shared.room(HTTP2_CONNECTION_BYTES).await;
     let mut accepted = accept(client).await?;
     let mut streams = JoinSet::new();
     let beyond = Beyond::default();
@@ -56,7 +57,7 @@ async fn stream(
     let now = SystemTime::now();
     let (parts, body) = request.into_parts();
     let target = &context.link.target;
-    let body = match read(body).await {
+    let body = match read(&context, body).await {
         Ok(body) => body,
         Err(Unread::Reset) => return,
         Err(Unread::Waits) => {
@@ -66,6 +67,12 @@ async fn stream(
             return;
         }
     };
+    if body.too_long {
+        let what = format!("{} {}: {TOO_LONG}", parts.method, parts.uri);
+        replay.book.missed(target, &what);
+        answer(&mut respond, &refused(&parts.headers, &miss::in_words(&what))).await;
+        return;
+    }
     let raw = body.bytes.clone();
     let mut asked = request_of(&parts, body.bytes);
     asked.body = coding::plain(&asked.headers, asked.body);
@@ -119,8 +126,8 @@ enum Unread {
     Waits,
 }
 
-async fn read(mut body: RecvStream) -> Result<Body, Unread> {
-    let mut kept = Body::default();
+async fn read(context: &Context, mut body: RecvStream) -> Result<Body, Unread> {
+    let mut kept = Body::new(context);
     let patience = Duration::from_millis(PLAYED_BODY_MS);
     while let Some(data) = timeout(patience, body.data()).await.map_err(|_| Unread::Waits)? {
         let data = data.map_err(|_| Unread::Reset)?;
@@ -272,7 +279,10 @@ async fn beyond(
         up.send_data(Bytes::new(), true).map_err(io::Error::other)?;
     }
     let (head, body) = response.await.map_err(io::Error::other)?.into_parts();
-    let body = read(body).await.map_err(|_| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+    let body = read(context, body).await.map_err(|_| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+    if body.too_long {
+        return Err(io::Error::other(TOO_LONG));
+    }
     let list = |headers: &HeaderMap| {
         headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect::<Vec<_>>()
     };

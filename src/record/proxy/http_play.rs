@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::io::AsyncWriteExt as _;
 
-use super::context::Context;
+use super::context::{Context, TOO_LONG};
 use super::held::Held;
 use super::record::beyond;
 use super::replay::{Actor, converse, forwarded, play};
@@ -21,6 +21,7 @@ use crate::record::websocket;
 /// Answers until either side ends it, or until what is spoken is HTTP no more.
 pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) -> io::Result<()> {
     let mut questions = Questions::new(context.link.clone(), context.shared.beyond().is_some());
+    let mut held = context.shared.share();
     let mut buffer = Vec::new();
     loop {
         let asked = match questions.next() {
@@ -43,6 +44,13 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
                     return Ok(());
                 }
                 questions.feed(&buffer);
+                if !held.try_cover(questions.kept()) {
+                    replay.book.missed(&context.link.target, TOO_LONG);
+                    client
+                        .write_all(b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+                        .await?;
+                    return client.shutdown().await;
+                }
                 continue;
             }
             Err(http1::Malformed) => {
@@ -103,7 +111,7 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
             let client = client.put_back(questions.rest());
             let said = replay.outline.said(&context.link.target);
             let player = GenericPlayer::new(context.link.clone(), Arc::clone(&replay.book), said, frames);
-            return play(&context, replay.quiet, client, Actor::Generic(Box::new(player))).await;
+            return play(&context, &replay, client, Actor::Generic(Box::new(player))).await;
         }
         if http1::closes(&asked.request, &response) {
             return client.shutdown().await;

@@ -47,7 +47,7 @@ use super::book::Book;
 use super::ca::{Authority, certificates};
 use super::outline::Outline;
 use crate::budget::Account;
-use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS};
+use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES};
 use crate::outbound::Verifier;
 
 /// A connection that a program wants to make.
@@ -262,7 +262,8 @@ async fn accept(shared: Arc<Shared>, mut source: Source, forward: bool, places: 
         let next = async {
             // In this order: what has no place yet waits in the socket's queue.
             let place = Arc::clone(&places).acquire_owned().await.ok()?;
-            Some((place, source.next().await?))
+            let room = shared.room(RECORDED_CONNECTION_BYTES).await;
+            Some(((place, room), source.next().await?))
         };
         let (place, accepted) = tokio::select! {
             next = next => match next {

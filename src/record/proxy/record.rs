@@ -201,6 +201,7 @@ pub async fn beyond(context: &Context, asked: &http1::Asked, client: &mut Stream
         server
     };
     let mut tap = http1::Tap::new(inner.link.clone());
+    let mut held = inner.shared.share();
     let mut done = Vec::new();
     let now = SystemTime::now;
     let raw = asked.origin_form();
@@ -218,9 +219,13 @@ pub async fn beyond(context: &Context, asked: &http1::Asked, client: &mut Stream
             break;
         }
         goes_on &= tap.take(Side::Server, &buffer[..count], now(), &mut done).is_none();
+        if !held.try_cover(tap.kept()) {
+            tap.forget();
+        }
         client.write_all(&buffer[..count]).await?;
         client.flush().await?;
     }
     inner.keep(done);
+    tap.too_long().iter().for_each(|call| inner.too_long(call));
     Ok(goes_on)
 }

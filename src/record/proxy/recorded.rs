@@ -57,6 +57,8 @@ pub enum Note {
     },
     /// The recording is full: what came then passed and was not kept.
     Full,
+    /// Connections waited for memory.
+    Crowded,
     /// The program read further than when it was recorded: then it left in the middle of the answer.
     CutOff {
         /// The call in a line.
@@ -101,6 +103,9 @@ impl fmt::Display for Note {
                 "the recording is full: calls of more than {} MiB together, or more than --memory-mib leaves, are not kept",
                 MAX_RECORDING_BYTES >> 20
             ),
+            Self::Crowded => {
+                write!(formatter, "connections waited for memory: more at once than --memory-mib leaves room for")
+            }
             Self::CutOff { call, bytes } => write!(
                 formatter,
                 "{call}: the recording of this answer was cut off by the client after {bytes} bytes, and was read further"

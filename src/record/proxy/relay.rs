@@ -10,7 +10,8 @@ use super::bulk::{self, Stop};
 use super::context::Context;
 use super::stream::Stream;
 use super::tap::{Tap, Then};
-use crate::limits::{MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES};
+use crate::budget::Share;
+use crate::limits::{MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES, RELAY_BULK_BYTES};
 use crate::record::exchange::{Exchange, Side};
 use crate::record::http1;
 
@@ -83,7 +84,6 @@ async fn carry_out(due: Option<Due>, to: &mut WriteHalf<Stream>, bytes: &[u8]) -
 }
 
 /// Where a connection is while it is passed on.
-#[derive(Default)]
 struct State {
     up: Way,
     down: Way,
@@ -98,6 +98,8 @@ struct State {
     heard: bool,
     /// Something has to be read before a body may pass unseen again.
     looks: bool,
+    /// What calls that are not complete take of the budget.
+    held: Share,
 }
 
 /// Why bytes are no longer passed on one by one.
@@ -109,6 +111,21 @@ enum Pause {
 }
 
 impl State {
+    fn new(held: Share) -> Self {
+        Self {
+            up: Way::default(),
+            down: Way::default(),
+            first_end: None,
+            then: None,
+            rest: Vec::new(),
+            early: Vec::new(),
+            done: Vec::new(),
+            heard: false,
+            looks: false,
+            held,
+        }
+    }
+
     fn is_clear(&self) -> bool {
         self.up.is_clear() && self.down.is_clear()
     }
@@ -132,7 +149,7 @@ pub async fn relay(
     tap: &mut Tap,
 ) -> io::Result<Option<(Then, Stream, Stream)>> {
     let (mut client, mut server) = (client, server);
-    let mut state = State::default();
+    let mut state = State::new(context.shared.share());
     let result = loop {
         let (pause, ends) = pass(context, client, server, tap, &mut state).await;
         (client, server) = ends;
@@ -174,7 +191,12 @@ async fn unseen(
         Side::Client => (client, server, !state.down.ended),
         Side::Server => (server, client, !state.up.ended),
     };
-    let passed = bulk::pass(context, source, receiver, tap.bulk(from)?, hears).await;
+    tap.hold(context, &mut state.held, RELAY_BULK_BYTES);
+    let mut bulk = tap.bulk(from)?;
+    if bulk.kept.is_some() {
+        bulk.most = bulk.most.min(RELAY_BULK_BYTES as u64);
+    }
+    let passed = bulk::pass(context, source, receiver, bulk, hears).await;
     tap.passed(from, passed.count);
     state.way(from).waiting.extend_from_slice(&passed.unwritten);
     match passed.stop {
@@ -300,6 +322,7 @@ async fn pass(
         } else {
             tap.take(context, from, bytes, &mut state.up, &mut state.down)
         };
+        tap.hold(context, &mut state.held, 0);
         state.done.extend(seen.done);
         if seen.then.is_some() {
             state.then = seen.then;

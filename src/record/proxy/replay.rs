@@ -102,7 +102,7 @@ pub fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested
         let target = &context.link.target;
         let mut client = client;
         if let Some(protocol) = replay.outline.speaks_first(target) {
-            return play(&context, replay.quiet, client, actor(&context, &replay, protocol)).await;
+            return play(&context, &replay, client, actor(&context, &replay, protocol)).await;
         }
         let unspoken = unspoken(&context, &replay);
         let mut asked = Vec::new();
@@ -148,10 +148,10 @@ pub fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested
             First::Tls => encrypted(context, replay, client).await,
             First::Http1 => http_play::serve(context, replay, client).await,
             First::Http2 => h2_play::serve(context, replay, client).await,
-            First::Wire(protocol) => play(&context, replay.quiet, client, actor(&context, &replay, protocol)).await,
+            First::Wire(protocol) => play(&context, &replay, client, actor(&context, &replay, protocol)).await,
             First::More | First::Unknown => {
                 let protocol = replay.book.protocol(target).unwrap_or(Protocol::Generic);
-                play(&context, replay.quiet, client, actor(&context, &replay, protocol)).await
+                play(&context, &replay, client, actor(&context, &replay, protocol)).await
             }
         }
     })
@@ -221,8 +221,8 @@ fn actor(context: &Context, replay: &Replay, protocol: Protocol) -> Actor {
     Actor::Generic(Box::new(GenericPlayer::new(context.link.clone(), Arc::clone(&replay.book), said, false)))
 }
 
-/// Plays a server that does not speak HTTP; `quiet` is [`Replay::quiet`].
-pub async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Actor) -> io::Result<()> {
+/// Plays a server that does not speak HTTP.
+pub async fn play(context: &Context, replay: &Replay, client: Stream, mut actor: Actor) -> io::Result<()> {
     let mut client = client;
     let mut steps = match &mut actor {
         Actor::Generic(player) => player.open(),
@@ -230,6 +230,7 @@ pub async fn play(context: &Context, quiet: Duration, client: Stream, mut actor:
     };
     let mut ended = false;
     let mut later = Vec::new();
+    let mut held = context.shared.share();
     loop {
         for step in steps {
             match step {
@@ -265,7 +266,7 @@ pub async fn play(context: &Context, quiet: Duration, client: Stream, mut actor:
         }
         let mut bytes = std::mem::take(&mut later);
         let patience = match &actor {
-            Actor::Generic(player) => player.waits().then_some(quiet),
+            Actor::Generic(player) => player.waits().then_some(replay.quiet),
             Actor::Wire(player) => player.waits().then_some(Duration::from_millis(UNASKED_AFTER_MS)),
         };
         let read = if bytes.is_empty() {
@@ -300,5 +301,13 @@ pub async fn play(context: &Context, quiet: Duration, client: Stream, mut actor:
             (None, Actor::Generic(player)) => player.pause(),
             (None, Actor::Wire(player)) => player.pause(),
         };
+        let kept = match &actor {
+            Actor::Generic(player) => player.kept(),
+            Actor::Wire(player) => player.kept(),
+        };
+        if !held.try_cover(kept) {
+            replay.book.missed(&context.link.target, "a message that --memory-mib leaves no room for");
+            return client.shutdown().await;
+        }
     }
 }

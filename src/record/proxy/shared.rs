@@ -13,9 +13,10 @@ use tokio::time::timeout;
 
 use super::wishes::Wishes;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
-use crate::budget::{Account, Share};
+use crate::budget::{Account, Purpose, Share};
 use crate::limits::{
-    MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, RECORDING_COPIES, RESOLVED_MS, UPSTREAM_CONNECT_MS,
+    MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, MEMORY_LOOK_MS, MEMORY_WAIT_MS, RECORDING_COPIES,
+    RESOLVED_MS, UPSTREAM_CONNECT_MS,
 };
 use crate::outbound::Verifier;
 use crate::record::ca::Authority;
@@ -126,6 +127,25 @@ impl Shared {
             resolved: Mutex::default(),
             wishes: Wishes::default(),
             cancels: Arc::default(),
+        }
+    }
+
+    /// Nothing of the budget yet, to be grown.
+    pub fn share(&self) -> Share {
+        self.account.share()
+    }
+
+    /// So many bytes for a connection, waited for as long as it takes; that it takes long is told. Connections go further into
+    /// the budget than calls that are kept, so a full recording does not stop the program.
+    pub async fn room(&self, bytes: usize) -> Share {
+        let begun = Instant::now();
+        loop {
+            match self.account.try_take(bytes, Purpose::Reply) {
+                Ok(share) => return share,
+                Err(_) if begun.elapsed() > Duration::from_millis(MEMORY_WAIT_MS) => self.note(Note::Crowded),
+                Err(_) => {}
+            }
+            tokio::time::sleep(Duration::from_millis(MEMORY_LOOK_MS)).await;
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use super::Note;
 use super::context::Context;
 use super::relay::Way;
+use crate::budget::Share;
 use crate::record::exchange::{Exchange, Side, Target};
 use crate::record::generic::GenericRecorder;
 use crate::record::http1::{self, Bulk};
@@ -93,6 +94,28 @@ impl Tap {
         apply(steps, up, down, &mut seen);
         tell(context, &mut seen);
         seen
+    }
+
+    /// Keeps what came only if there is memory for it: else the calls that are not complete pass and are not kept, and where
+    /// calls have no bounds that can be seen without keeping them, nothing more of the connection is.
+    pub fn hold(&mut self, context: &Context, held: &mut Share, coming: usize) {
+        let kept = match self {
+            Self::Http(tap) => tap.kept(),
+            Self::Generic(recorder) => recorder.kept(),
+            Self::Wire(recorder) => recorder.kept(),
+            Self::Nobody => 0,
+        };
+        if held.try_cover(kept + coming) {
+            return;
+        }
+        context.shared.note(Note::Full);
+        if let Self::Http(tap) = self {
+            tap.forget();
+        } else {
+            context.shared.count(|counts| counts.dropped += 1);
+            *self = Self::Nobody;
+        }
+        held.shrink(0);
     }
 
     /// The connection has ended: the calls that were still on the way.

@@ -102,13 +102,18 @@ pub struct Setup {
 }
 
 pub fn setup(mode: Mode, to: SocketAddr, system: &[u8]) -> Setup {
+    setup_within(mode, to, system, Account::default())
+}
+
+/// The same with the memory of this account.
+pub fn setup_within(mode: Mode, to: SocketAddr, system: &[u8], account: Account) -> Setup {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let net = Net::default();
     net.routes.lock().unwrap().insert(address, to);
     let authority = Arc::new(Authority::new().unwrap());
     let sockets = Sockets { tcp: vec![listener], ..Sockets::default() };
-    let proxy = Proxy::start(sockets, Arc::new(net), mode, Arc::clone(&authority), system, Account::default()).unwrap();
+    let proxy = Proxy::start(sockets, Arc::new(net), mode, Arc::clone(&authority), system, account).unwrap();
     Setup { proxy, address, authority }
 }
 

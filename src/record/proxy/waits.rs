@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Note;
 use super::context::Context;
 use super::stream::Stream;
-use crate::limits::{CUT_OFF_HELD_MS, MAX_WIRE_CONNECTION_BYTES, RELAY_BUFFER_BYTES};
+use crate::limits::{CUT_OFF_HELD_MS, MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES};
 use crate::record::wire::Cancellable;
 
 /// Says nothing until another connection asks to cancel this call; what comes meanwhile is appended to `later`. False if the
@@ -22,7 +22,7 @@ pub async fn until_cancelled(
     tokio::pin!(asked, patience);
     let mut told = false;
     loop {
-        let has_room = later.len() < MAX_WIRE_CONNECTION_BYTES;
+        let has_room = later.len() < MAX_RELAY_WAITING_BYTES;
         tokio::select! {
             () = &mut asked => return Ok(true),
             read = client.more(later, RELAY_BUFFER_BYTES), if has_room => {

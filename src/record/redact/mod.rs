@@ -1,340 +1,320 @@
-//! Takes secrets out of calls before they are written, and out of the keys by which they are found again: a replay needs
-//! none, and has other ones.
+//! Takes secrets out of calls before they are written, and out of those that are asked before they are looked up: a replay needs none,
+//! and has other ones.
 //!
-//! Taken out are credentials where they have a name (`names`): fields of HTTP, parameters of queries and forms, keys of
-//! JSON, elements and attributes of XML, passwords in addresses and statements, authentication of databases; and tokens in
-//! paths of services that are known for them (`paths`). Messages of gRPC name nothing, their fields have numbers: there, and
-//! everywhere else, tokens are known by their shape (`shapes`). What a value says for itself counts too (`meaning`): a message about a
-//! password is none, and numbers are those of cards (`cards`) by name alone. What stands for a token is written as it was (`guise`). Any other value is the call itself and stays, unless it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
+//! Three things tell a secret: its *place* (`names` has the rule; `http`, `json` and `wires` know the places), its *shape* (`shapes`
+//! is the table), and its *value*: those of the program's environment under names of secrets, what the set's file declares, and
+//! what was found by its place in one call of HTTP and stands in another. What stands for a secret (`stand_in`) is a function of its value
+//! alone, so the same secret is the same everywhere, in calls that are recorded and in those that are asked.
 
-mod cards;
-mod cookies;
-mod credential_files;
-mod echo;
-mod fields;
-mod guise;
+mod edit;
+mod http;
 mod json;
-mod meaning;
-mod mongo;
-mod multipart;
-mod mysql;
+mod left;
 mod names;
-mod needles;
-mod numbers;
-mod paths;
-mod placeholder;
-mod plain;
-mod queries;
-mod random;
-mod redis;
-mod settings;
 mod shapes;
-mod sql;
-mod tokens;
-mod walk;
+mod stand_in;
 mod wires;
-mod xml;
 
-use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 
-pub use fields::is_secret_header;
-pub(in crate::record) use mysql::value as mysql_value;
-pub use names::is_secret_parameter;
-pub(in crate::record) use names::{decoded, is_uuid};
-pub(in crate::record) use needles::Needles;
-pub(in crate::record) use numbers::{in_request as numbered_request, in_wire as numbered, numbers};
-use placeholder::STAND_IN;
-pub use placeholder::{MARKED, REDACTED};
-pub(in crate::record) use redis::command;
-pub(in crate::record) use wires::secret_parameters;
-pub use wires::{said, wire};
+use aho_corasick::{AhoCorasick, MatchKind};
 
-use echo::Repeated;
-use fields::{passes, tells_who};
-use names::{is_identifier, is_password};
-use placeholder::{Marks, digits, known, short};
-use walk::{Form, Replace, Secret};
+pub use left::{Left, left_over};
+pub(in crate::record) use names::decoded;
+pub use names::is_secret_name;
+pub use stand_in::is_stand_in;
+pub(in crate::record) use stand_in::{is_made, is_signed, is_uuid, places};
+pub(in crate::record) use wires::command;
 
-use super::book::describe;
+use names::Kind;
+use shapes::Shapes;
+use stand_in::stand_in;
+use wires::Login;
+
 use super::coding;
-use super::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse};
+use super::exchange::{Content, Exchange, Http, HttpResponse, Message, Protocol, Side, Wire};
 
-/// A secret of a call by where it stands and what tells it from others: digits of its hash, all of them or those that a file
-/// has. Of two that are the same the digits of one begin with those of the other; none are like any.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Shown {
-    /// The name of the field, key or parameter, in lower case.
-    pub name: String,
-    /// What it stands in: the hash of the keys and places in lists before the name. Zero where there are none.
-    pub place: u64,
-    /// In hexadecimal.
-    pub digits: String,
+/// Secrets of one recording that are looked for in its other calls, at most.
+const MAX_FOLLOWED: usize = 65_536;
+
+/// The rules of one set of calls.
+#[derive(Debug, Default)]
+pub struct Secrets {
+    /// Names that the set declares, as words without marks.
+    names: Vec<String>,
+    /// Patterns that the set declares.
+    patterns: Option<Shapes>,
+    /// Values of the program's environment.
+    values: Option<Values>,
 }
 
-impl Shown {
-    /// Whether both may be the same secret.
-    pub fn is_like(&self, other: &Self) -> bool {
-        self.digits.starts_with(&other.digits) || other.digits.starts_with(&self.digits)
-    }
-
-    fn new(secret: &Secret<'_>) -> Self {
-        let name = decoded(secret.name).to_ascii_lowercase();
-        Self { name, place: secret.place, digits: digits(secret.value) }
-    }
-}
-
-/// The credentials that a request carries, by name. Cookies are none of them, since they change with every login (they are
-/// among those that [pass](passing)), and signatures, which change with every request; who signs is.
-pub fn credentials(request: &HttpRequest) -> Vec<Shown> {
-    in_fields(request, tells_who, |secret| matches!(secret.form, Form::Field | Form::Caller))
-}
-
-/// The secrets in fields of a request that may be others with every page, by name; of cookies by their own.
-pub fn passing(request: &HttpRequest) -> Vec<Shown> {
-    in_fields(request, passes, |secret| matches!(secret.form, Form::Field | Form::Caller | Form::Cookie))
-}
-
-/// The cookies of a request that are no secrets, such as a language, by their names.
-pub fn settings(request: &HttpRequest) -> Vec<Shown> {
-    in_fields(request, passes, |secret| secret.form == Form::Setting)
-}
-
-/// The cookies among those that [pass](passing) that an answer of a recording gave: what stands for secrets.
-pub fn given_cookies(request: &HttpRequest) -> Vec<Shown> {
-    in_fields(request, passes, |secret| secret.form == Form::Cookie && is_redacted(secret))
-}
-
-/// Whether a secret that [passes](passing), by its name, is a cookie that says who asks, and none that a page is protected by.
-pub fn is_of_visitor(name: &str) -> bool {
-    name.strip_prefix(cookies::PREFIX).is_some_and(|cookie| !["csrf", "xsrf"].iter().any(|word| cookie.contains(word)))
-}
-
-/// A field of HTTP as text, with the same text for every secret in it.
-pub fn field(name: &str, value: &[u8]) -> String {
-    let without = walk::field(name, value, &mut blank);
-    String::from_utf8_lossy(without.as_deref().unwrap_or(value)).trim().to_owned()
-}
-
-fn in_fields(request: &HttpRequest, is_one: fn(&str) -> bool, has: fn(&Secret<'_>) -> bool) -> Vec<Shown> {
-    let mut found = Vec::new();
-    for (name, value) in request.headers.iter().filter(|(name, _)| is_one(name)) {
-        walk::named_field(name, value, &mut |secret| {
-            if has(secret) {
-                found.push(Shown::new(secret));
+impl Secrets {
+    /// The rules for a program with this environment, and what the set's file declares: names, and patterns between slashes. Fails
+    /// when one cannot be used, with what to write instead.
+    pub fn new(environment: impl Iterator<Item = (String, String)>, declared: &[String]) -> Result<Self, String> {
+        let mut secrets = Self::default();
+        let mut patterns = Vec::new();
+        for rule in declared {
+            match rule.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
+                Some(pattern) => {
+                    Shapes::new(&[pattern], true).map_err(|error| {
+                        format!("`redact` has the pattern `{rule}`, which cannot be used: {error}; write a regular expression between slashes")
+                    })?;
+                    patterns.push(pattern);
+                }
+                None if joined(rule).is_empty() => {
+                    return Err(format!(
+                        "`redact` has `{rule}`: write a name, such as `internal_ref`, or a `/pattern/`"
+                    ));
+                }
+                None => secrets.names.push(joined(rule)),
             }
-            None
-        });
-    }
-    found.sort();
-    found
-}
-
-/// The secrets in the path and the body of a request, by name and place; those of one place in their order.
-pub fn places(request: &HttpRequest) -> Vec<Shown> {
-    let mut found = Vec::new();
-    let mut look = |secret: &Secret<'_>| {
-        found.push(Shown::new(secret));
-        None
-    };
-    walk::path(&request.path, &mut look);
-    walk::body(&request.headers, &request.body, &mut look);
-    found.sort_by(|one, other| (&one.name, one.place).cmp(&(&other.name, other.place)));
-    found
-}
-
-/// A request with the same text for every secret of its path and its body, as it is compared: wherever they come from.
-pub fn without_secrets(request: &HttpRequest) -> Cow<'_, HttpRequest> {
-    let path = walk::path(&request.path, &mut blank);
-    let body = walk::body(&request.headers, &request.body, &mut blank);
-    if path.is_none() && body.is_none() {
-        return Cow::Borrowed(request);
-    }
-    Cow::Owned(HttpRequest {
-        path: path.unwrap_or_else(|| request.path.clone()),
-        body: body.unwrap_or_else(|| request.body.clone()),
-        ..request.clone()
-    })
-}
-
-/// A path, or a whole URL, without its secrets.
-pub fn path(path: &str) -> Cow<'_, str> {
-    walk::path(path, &mut blank).map_or(Cow::Borrowed(path), Cow::Owned)
-}
-
-/// Whether nobody chose a value: a UUID, or what is long and of digits and letters.
-pub fn nobody_chose(value: &[u8]) -> bool {
-    names::is_random(value) || names::is_uuid(value)
-}
-
-/// Takes the secrets out of the calls of a recording. A second time changes nothing. What is returned is to be told: which
-/// answers are not what the server said, and which may have a secret left in them.
-pub fn exchanges(exchanges: &mut [Exchange]) -> Vec<String> {
-    exchanges.iter_mut().for_each(uncover);
-    let (marks, mut seen) = marks(exchanges);
-    let asked = echo::asked(exchanges);
-    if tokens::replace(exchanges, &seen, &marks) {
-        seen.fill(Seen { asked: true, answered: true });
-    }
-    let (mut replaced, mut left) = (Vec::new(), Vec::new());
-    for (exchange, seen) in exchanges.iter_mut().zip(seen) {
-        let repeated = redact(exchange, seen, &marks);
-        if repeated.replaced {
-            replaced.push(describe(exchange));
         }
-        if repeated.left {
-            left.push(describe(exchange));
+        if !patterns.is_empty() {
+            let all = Shapes::new(&patterns, true);
+            secrets.patterns =
+                Some(all.map_err(|error| format!("the patterns of `redact` are too large together: {error}"))?);
         }
+        let is_one = |(name, value): &(String, String)| {
+            names::is_secret_variable(name, value) || secrets.names.contains(&joined(name)) && !value.is_empty()
+        };
+        secrets.values = Values::new(environment.filter(is_one).map(|(_, value)| value.into_bytes()));
+        Ok(secrets)
     }
-    let replaced = listed(&replaced, "a secret of the request stood in the answer and was replaced there, in");
-    let left =
-        listed(&left, "a secret of the request may stand in the answer, where it was left as an ordinary word, in");
-    let answered: Vec<String> =
-        exchanges.iter().filter(|exchange| echo::is_answered(&asked, exchange)).map(describe).collect();
-    let answered = listed(&answered, "a secret of a request stands in what a database answered, which was left, in");
-    replaced.into_iter().chain(left).chain(answered).collect()
-}
 
-/// A note about some calls, of which the first are named.
-fn listed(calls: &[String], what: &str) -> Option<String> {
-    const NAMED: usize = 3;
-    let named: Vec<String> = calls.iter().take(NAMED).map(|call| format!("`{call}`")).collect();
-    let more = calls.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!calls.is_empty()).then(|| format!("{what} {}{more}", named.join(", ")))
-}
+    /// Takes the secrets out of the calls of a recording. A second time changes nothing. What is returned is to be told.
+    pub fn calls(&self, calls: &mut [Exchange]) -> Vec<String> {
+        let seen = RefCell::default();
+        for call in calls.iter_mut() {
+            self.redact(call, &seen);
+        }
+        let seen: HashMap<Vec<u8>, bool> = seen.into_inner();
+        let answered = follow(seen, calls);
+        let told =
+            format!("a secret of another place stood in {answered} answers, which say what stands for it instead");
+        (answered > 0).then_some(told).into_iter().collect()
+    }
 
-/// Takes the secrets out of a call. A second time changes nothing.
-pub fn exchange(exchange: &mut Exchange) {
-    let (marks, seen) = marks(std::slice::from_ref(exchange));
-    let _ = redact(exchange, seen[0], &marks);
-}
+    /// What a call asks, without secrets: that by which it is looked up.
+    pub fn asked(&self, call: &Exchange) -> Exchange {
+        let of = |http: &Http| Box::new(Http { request: http.request.clone(), response: None });
+        let content = match &call.content {
+            Content::Http(http) => Content::Http(of(http)),
+            Content::Grpc(http) => Content::Grpc(of(http)),
+            Content::Wire(Protocol::Generic, _) => call.content.clone(),
+            Content::Wire(protocol, wire) => {
+                let said = wire.messages.iter().filter(|message| message.from == Side::Client);
+                Content::Wire(*protocol, Wire { messages: said.cloned().collect(), session: wire.session })
+            }
+            Content::Dns(dns) => Content::Dns(dns.clone()),
+        };
+        let mut asked = Exchange { target: call.target.clone(), content, ..*call };
+        self.redact(&mut asked, &RefCell::default());
+        asked
+    }
 
-/// Whether there are secrets in what was asked and answered. What has none, as most of what is long, is not looked at again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Seen {
-    asked: bool,
-    answered: bool,
-}
-
-/// How the secrets of these calls are told apart, and where there are any.
-fn marks(exchanges: &[Exchange]) -> (Marks, Vec<Seen>) {
-    let mut all: Vec<(Vec<u8>, bool)> = Vec::new();
-    let mut seen = Vec::with_capacity(exchanges.len());
-    for exchange in exchanges {
-        let before = all.len();
-        match &exchange.content {
-            Content::Http(http) | Content::Grpc(http) => in_request(&http.request, &mut kept(&mut all)),
-            Content::Wire(protocol, wire) => drop(wires::walk(*protocol, wire, &mut kept(&mut all))),
+    fn redact(&self, call: &mut Exchange, seen: &RefCell<HashMap<Vec<u8>, bool>>) {
+        let found = |is_answer| Found { secrets: self, is_answer, seen };
+        match &mut call.content {
+            Content::Http(http) | Content::Grpc(http) => by_place(http, found(false), found(true)),
+            Content::Wire(protocol, wire) => in_wire(*protocol, wire, found(false), found(true)),
             Content::Dns(_) => {}
         }
-        let asked = all.len();
-        if let Content::Http(http) | Content::Grpc(http) = &exchange.content
-            && let Some(response) = &http.response
-        {
-            in_response(response, &mut kept(&mut all));
-        }
-        seen.push(Seen { asked: asked > before, answered: all.len() > asked });
-    }
-    (Marks::of(all.iter().map(|(secret, guessable)| (secret.as_slice(), *guessable))), seen)
-}
-
-/// Keeps the secrets that it is shown, and replaces none.
-fn kept(all: &mut Vec<(Vec<u8>, bool)>) -> impl FnMut(&Secret<'_>) -> Option<Vec<u8>> + '_ {
-    |secret| {
-        if secret.form != Form::Setting {
-            all.push((secret.value.to_vec(), secret.guessable));
-        }
-        None
-    }
-}
-
-/// The digits of the secrets that an answer has.
-pub fn of_answer(response: &HttpResponse) -> Vec<String> {
-    let mut found = Vec::new();
-    in_response(response, &mut |secret| {
-        if secret.form != Form::Setting {
-            found.push(digits(secret.value));
-        }
-        None
-    });
-    found
-}
-
-/// Looks at the secrets of a request.
-fn in_request(request: &HttpRequest, look: Replace<'_>) {
-    walk::path(&request.path, look);
-    for (name, value) in &request.headers {
-        walk::field(name, value, look);
-    }
-    walk::body(&request.headers, &request.body, look);
-}
-
-/// Looks at the secrets of an answer.
-fn in_response(response: &HttpResponse, look: Replace<'_>) {
-    for (name, value) in response.headers.iter().chain(&response.trailers) {
-        walk::field(name, value, look);
-    }
-    walk::body(&response.headers, &response.body, look);
-}
-
-/// Takes the content coding off a body that was kept in it, if there are secrets in it: that nothing leaks counts for more than
-/// its very bytes.
-fn uncover(exchange: &mut Exchange) {
-    if let Content::Http(http) = &mut exchange.content
-        && let Some(response) = &mut http.response
-        && coding::has_note(&response.headers, coding::CODED)
-        && let Some(plain) = coding::decoded(&response.headers, &response.body)
-        && (walk::body(&response.headers, &plain, &mut blank).is_some() || echo::is_in(&http.request, &plain))
-    {
-        response.body = plain;
-        response.headers.retain(|(name, value)| name != coding::BODY_NOTE || value != coding::CODED.as_bytes());
-    }
-}
-
-fn redact(exchange: &mut Exchange, seen: Seen, marks: &Marks) -> Repeated {
-    match &mut exchange.content {
-        Content::Http(http) | Content::Grpc(http) => return self::http(http, seen, marks),
-        Content::Dns(_) => {}
-        Content::Wire(protocol, said) => {
-            wires::replace(*protocol, said, &mut |secret: &Secret<'_>| changed(secret, hidden(secret, marks)));
-            wires::given(*protocol, said, &mut |secret: &Secret<'_>| changed(secret, given(secret, marks)));
+        let is_database = matches!(call.content, Content::Wire(..));
+        texts(call, &mut |side, text| {
+            let known = Shapes::known(!(is_database && side == Side::Server));
+            let all = [known, self.patterns.as_ref()];
+            let replaced = all.into_iter().flatten().filter(|shapes| shapes.replace(text));
+            replaced.count() > 0
+        });
+        if let Some(values) = &self.values {
+            texts(call, &mut |_, text| values.replace(text));
         }
     }
-    Repeated::default()
+
+    fn kind(&self, name: &str) -> Kind {
+        let is_declared = !self.names.is_empty() && self.names.contains(&joined(name));
+        if is_declared { Kind::Secret } else { names::kind(name) }
+    }
 }
 
-fn http(http: &mut Http, seen: Seen, marks: &Marks) -> Repeated {
-    let mut repeated = Repeated::default();
-    if let Some(response) = &mut http.response
-        && seen.asked
-    {
-        repeated = echo::replace(&http.request, response, marks);
-    }
-    if let Some(response) = &mut http.response
-        && seen.answered
-    {
-        let given = &mut |secret: &Secret<'_>| changed(secret, given(secret, marks));
-        fields(&mut response.headers, given);
-        fields(&mut response.trailers, given);
-        if let Some(redacted) = walk::body(&response.headers, &response.body, given) {
-            resize(&mut response.headers, response.body.len(), redacted.len());
-            response.body = redacted;
+/// Replaces secrets that were found by their place wherever else they stand: in answers all of them, and what an answer has, the
+/// program may show again, so everywhere. Returns in how many answers one stood.
+fn follow(seen: HashMap<Vec<u8>, bool>, calls: &mut [Exchange]) -> usize {
+    let (given, asked): (Vec<_>, Vec<_>) = seen.into_iter().partition(|(_, is_given)| *is_given);
+    let mut given: Vec<Vec<u8>> = given.into_iter().map(|(value, _)| value).collect();
+    let mut answered = 0;
+    if let Some(values) = Values::new(asked.into_iter().map(|(value, _)| value)) {
+        for call in calls.iter_mut() {
+            let mut is_in = false;
+            texts(call, &mut |side, text| {
+                if side == Side::Server {
+                    let found = values.found(text);
+                    is_in |= !found.is_empty();
+                    given.extend(found);
+                }
+                false
+            });
+            answered += usize::from(is_in);
         }
     }
-    if !seen.asked {
-        return repeated;
+    if let Some(values) = Values::new(given.into_iter()) {
+        for call in calls {
+            texts(call, &mut |_, text| values.replace(text));
+        }
     }
-    let request = &mut http.request;
-    let hidden = &mut |secret: &Secret<'_>| changed(secret, hidden(secret, marks));
-    if let Some(redacted) = walk::path(&request.path, hidden) {
-        request.path = redacted;
+    answered
+}
+
+/// A line about a call without tokens of a known shape, for whoever reads it.
+pub(in crate::record) fn told(line: &str) -> String {
+    let mut line = line.as_bytes().to_vec();
+    if let Some(shapes) = Shapes::known(true) {
+        shapes.replace(&mut line);
     }
-    fields(&mut request.headers, hidden);
-    if let Some(redacted) = walk::body(&request.headers, &request.body, hidden) {
-        resize(&mut request.headers, request.body.len(), redacted.len());
-        request.body = redacted;
+    String::from_utf8_lossy(&line).into_owned()
+}
+
+/// A path and its query without the secrets in it.
+pub(in crate::record) fn path(path: &str) -> String {
+    let found = Found { secrets: &Secrets::default(), is_answer: false, seen: &RefCell::default() };
+    http::path(path, found).unwrap_or_else(|| path.to_owned())
+}
+
+/// A name without marks and capitals.
+fn joined(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+/// Where secrets are found: by which rules, and what becomes of them.
+#[derive(Clone, Copy)]
+struct Found<'a> {
+    secrets: &'a Secrets,
+    is_answer: bool,
+    /// Those that may stand elsewhere, and whether an answer gave them.
+    seen: &'a RefCell<HashMap<Vec<u8>, bool>>,
+}
+
+impl Found<'_> {
+    /// What stands for a secret.
+    fn secret(&self, value: &[u8]) -> Vec<u8> {
+        let mut seen = self.seen.borrow_mut();
+        if is_made(value) && (seen.len() < MAX_FOLLOWED || seen.contains_key(value)) {
+            *seen.entry(value.to_vec()).or_default() |= self.is_answer;
+        }
+        // Of a token that has a shape its beginning stays, wherever it stands.
+        let mut shaped = value.to_vec();
+        if Shapes::known(true).is_some_and(|shapes| shapes.replace(&mut shaped)) { shaped } else { stand_in(value) }
     }
-    repeated
+}
+
+/// Values that are looked for at once.
+#[derive(Debug)]
+struct Values {
+    search: AhoCorasick,
+}
+
+impl Values {
+    /// `None` of none.
+    fn new(values: impl Iterator<Item = Vec<u8>>) -> Option<Self> {
+        let values: Vec<Vec<u8>> = values.filter(|value| !is_stand_in(value)).collect();
+        let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values);
+        built.ok().filter(|_| !values.is_empty()).map(|search| Self { search })
+    }
+
+    fn found(&self, text: &[u8]) -> Vec<Vec<u8>> {
+        self.search.find_iter(text).map(|at| text[at.range()].to_vec()).collect()
+    }
+
+    /// Puts what stands for it in the place of each, at the same length; whether there is any.
+    fn replace(&self, text: &mut [u8]) -> bool {
+        let found: Vec<_> = self.search.find_iter(&*text).map(|at| at.range()).collect();
+        for at in &found {
+            let other = stand_in(&text[at.clone()]);
+            text[at.clone()].copy_from_slice(&other);
+        }
+        !found.is_empty()
+    }
+}
+
+/// Shows all texts of a call, in which bytes may be replaced by as many; `replace` says whether it did that.
+fn texts(call: &mut Exchange, replace: &mut dyn FnMut(Side, &mut [u8]) -> bool) {
+    let http = match &mut call.content {
+        Content::Http(http) | Content::Grpc(http) => http,
+        Content::Wire(_, wire) => {
+            for message in &mut wire.messages {
+                replace(message.from, &mut message.bytes);
+            }
+            return;
+        }
+        Content::Dns(_) => return,
+    };
+    let mut path = std::mem::take(&mut http.request.path).into_bytes();
+    replace(Side::Client, &mut path);
+    http.request.path =
+        String::from_utf8(path).unwrap_or_else(|path| String::from_utf8_lossy(path.as_bytes()).into_owned());
+    for (_, value) in &mut http.request.headers {
+        replace(Side::Client, value);
+    }
+    replace(Side::Client, &mut http.request.body);
+    if let Some(response) = &mut http.response {
+        for (_, value) in response.headers.iter_mut().chain(&mut response.trailers) {
+            replace(Side::Server, value);
+        }
+        if let Some(mut plain) = plain_body(response) {
+            if replace(Side::Server, &mut plain) {
+                uncover(response, plain);
+            }
+        } else {
+            replace(Side::Server, &mut response.body);
+        }
+    }
+}
+
+/// A body that was kept in its content coding, without it.
+fn plain_body(response: &HttpResponse) -> Option<Vec<u8>> {
+    let is_coded = coding::has_note(&response.headers, coding::CODED);
+    is_coded.then(|| coding::decoded(&response.headers, &response.body)).flatten()
+}
+
+/// Keeps such a body without its coding: that nothing leaks counts for more than its very bytes.
+fn uncover(response: &mut HttpResponse, plain: Vec<u8>) {
+    response.body = plain;
+    response.headers.retain(|(name, value)| name != coding::BODY_NOTE || value != coding::CODED.as_bytes());
+}
+
+fn by_place(call: &mut Http, asked: Found<'_>, answered: Found<'_>) {
+    let request = &mut call.request;
+    if let Some(other) = http::path(&request.path, asked) {
+        request.path = other;
+    }
+    fields(&mut request.headers, asked);
+    if let Some(other) = http::body(&request.headers, &request.body, asked) {
+        resize(&mut request.headers, request.body.len(), other.len());
+        request.body = other;
+    }
+    let Some(response) = &mut call.response else { return };
+    let plain = plain_body(response);
+    fields(&mut response.headers, answered);
+    fields(&mut response.trailers, answered);
+    let Some(other) = http::body(&response.headers, plain.as_deref().unwrap_or(&response.body), answered) else {
+        return;
+    };
+    if plain.is_some() {
+        uncover(response, other);
+    } else {
+        resize(&mut response.headers, response.body.len(), other.len());
+        response.body = other;
+    }
+}
+
+fn fields(fields: &mut [(String, Vec<u8>)], found: Found<'_>) {
+    for (name, value) in fields {
+        if let Some(other) = http::field(name, value, found) {
+            *value = other;
+        }
+    }
 }
 
 /// A length of a body that was changed. Where it was another one (a coding was taken off), it is of something else.
@@ -347,70 +327,23 @@ fn resize(headers: &mut [(String, Vec<u8>)], before: usize, after: usize) {
     }
 }
 
-fn fields(fields: &mut [(String, Vec<u8>)], replace: Replace<'_>) {
-    for (name, value) in fields {
-        if let Some(redacted) = walk::field(name, value, replace) {
-            *value = redacted;
+fn in_wire(protocol: Protocol, wire: &mut Wire, asked: Found<'_>, answered: Found<'_>) {
+    let mut login = Login::default();
+    for Message { from, bytes } in &mut wire.messages {
+        let is_asked = *from == Side::Client;
+        if is_asked && let Some(other) = login.without(protocol, wire.session, bytes) {
+            *bytes = other;
+        }
+        if protocol == Protocol::Mongo {
+            wires::documents(bytes, if is_asked { asked } else { answered });
         }
     }
 }
 
-fn changed(secret: &Secret<'_>, other: Vec<u8>) -> Option<Vec<u8>> {
-    (other != secret.value).then_some(other)
-}
-
-/// What stands for a secret of an answer: what the program can do with it that it does with a secret.
-fn given(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
-    match secret.form {
-        Form::Number => b"0".to_vec(),
-        Form::Setting => secret.value.to_vec(),
-        Form::Text if meaning::is_message(secret.name, secret.value) => secret.value.to_vec(),
-        Form::Text if is_password(secret.name) => hidden(secret, marks),
-        Form::Text | Form::Field | Form::Signature if is_redacted(secret) => secret.value.to_vec(),
-        Form::Text | Form::Field | Form::Signature => marks.stand_in(secret.value, secret.guessable),
-        Form::Cookie | Form::Address | Form::Caller | Form::Token => hidden(secret, marks),
-    }
-}
-
-/// What stands for a secret of a request.
-fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
-    match secret.form {
-        // What stands for the number of a card is known for it wherever it stands.
-        Form::Number if secret.name == cards::NAME => [b"\"", &marks.stand_in(secret.value, true)[..], b"\""].concat(),
-        Form::Number => [b"\"", &marks.marked(secret.value, secret.guessable)[..], b"\""].concat(),
-        Form::Address | Form::Cookie | Form::Token if known(secret.value).as_deref() != Some("") => {
-            marks.stand_in(secret.value, secret.guessable)
-        }
-        Form::Address | Form::Cookie | Form::Token | Form::Setting => secret.value.to_vec(),
-        Form::Field | Form::Caller | Form::Signature | Form::Text => marks.marked(secret.value, secret.guessable),
-    }
-}
-
-fn is_redacted(secret: &Secret<'_>) -> bool {
-    known(secret.value).is_some()
-}
-
-/// Whether a text has the stand-in of a token in it.
-pub fn holds_stand_in(text: &str) -> bool {
-    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-+/=".contains(letter);
-    text.contains(STAND_IN) || text.split(|letter| !is_part(letter)).any(|part| guise::known(part.as_bytes()).is_some())
-}
-
-/// What stands for any secret where they are not told apart.
-fn blank(secret: &Secret<'_>) -> Option<Vec<u8>> {
-    if secret.form == Form::Setting {
-        return None;
-    }
-    if secret.form == Form::Token {
-        // No length changes around it.
-        let mut other = REDACTED.as_bytes().to_vec();
-        other.resize(secret.value.len(), b'-');
-        return Some(other);
-    }
-    let quote = if secret.form == Form::Number { "\"" } else { "" };
-    // What is a name as well stands for itself alone: another one has another answer.
-    let mark = if is_identifier(secret.name) { short(secret.value) } else { REDACTED.to_owned() };
-    Some(format!("{quote}{mark}{quote}").into_bytes())
+/// Whether a value is the hash of a password.
+fn is_hash(value: &[u8]) -> bool {
+    let replaced = Shapes::known(true).is_some_and(|shapes| shapes.replace(&mut value.to_vec()));
+    replaced && !Shapes::known(false).is_some_and(|shapes| shapes.replace(&mut value.to_vec()))
 }
 
 #[cfg(test)]

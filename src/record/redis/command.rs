@@ -1,6 +1,8 @@
 //! What a command means for the connection: how it is answered, and what of it is compared.
 
-use super::resp::{array, words};
+use super::resp::words;
+use crate::record::exchange::{Message, Side, Wire};
+use crate::record::history::History;
 
 /// How a command is answered, and what it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,12 +81,15 @@ fn selected(command: &[u8]) -> Option<u64> {
 /// login.
 fn logs_in(command: &[u8]) -> Option<Vec<u8>> {
     let words = words(command);
-    let is = |index: usize, name: &[u8]| words.get(index).is_some_and(|word: &&[u8]| word.eq_ignore_ascii_case(name));
-    if is(0, b"AUTH") {
+    if is(&words, 0, b"AUTH") {
         return Some(if words.len() > 2 { words[1].to_vec() } else { DEFAULT_USER.to_vec() });
     }
-    let at = (1..words.len()).find(|index| is(0, b"HELLO") && is(*index, b"AUTH"))?;
+    let at = (1..words.len()).find(|index| is(&words, 0, b"HELLO") && is(&words, *index, b"AUTH"))?;
     words.get(at + 1).map(|user| user.to_vec())
+}
+
+fn is(words: &[&[u8]], index: usize, name: &[u8]) -> bool {
+    words.get(index).is_some_and(|word| word.eq_ignore_ascii_case(name))
 }
 
 /// Who everybody is at first.
@@ -101,53 +106,34 @@ fn speaks(command: &[u8]) -> Option<u64> {
 /// The version that is spoken at first.
 const FIRST_VERSION: u64 = 2;
 
-/// What a connection has chosen: the database, who it is, and the version of the protocol.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct State {
-    database: u64,
-    user: Option<Vec<u8>>,
-    version: Option<u64>,
-}
-
-impl State {
-    /// What a call begins with: `SELECT n`, behind which stands `AUTH user` for another user than the usual one, and `HELLO n`
-    /// for another version. None in the state that every connection begins in.
-    pub(super) fn message(&self) -> Option<Vec<u8>> {
-        let (number, version) = (self.database.to_string(), self.version.map(|version| version.to_string()));
-        let mut words = vec![&b"SELECT"[..], number.as_bytes()];
-        words.extend(self.user.iter().flat_map(|user| [&b"AUTH"[..], user]));
-        words.extend(version.iter().flat_map(|version| [&b"HELLO"[..], version.as_bytes()]));
-        (words.len() > 2 || self.database != 0).then(|| array(&words))
+/// Takes over what the commands of a call chose, if they were carried out: the database, who it is, the version of the protocol.
+/// Without an answer it is not known, so they count as carried out.
+pub(in crate::record) fn choose(history: &mut History, wire: &Wire) {
+    let of =
+        |side| wire.messages.iter().filter(move |message| message.from == side).map(|message| message.bytes.as_slice());
+    let commands: Vec<&[u8]> = of(Side::Client).collect();
+    let answer = of(Side::Server).next_back();
+    if commands.last().is_some_and(|last| is(&words(last), 0, b"RESET")) {
+        *history = History::default();
+        return;
     }
-
-    /// Takes over what these commands chose, if they were carried out; whether they chose anything. Without an answer it is
-    /// not known, so they count as carried out.
-    pub(super) fn follow(&mut self, commands: &[&[u8]], answer: Option<&[u8]>) -> bool {
-        let refused = answer.is_some_and(|answer| answer.starts_with(b"-"));
-        let version = commands.first().filter(|_| commands.len() == 1 && !refused).and_then(|command| speaks(command));
-        if let Some(version) = version {
-            self.version = Some(version).filter(|version| *version != FIRST_VERSION);
+    let refused = answer.is_some_and(|answer| answer.starts_with(b"-"));
+    if let [command] = commands[..]
+        && !refused
+    {
+        if let Some(version) = speaks(command) {
+            let version = if version == FIRST_VERSION { String::new() } else { version.to_string() };
+            history.enter("version", version.as_bytes());
         }
-        if let [command] = commands
-            && let Some(user) = logs_in(command)
-        {
-            if !refused {
-                self.user = Some(user).filter(|user| user != DEFAULT_USER);
-            }
-            return !refused;
-        }
-        match commands.iter().filter_map(|command| selected(command)).next_back() {
-            Some(database) if carried_out(commands.len(), answer) => {
-                self.database = database;
-                true
-            }
-            _ => version.is_some(),
+        if let Some(user) = logs_in(command) {
+            history.enter("user", if user == DEFAULT_USER { b"" } else { &user });
         }
     }
-
-    /// Bytes that it takes.
-    pub(super) fn size(&self) -> usize {
-        self.user.as_ref().map_or(0, Vec::len)
+    if let Some(database) = commands.iter().filter_map(|command| selected(command)).next_back()
+        && carried_out(commands.len(), answer)
+    {
+        let database = if database == 0 { String::new() } else { database.to_string() };
+        history.enter("database", database.as_bytes());
     }
 }
 
@@ -161,7 +147,43 @@ fn carried_out(commands: usize, answer: Option<&[u8]>) -> bool {
     }
 }
 
-/// Whether the answer depends on the database.
-pub(super) fn is_of_database(manner: Manner) -> bool {
-    matches!(manner, Manner::Plain | Manner::Begin)
+/// Commands that read and change nothing, whatever they are given, and what sets when a key expires, which programs say again and
+/// again (`redis.io/docs/latest/commands`).
+const READS: &str = "\
+    GET MGET STRLEN GETRANGE EXISTS TYPE TTL PTTL EXPIRETIME PEXPIRETIME KEYS SCAN DBSIZE HGET HMGET HGETALL
+    HEXISTS HKEYS HVALS HLEN HSCAN LRANGE LINDEX LLEN SMEMBERS SISMEMBER SMISMEMBER SCARD SINTER SUNION SDIFF
+    SSCAN ZRANGE ZREVRANGE ZRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE ZCARD ZCOUNT ZRANK ZREVRANK XRANGE XREVRANGE XLEN
+    JSON.GET EXPIRE PEXPIRE";
+
+/// Whether a call is one of these.
+pub(in crate::record) fn reads(wire: &Wire) -> bool {
+    let mut commands = wire.messages.iter().filter(|message| message.from == Side::Client);
+    let reads = |message: &Message| {
+        words(&message.bytes)
+            .first()
+            .is_some_and(|word| READS.split_ascii_whitespace().any(|known| word.eq_ignore_ascii_case(known.as_bytes())))
+    };
+    commands.next().is_some_and(reads) && commands.next().is_none()
+}
+
+/// Whether a call sets a key to a value whatever is there, so that saying it again changes nothing: `SET` with no more than a time.
+pub(in crate::record) fn sets(wire: &Wire) -> bool {
+    const TIMES: [&str; 5] = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
+    let mut commands = wire.messages.iter().filter(|message| message.from == Side::Client);
+    let sets = |message: &Message| {
+        let words = words(&message.bytes);
+        let is_time = |word: &[u8]| {
+            word.iter().all(u8::is_ascii_digit) || TIMES.iter().any(|time| word.eq_ignore_ascii_case(time.as_bytes()))
+        };
+        words.first().is_some_and(|word| word.eq_ignore_ascii_case(b"SET"))
+            && words.len() >= 3
+            && words[3..].iter().all(|word| is_time(word))
+    };
+    commands.next().is_some_and(sets) && commands.next().is_none()
+}
+
+/// Whether the answer to a call depends on the database and on who asks.
+pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
+    let first = wire.messages.iter().find(|message| message.from == Side::Client);
+    first.is_some_and(|first| matches!(manner(&words(&first.bytes)), Manner::Plain | Manner::Begin))
 }

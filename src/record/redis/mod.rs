@@ -11,5 +11,6 @@ mod resp;
 #[cfg(test)]
 mod tests;
 
+pub(super) use command::{choose, is_of_context, reads, sets};
 pub(super) use playing::Playing;
 pub(super) use recording::Recording;

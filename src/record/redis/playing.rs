@@ -1,9 +1,9 @@
 //! Redis, as it is played.
 
-use super::command::{self, Manner, Replies, State};
+use super::command::{self, Manner, Replies};
 use super::resp::Scan;
 use crate::record::dialogue::Fault;
-use crate::record::exchange::{Exchange, Side};
+use crate::record::exchange::Side;
 use crate::record::role::{Prompter, Role, said};
 use crate::record::wire::PlayStep;
 
@@ -15,33 +15,11 @@ pub(crate) struct Playing {
     transaction: Option<Vec<Vec<u8>>>,
     kept: usize,
     replies: Replies,
-    /// What the connection has chosen.
-    state: State,
 }
 
 impl Playing {
     pub(crate) fn new(prompter: Prompter) -> Self {
-        Self {
-            prompter,
-            scan: Scan::default(),
-            transaction: None,
-            kept: 0,
-            replies: Replies::On,
-            state: State::default(),
-        }
-    }
-
-    /// Takes over what these commands chose, as the recording has it; if there is none, the connection is in a state that
-    /// nobody recorded.
-    fn enter(&mut self, commands: &[Vec<u8>], manner: Manner, found: Option<&Exchange>) {
-        if manner == Manner::Reset {
-            (self.state, self.prompter.astray) = (State::default(), false);
-            return;
-        }
-        let commands: Vec<&[u8]> = commands.iter().map(Vec::as_slice).collect();
-        if self.state.follow(&commands, found.and_then(|found| said(found, Side::Server).next_back())) {
-            self.prompter.astray = found.is_none();
-        }
+        Self { prompter, scan: Scan::default(), transaction: None, kept: 0, replies: Replies::On }
     }
 
     /// A command after `MULTI`: what it gives is known when the transaction is whole.
@@ -54,9 +32,7 @@ impl Playing {
         }
         let commands = self.transaction.take().unwrap_or_default();
         self.kept = 0;
-        let state = self.state.message();
-        let found = self.prompter.ask(state.iter().chain(&commands).map(Vec::as_slice));
-        self.enter(&commands, manner, found.as_deref().ok());
+        let found = self.prompter.ask(commands.iter().map(Vec::as_slice));
         let mut steps = match found {
             Ok(found) if found.abandoned => vec![PlayStep::Hold],
             // The replies to the commands before were sent when they came; what was pushed in between came first.
@@ -109,9 +85,7 @@ impl Role for Playing {
             Manner::Quit => return Ok(vec![PlayStep::Send(b"+OK\r\n".to_vec()), PlayStep::Close]),
             _ => {}
         }
-        let state = self.state.message().filter(|_| command::is_of_database(manner));
-        let found = self.prompter.ask(state.iter().chain([&question]).map(Vec::as_slice));
-        self.enter(&[question], manner, found.as_deref().ok());
+        let found = self.prompter.ask([question.as_slice()]);
         if before != Replies::On && manner != Manner::Replies(Replies::On) {
             return Ok(Vec::new());
         }
@@ -133,7 +107,7 @@ impl Role for Playing {
     }
 
     fn kept(&self) -> usize {
-        self.kept + self.state.size()
+        self.kept + self.prompter.history.size()
     }
 
     fn refuse(&mut self, fault: Fault) -> Vec<u8> {

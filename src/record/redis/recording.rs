@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use super::command::{self, Manner, Replies, State};
+use super::command::{self, Manner, Replies};
 use super::resp::{Scan, elements};
 use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Protocol, Side};
@@ -16,10 +16,6 @@ struct Pending {
     kind: Kind,
     /// Replies that are still to come, as far as is known.
     left: usize,
-    /// Whether the answer depends on the database.
-    of_database: bool,
-    /// Whether it ends with `RESET`.
-    resets: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,8 +39,6 @@ pub(crate) struct Recording {
     stream: Option<Draft>,
     subscribed: bool,
     replies: Replies,
-    /// As of what was answered.
-    state: State,
     kept: usize,
 }
 
@@ -52,28 +46,11 @@ impl Recording {
     pub(crate) fn new(origin: Origin) -> Self {
         let scans = [Scan::default(), Scan::default()];
         let (waiting, replies) = (VecDeque::new(), Replies::On);
-        Self { origin, scans, waiting, stream: None, subscribed: false, replies, state: State::default(), kept: 0 }
+        Self { origin, scans, waiting, stream: None, subscribed: false, replies, kept: 0 }
     }
 
     fn finish(&mut self, draft: Draft, at: SystemTime, made: &mut Vec<RecordStep>) {
         self.kept = self.kept.saturating_sub(draft.size());
-        made.push(draft.finish(&self.origin, Protocol::Redis, at));
-    }
-
-    /// A call that was answered, or is not to be, in the state that the calls before it have led to.
-    fn called(&mut self, pending: Pending, at: SystemTime, made: &mut Vec<RecordStep>) {
-        let mut draft = pending.draft;
-        let state = self.state.message().filter(|_| pending.of_database);
-        if pending.resets {
-            self.state = State::default();
-        } else {
-            let commands: Vec<&[u8]> = draft.said(Side::Client).map(Vec::as_slice).collect();
-            self.state.follow(&commands, draft.said(Side::Server).next_back().map(Vec::as_slice));
-        }
-        self.kept = self.kept.saturating_sub(draft.size());
-        if let Some(state) = state {
-            draft.lead(state);
-        }
         made.push(draft.finish(&self.origin, Protocol::Redis, at));
     }
 
@@ -91,7 +68,6 @@ impl Recording {
             last.left += 1;
             if matches!(manner, Manner::Finish | Manner::Quit | Manner::Reset) {
                 last.kind = Kind::Call;
-                last.resets = manner == Manner::Reset;
             }
             self.kept = (self.kept + last.draft.size()).saturating_sub(before);
             return Ok(());
@@ -116,12 +92,10 @@ impl Recording {
         };
         let unanswered = matches!(manner, Manner::Replies(Replies::Off | Replies::Skip))
             || before != Replies::On && manner != Manner::Replies(Replies::On);
-        let resets = manner == Manner::Reset;
-        let pending = Pending { draft, kind, left, of_database: command::is_of_database(manner), resets };
         if unanswered {
-            self.called(pending, at, made);
+            self.finish(draft, at, made);
         } else {
-            self.waiting.push_back(pending);
+            self.waiting.push_back(Pending { draft, kind, left });
         }
         Ok(())
     }
@@ -161,7 +135,7 @@ impl Recording {
             if pending.kind == Kind::Unrecorded {
                 self.kept = self.kept.saturating_sub(pending.draft.size());
             } else {
-                self.called(pending, at, made);
+                self.finish(pending.draft, at, made);
             }
         }
         Ok(())
@@ -232,7 +206,7 @@ impl Dialogue for Recording {
     }
 
     fn kept(&self) -> usize {
-        self.kept + self.state.size()
+        self.kept
     }
 
     fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
@@ -245,13 +219,7 @@ impl Dialogue for Recording {
                 Kind::Unrecorded => {}
                 // Up to `EXEC` nothing of it is looked up.
                 Kind::Transaction => made.push(unanswered(&self.origin)),
-                Kind::Call => {
-                    let mut draft = pending.draft;
-                    if let Some(state) = self.state.message().filter(|_| pending.of_database) {
-                        draft.lead(state);
-                    }
-                    made.push(draft.left(by, &self.origin, Protocol::Redis, at));
-                }
+                Kind::Call => made.push(pending.draft.left(by, &self.origin, Protocol::Redis, at)),
             }
         }
     }

@@ -142,14 +142,3 @@ fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let head = &bytes[..end];
     Some((head.strip_suffix(b"\r").unwrap_or(head), &bytes[end + 1..]))
 }
-
-/// A command of these words.
-pub(super) fn array(words: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
-    for word in words {
-        bytes.extend(format!("${}\r\n", word.len()).into_bytes());
-        bytes.extend_from_slice(word);
-        bytes.extend_from_slice(b"\r\n");
-    }
-    bytes
-}

@@ -183,3 +183,30 @@ fn numbers_that_mean_nothing_in_a_set_are_said_with_their_place() {
         assert_eq!(tree.read("keploy/one/mocks.yaml"), text);
     }
 }
+
+#[test]
+fn a_set_for_which_there_is_no_memory_is_refused_before_it_is_read() {
+    let tree = Tree::new();
+    let grown = |name: &str, bytes: u64| {
+        std::fs::File::options().write(true).open(tree.path(name)).unwrap().set_len(bytes).unwrap();
+    };
+    tree.file("keploy/large/mocks.yaml", "");
+    grown("keploy/large/mocks.yaml", 6 << 20);
+    let document = "version: api.keploy.io/v1beta1\nkind: Http\nname: mock-1\nspec:\n    req:\n        method: GET\n        url: /a\n    \
+         resp:\n        status_code: 200\n        body_ref: {path: bodies/a}\n";
+    tree.file("keploy/apart/mocks.yaml", document).file("keploy/apart/bodies/a", "");
+    grown("keploy/apart/bodies/a", 12 << 20);
+    // What is known of searches has a quarter of 16 MiB, and two sixteenths of the rest are for what ends calls.
+    let most = (12 << 20) / 16 * 14;
+    let taken = 3 * document.len();
+    for (set, wanted, free) in [("large", 3 * (6 << 20), most), ("apart", 12 << 20, most - taken)] {
+        let shown = replay(&tree, &["calls", "show", "--memory-mib", "16", set]);
+        let told = format!(
+            "replay: {wanted} bytes of memory are needed, and {free} of the {most} that may be held (--memory-mib) are free; ask for \
+             less at once, or have the operator raise --memory-mib\n"
+        );
+        assert_eq!((shown.status, shown.err), (2, told));
+    }
+    let enough = replay(&tree, &["calls", "show", "--memory-mib", "32", "apart"]);
+    assert_eq!(enough.status, 0, "{}", enough.err);
+}

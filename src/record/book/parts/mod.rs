@@ -8,24 +8,22 @@ mod mongo;
 mod mysql;
 mod postgres;
 mod redis;
-mod sql;
 
 #[cfg(test)]
 mod tests;
 
 pub(super) use redis::Chooses;
 
+use super::anew::Blank;
 use super::noise::Fields;
 use crate::record::exchange::{Content, Exchange, Protocol, Side, Wire};
-use crate::record::redact::{self, Shown};
-use crate::record::state;
+use crate::record::postgres::unify;
+use crate::record::sql;
 use crate::text::escape::hex;
 
-/// What a program said in one call, without its secrets.
+/// What a program said in one call.
 #[derive(Debug)]
 pub(super) struct Parts {
-    /// The message that says in which state the connection was, if there is one.
-    state: Vec<u8>,
     pieces: Vec<Piece>,
     /// Whether what is left out belongs to calls that are the same in all else, and not to all of their shape.
     pub(super) is_narrow: bool,
@@ -56,10 +54,7 @@ pub(super) struct Value {
     in_text: bool,
 }
 
-/// Secrets, each with the place of the part that it stands in.
-pub(super) type Placed = Vec<(Shown, Option<usize>)>;
-
-/// Whether two calls are of one SQL statement, in messages of the same kinds: only values and the state of the connection differ.
+/// Whether two calls are of one SQL statement, in messages of the same kinds: only values differ.
 pub(super) fn are_of_one_statement(protocol: Protocol, one: &Wire, other: &Wire) -> bool {
     let bare = |wire| Parts::of(protocol, wire, &Fields::default()).map(|parts| parts.bare());
     matches!(protocol, Protocol::Postgres | Protocol::MySql) && bare(one) == bare(other)
@@ -69,30 +64,6 @@ impl Parts {
     /// The parts of a call. `None` where the protocol is not of a database. Of documents those that are left out as a whole
     /// are one value.
     pub(super) fn of(protocol: Protocol, wire: &Wire, noise: &Fields) -> Option<Self> {
-        Self::taken(protocol, wire, noise, |wire| redact::wire(protocol, wire))
-    }
-
-    /// The same, and the secrets of the call in their order, each with the place of the value that it stands in among all values.
-    pub(super) fn with_secrets(protocol: Protocol, wire: &Wire, noise: &Fields) -> Option<(Self, Placed)> {
-        let parts = Self::of(protocol, wire, noise)?;
-        let mut secrets = Vec::new();
-        let numbered = Self::taken(protocol, wire, noise, |wire| secrets = redact::numbered(protocol, wire))?;
-        let mut places = vec![None; secrets.len()];
-        // Where it is cut otherwise it is not known which value is which.
-        if numbered.values().count() == parts.values().count() {
-            for (at, value) in numbered.values().enumerate() {
-                for number in redact::numbers(&value.bytes) {
-                    if let Some(place) = places.get_mut(number) {
-                        *place = Some(at);
-                    }
-                }
-            }
-        }
-        Some((parts, secrets.into_iter().zip(places).collect()))
-    }
-
-    /// The parts of a call from which the secrets were taken so.
-    fn taken(protocol: Protocol, wire: &Wire, noise: &Fields, take_secrets: impl FnOnce(&mut Wire)) -> Option<Self> {
         let is_narrow = match protocol {
             Protocol::Redis => true,
             Protocol::Postgres | Protocol::MySql | Protocol::Mongo => false,
@@ -100,16 +71,14 @@ impl Parts {
         };
         let messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
         let mut wire = Wire { messages, session: wire.session };
-        state::compare(protocol, &mut wire.messages);
-        let has_state = state::leads_messages(protocol, &wire.messages);
-        take_secrets(&mut wire);
-        let mut messages = wire.messages.into_iter().map(|message| message.bytes);
-        let state = if has_state { messages.next().unwrap_or_default() } else { Vec::new() };
-        let mut taken = Taken::default();
-        for bytes in messages {
-            taken.message(protocol, &bytes, noise);
+        if protocol == Protocol::Postgres {
+            unify(&mut wire.messages);
         }
-        Some(Self { state, pieces: taken.pieces, is_narrow })
+        let mut taken = Taken::default();
+        for message in wire.messages {
+            taken.message(protocol, &message.bytes, noise);
+        }
+        Some(Self { pieces: taken.pieces, is_narrow })
     }
 
     /// The same of a call.
@@ -120,12 +89,7 @@ impl Parts {
 
     /// The call with a mark in the place of each value that is left out; `None` if there is none.
     pub(super) fn without(&self, noise: &Fields) -> Option<Vec<u8>> {
-        self.leaves_out(noise).then(|| {
-            let mut out = Vec::new();
-            put(&mut out, b's', &self.state);
-            out.extend(self.kept(noise));
-            out
-        })
+        self.leaves_out(noise).then(|| self.kept(noise))
     }
 
     /// Whether anything of it is left out.
@@ -133,7 +97,7 @@ impl Parts {
         self.left(noise).next().is_some()
     }
 
-    /// The same whatever the state of the connection was.
+    /// The call without what is left out.
     pub(super) fn kept(&self, noise: &Fields) -> Vec<u8> {
         self.marked(|value| left_out(noise, value))
     }
@@ -141,6 +105,20 @@ impl Parts {
     /// What is the same in all calls that differ in nothing but values.
     pub(super) fn bare(&self) -> Vec<u8> {
         self.marked(|_| Some(""))
+    }
+
+    /// The call with its shape in the place of each value that is made anew.
+    pub(super) fn anew(&self, blank: &mut Blank) -> Vec<u8> {
+        let mut out = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Message => put(&mut out, b'm', b""),
+                Piece::Head(bytes) | Piece::Text(bytes) => put(&mut out, b'h', bytes),
+                Piece::Value(value) if value.in_text => put(&mut out, b'v', &blank.text(&value.bytes)),
+                Piece::Value(value) => put(&mut out, b'v', &blank.bound(&value.bytes, &value.text)),
+            }
+        }
+        out
     }
 
     fn marked<'a>(&'a self, left_out: impl Fn(&'a Value) -> Option<&'a str>) -> Vec<u8> {
@@ -159,17 +137,27 @@ impl Parts {
         out
     }
 
-    pub(super) fn state(&self) -> &[u8] {
-        &self.state
+    /// The text of its statement, and the values that are bound to its parameters, where it is one of SQL.
+    pub(super) fn statement(&self) -> (Vec<u8>, Vec<Option<Vec<u8>>>) {
+        let (mut text, mut bound) = (Vec::new(), Vec::new());
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(bytes) => text.extend_from_slice(bytes),
+                Piece::Value(value) if value.in_text => text.extend_from_slice(&value.bytes),
+                Piece::Value(value) => {
+                    let number = value.name.strip_prefix("param.").and_then(|number| number.parse().ok());
+                    let Some(at) = number.and_then(|number: usize| number.checked_sub(1)) else { continue };
+                    bound.resize(bound.len().max(at + 1), None);
+                    bound[at] = Some(value.text.clone().into_bytes());
+                }
+                Piece::Message | Piece::Head(_) => {}
+            }
+        }
+        (text, bound)
     }
 
     pub(super) fn values(&self) -> impl Iterator<Item = &Value> {
         self.pieces.iter().filter_map(|piece| if let Piece::Value(value) = piece { Some(value) } else { None })
-    }
-
-    /// The same, to be changed.
-    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
-        self.pieces.iter_mut().filter_map(|piece| if let Piece::Value(value) = piece { Some(value) } else { None })
     }
 
     /// The call in words without its values: what all calls of its shape have in common.
@@ -291,7 +279,7 @@ impl Taken {
         for (range, kind) in sql::cut(text, is_mysql) {
             let part = &text[range];
             match kind {
-                sql::Kind::Plain => self.text(part),
+                sql::Kind::Plain | sql::Kind::Line => self.text(part),
                 sql::Kind::Literal => {
                     self.counts.literals += 1;
                     self.value_in_text(format!("literal.{}", self.counts.literals), part, Chooses::Nothing);

@@ -1,9 +1,10 @@
 //! Commands of `MySQL` ("Command Phase").
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use super::{Taken, readable, sql};
-use crate::record::redact;
+use super::{Taken, readable};
+use crate::record::sql;
 
 /// Length and sequence number of a packet.
 const PACKET_HEAD_BYTES: usize = 4;
@@ -72,7 +73,7 @@ impl Taken {
             }
             let kind = &payload[types + 2 * number..types + 2 * number + 2];
             let start = at;
-            let inside = redact::mysql_value(payload, kind[0], &mut at)?;
+            let inside = value(payload, kind[0], &mut at)?;
             let value = payload.get(start..at)?;
             let text = if inside.end == 0 { fixed(kind, value) } else { readable(payload.get(inside)?, false) };
             self.value(format!("param.{}", number + 1), value, text);
@@ -80,6 +81,39 @@ impl Taken {
         self.head(payload.get(at..)?);
         Some(())
     }
+}
+
+/// Passes over the value of this type that begins here; where its text is, if it is one, else `0..0`.
+fn value(payload: &[u8], kind: u8, at: &mut usize) -> Option<Range<usize>> {
+    let fixed = match kind {
+        6 => Some(0),
+        1 => Some(1),
+        2 | 13 => Some(2),
+        3 | 4 | 9 => Some(4),
+        5 | 8 => Some(8),
+        // Dates and times have their length before them.
+        7 | 10..=12 => Some(1 + usize::from(*payload.get(*at)?)),
+        _ => None,
+    };
+    if let Some(length) = fixed {
+        *at += length;
+        return Some(0..0);
+    }
+    let size = match *payload.get(*at)? {
+        0xfc => 2,
+        0xfd => 3,
+        0xfe => 8,
+        _ => 0,
+    };
+    let length = if size == 0 {
+        u64::from(payload[*at])
+    } else {
+        let bytes = payload.get(*at + 1..*at + 1 + size)?;
+        bytes.iter().rev().fold(0, |length, byte| length << 8 | u64::from(*byte))
+    };
+    let start = *at + 1 + size;
+    *at = start.checked_add(usize::try_from(length).ok()?).filter(|end| *end <= payload.len())?;
+    Some(start..*at)
 }
 
 /// A value of a type that is no text, as it is told ("Binary Protocol Value"). The second byte of a type says whether a number has

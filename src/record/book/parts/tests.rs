@@ -10,7 +10,7 @@ fn marked(text: &str, is_mysql: bool) -> String {
     for (range, kind) in sql::cut(text.as_bytes(), is_mysql) {
         let part = &text[range];
         match kind {
-            sql::Kind::Plain => out.push_str(part),
+            sql::Kind::Plain | sql::Kind::Line => out.push_str(part),
             sql::Kind::Literal => out.extend(["<", part, ">"]),
             sql::Kind::Comment => out.extend(["(", part, ")"]),
         }

@@ -88,6 +88,8 @@ fn keys_are_learned_where_nobody_chose_what_differs() {
     ];
     assert_eq!(ours.iter().map(|call| noise.learned(call)).collect::<Vec<_>>(), expected);
     assert_eq!(noise.unlike(&ours, &theirs), 5);
+    let mut noise = noise;
+    noise.exactly(true);
     let book = Book::new(ours.clone(), noise);
     // Each by its own pattern, whichever is asked first.
     let third = run(IDS[2], "cart:3");

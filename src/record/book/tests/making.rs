@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use super::*;
 use crate::record::exchange::{Http, HttpRequest, HttpResponse, HttpVersion, Message, Side, Wire};
+use crate::record::redact::Secrets;
 
 pub(super) const JSON: &str = "application/json";
 
@@ -12,7 +13,7 @@ pub(super) fn exchange(host: &str, port: u16, content: Content) -> Exchange {
     Exchange {
         target: Target { host: host.to_owned(), port },
         tls: false,
-        connection: 1,
+        connection: 0,
         sent_at: at,
         answered_at: at,
         abandoned: false,
@@ -96,6 +97,6 @@ pub(super) fn me(fields: &[(&str, &str)], answer: &str) -> Exchange {
 
 /// A book of these calls as they are written.
 pub(super) fn kept(mut calls: Vec<Exchange>) -> Book {
-    redact::exchanges(&mut calls);
+    Secrets::default().calls(&mut calls);
     Book::new(calls, Noise::default())
 }

@@ -65,8 +65,15 @@ fn declared(fields: &[&str], values: &[&str]) -> DeclaredNoise {
 }
 
 fn noise_of(of: &Exchange, declared: &DeclaredNoise) -> Noise {
-    let mut noise = Noise::default();
+    let mut noise = exact();
     noise.declare(Some(of), declared).unwrap();
+    noise
+}
+
+/// Nothing is left out but what is declared or learned.
+fn exact() -> Noise {
+    let mut noise = Noise::default();
+    noise.exactly(true);
     noise
 }
 
@@ -88,7 +95,7 @@ fn what_is_declared_is_left_out_and_all_else_counts() {
             assert!(book().find(&call(protocol, way(IDS[1], "bb"), "")).is_err(), "{protocol:?} {field}");
         }
         // It is a miss without, which says how to declare it.
-        let miss = Book::new(vec![recorded.clone()], Noise::default()).find(&call(protocol, way(IDS[1], "a"), ""));
+        let miss = Book::new(vec![recorded.clone()], exact()).find(&call(protocol, way(IDS[1], "a"), ""));
         let last = miss.unwrap_err().closest.unwrap().differences.pop().unwrap();
         let expected = format!(
             "only values differ: if they change from run to run, add `noise: {{req: [{field}]}}` below `name: mock-1`, learn it with \

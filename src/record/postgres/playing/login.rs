@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use super::Playing;
 use crate::record::dialogue::Fault;
-use crate::record::exchange::{Exchange, Side};
+use crate::record::exchange::{Content, Exchange, Side};
 use crate::record::postgres::application::nameless;
 use crate::record::postgres::message::{self, Opening};
-use crate::record::postgres::state::State;
+use crate::record::postgres::startup::{self, database};
 use crate::record::role::said;
-use crate::record::state::leads;
 use crate::record::wire::PlayStep;
 
 impl Playing {
@@ -28,7 +27,7 @@ impl Playing {
             Opening::Encryption | Opening::Gss => Ok(vec![PlayStep::Send(b"N".to_vec())]),
             Opening::Startup => {
                 self.started = true;
-                self.setting = State::of_startup(bytes);
+                startup::open(&mut self.prompter.history, bytes);
                 let mut steps = self.welcome(bytes, &startups);
                 if let Some(PlayStep::Send(said)) = steps.first_mut() {
                     self.tell_key(said);
@@ -53,7 +52,7 @@ impl Playing {
     }
 
     /// What answers a startup message: the same, or else one of the same user to the same database.
-    fn welcome(&self, asked: &[u8], startups: &[Arc<Exchange>]) -> Vec<PlayStep> {
+    fn welcome(&mut self, asked: &[u8], startups: &[Arc<Exchange>]) -> Vec<PlayStep> {
         let same = |recorded: &[u8]| {
             message::parameter(recorded, b"user") == message::parameter(asked, b"user")
                 && database(recorded) == database(asked)
@@ -102,12 +101,5 @@ fn is_refusal(found: &Exchange) -> bool {
 
 /// The startup message that a recording answers, if it is one of that kind.
 fn startup(found: &Exchange) -> Option<&[u8]> {
-    // Calls may begin with one, too.
-    let asked = said(found, Side::Client).next().filter(|_| !leads(found));
-    asked.filter(|first| first.first() == Some(&0) && message::opening(first).is_ok())
-}
-
-/// The database of a startup message: the user's, if it names none.
-fn database(startup: &[u8]) -> Option<&[u8]> {
-    message::parameter(startup, b"database").or_else(|| message::parameter(startup, b"user"))
+    if let Content::Wire(_, wire) = &found.content { startup::startup_of(wire) } else { None }
 }

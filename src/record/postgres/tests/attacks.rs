@@ -106,9 +106,6 @@ fn what_a_transaction_has_written_is_read_in_it_alone() {
     tells_apart(&[BEGIN, insert], &[], ASKED);
     tells_apart(&[BEGIN, insert], &[BEGIN], ASKED);
     tells_apart(&[BEGIN, ("WITH x AS (DELETE FROM t RETURNING v) SELECT v FROM x", "SELECT 1")], &[BEGIN], ASKED);
-    let book = kept(&session(&[], &[BEGIN, insert], ASKED, "a"));
-    let alone = replay(&book, &session(&[], &[], ASKED, ""));
-    assert!(alone.starts_with(b"E"), "{}", alone.escape_ascii());
     let ways: [&[(&str, &str)]; 4] = [
         &[insert],
         &[BEGIN, insert, ("COMMIT", "COMMIT")],
@@ -134,26 +131,6 @@ fn settings_that_a_server_reports_by_itself() {
 }
 
 #[test]
-fn transactions_in_different_modes() {
-    for (a, b) in [
-        ("BEGIN READ ONLY", "BEGIN"),
-        ("START TRANSACTION ISOLATION LEVEL SERIALIZABLE", "BEGIN ISOLATION LEVEL REPEATABLE READ, READ WRITE"),
-    ] {
-        tells_apart(&[(a, "BEGIN")], &[(b, "BEGIN")], ASKED);
-    }
-    tells_apart(
-        &[BEGIN, ("SET TRANSACTION READ ONLY", "SET"), ("SET TRANSACTION DEFERRABLE", "SET")],
-        &[BEGIN, ("SET TRANSACTION DEFERRABLE", "SET")],
-        ASKED,
-    );
-    let chained = [("BEGIN READ ONLY", "BEGIN"), ("COMMIT AND CHAIN", "COMMIT")];
-    tells_apart(&chained, &[BEGIN, ("COMMIT AND CHAIN", "COMMIT")], ASKED);
-    // They end with their transaction.
-    let book = kept(&session(&[], &[("BEGIN READ ONLY", "BEGIN"), ("COMMIT", "COMMIT")], ASKED, "a"));
-    assert_eq!(replay(&book, &session(&[], &[], ASKED, "")), value("a"));
-}
-
-#[test]
 fn a_transaction_that_failed_answers_nothing_else() {
     let failed = [
         client(query("BEGIN")),
@@ -161,7 +138,7 @@ fn a_transaction_that_failed_answers_nothing_else() {
         client(query("SELEC")),
         server([error("ERROR", "syntax"), ready(b'E')].concat()),
     ];
-    let aborted = || [error("ERROR", "current transaction is aborted"), ready(b'E')].concat();
+    let aborted = || [crate::record::postgres::message::aborted(), ready(b'E')].concat();
     are_told_apart(&with(&failed, &query(ASKED), aborted()), &plain(&[], "b"));
     let rolled_back = [&failed[..], &[client(query("ROLLBACK")), server(done("ROLLBACK"))]].concat();
     let book = kept(&plain(&rolled_back, "a"));
@@ -178,32 +155,6 @@ fn a_commit_that_fails_ends_its_transaction() {
     .concat();
     are_told_apart(&plain(&before, "none"), &plain(&simple("SET search_path TO one", &["SET"]), "one"));
     let book = kept(&plain(&before, "none"));
-    assert_eq!(replay(&book, &plain(&[], "")), value("none"));
-}
-
-#[test]
-fn several_statements_in_one_query_are_one_transaction() {
-    let one = || simple("SET search_path TO one", &["SET"]);
-    let ways = [
-        simple("SET search_path TO one; ROLLBACK", &["SET", "ROLLBACK"]),
-        simple("SET search_path TO one; COMMIT; RESET search_path", &["SET", "COMMIT", "RESET"]),
-        simple("SET LOCAL search_path TO one; SELECT 1", &["SET", "SELECT 1"]),
-    ];
-    for before in ways {
-        are_told_apart(&plain(&before, "none"), &plain(&one(), "one"));
-        let book = kept(&plain(&before, "none"));
-        assert_eq!(replay(&book, &plain(&[], "")), value("none"), "{}", before[0].1.escape_ascii());
-    }
-    let committed = [
-        client(query("SET search_path TO one; COMMIT; SET search_path TO two; SELECT 1/0")),
-        server([complete("SET"), complete("COMMIT"), complete("SET"), error("ERROR", "x"), ready(b'I')].concat()),
-    ];
-    let book = kept(&plain(&committed, "one"));
-    assert_eq!(replay(&book, &plain(&one(), "")), value("one"));
-    // What came before a BEGIN is in its transaction.
-    let begun =
-        [simple("SET search_path TO one; BEGIN", &["SET", "BEGIN"]), simple("ROLLBACK", &["ROLLBACK"])].concat();
-    let book = kept(&plain(&begun, "none"));
     assert_eq!(replay(&book, &plain(&[], "")), value("none"));
 }
 
@@ -240,39 +191,6 @@ fn a_description_is_of_the_session_before_its_run() {
     let book = kept(&whole);
     assert_eq!(replay(&book, &whole).escape_ascii().to_string(), whole.last().unwrap().1.escape_ascii().to_string());
     assert_eq!(book.report().missed_count, 0);
-}
-
-#[test]
-fn tables_that_a_query_makes() {
-    let into = |rest: &str| format!("SELECT 'a' AS v INTO TEMP {rest}");
-    for made in ["v", "TABLE v", "TABLE pg_temp.v"].map(into) {
-        let table = (made.as_str(), "SELECT 1");
-        tells_apart(&[table], &[table, ("INSERT INTO v VALUES ('b')", "INSERT 0 1")], "SELECT v FROM v");
-        tells_apart(&[table], &[table, ("WITH x AS (SELECT 1) UPDATE v SET v = 'b'", "UPDATE 1")], "SELECT v FROM v");
-    }
-    let table = ("CREATE TEMP TABLE v (a text)", "CREATE TABLE");
-    let renamed = [table, ("ALTER TABLE v RENAME TO w", "ALTER TABLE")];
-    tells_apart(&renamed, &[&renamed[..], &[("INSERT INTO w VALUES ('b')", "INSERT 0 1")]].concat(), "SELECT a FROM w");
-    let function = |text| [(text, "CREATE FUNCTION")];
-    tells_apart(
-        &function("CREATE FUNCTION pg_temp.f() RETURNS text LANGUAGE sql AS 'SELECT 1'"),
-        &function("CREATE FUNCTION pg_temp.f() RETURNS text LANGUAGE sql AS 'SELECT 2'"),
-        "SELECT pg_temp.f()",
-    );
-}
-
-#[test]
-fn data_that_is_copied_into_a_temporary_table() {
-    let copied = |text: &str| {
-        let data = [message(b'd', &[text.as_bytes()]), only(b'c')].concat();
-        [
-            &simple("CREATE TEMP TABLE v (a text)", &["CREATE TABLE"])[..],
-            &[client(query("COPY v FROM STDIN")), server(message(b'G', &[&[0, 0, 1, 0, 0]]))],
-            &[client(data), server(done("COPY 1"))],
-        ]
-        .concat()
-    };
-    are_told_apart(&plain(&copied("a\n"), "a"), &plain(&copied("b\n"), "b"));
 }
 
 #[test]
@@ -354,22 +272,4 @@ fn names_of_statements_that_were_not_defined() {
     let gone = [&prepared("", "SELECT 'a'")[..], &simple("SELECT 1", &["SELECT 1"])].concat();
     let fault = || [error("ERROR", "it does not exist"), ready(b'I')].concat();
     are_told_apart(&with(&gone, &bound(""), fault()), &with(&prepared("", "SELECT 'a'"), &bound(""), answer("a")));
-    // Statements of the protocol are carried out by name.
-    let of = |text: &str| with(&prepared("s", text), &query("EXECUTE s"), value(text));
-    are_told_apart(&of("SELECT 'a'"), &of("SELECT 'b'"));
-}
-
-#[test]
-fn calls_of_functions_in_one_transaction() {
-    let call = |number: u8| message(b'F', &[&[0, 0, 3, 0xba, 0, 0, 0, 1, 0, 0, 0, 1, number, 0, 0]]);
-    let open = |number: u8| {
-        let opened = [message(b'V', &[&[0, 0, 0, 1, 0]]), ready(b'T')].concat();
-        let begun = [complete("BEGIN"), ready(b'T')].concat();
-        [client(query("BEGIN")), server(begun), client(call(number)), server(opened)]
-    };
-    let read =
-        |text: &str| [message(b'V', &[&(text.len() as u32).to_be_bytes(), text.as_bytes()]), ready(b'T')].concat();
-    are_told_apart(&with(&open(1), &call(9), read("a")), &with(&open(2), &call(9), read("b")));
-    let opened = |text| [BEGIN, (text, "SELECT 1")];
-    tells_apart(&opened("SELECT lo_open(1, 262144)"), &opened("SELECT lo_open(2, 262144)"), "SELECT loread(0, 10)");
 }

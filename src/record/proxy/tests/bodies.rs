@@ -2,6 +2,7 @@
 
 use super::http1::http;
 use super::*;
+use crate::budget::{Budget, Purpose};
 use crate::record::exchange::Http;
 
 #[test]
@@ -143,5 +144,36 @@ fn a_body_that_is_too_long_passes_and_is_told() {
     let recorded = setup.proxy.finish();
     assert_eq!((recorded.exchanges.len(), recorded.counts.dropped), (0, 1));
     let call = format!("GET http://{to}/huge");
-    assert_eq!(recorded.notes, [Note::NotKept { call, reason: "a body is longer than 128 MiB" }]);
+    assert_eq!(
+        recorded.notes,
+        [Note::NotKept { call, reason: "a body is longer than 128 MiB, or than --memory-mib leaves room for" }]
+    );
+}
+
+#[test]
+fn what_there_is_no_memory_for_passes_is_told_and_leaves_nothing_behind() {
+    const TOTAL: usize = 8 << 20;
+    const LENGTH: usize = 24 << 20;
+    for kind in ["sized", "until the end", "other"] {
+        let server = Server::start(move |mut stream| {
+            until(&mut stream, b"\r\n\r\n");
+            let head = match kind {
+                "sized" => format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {LENGTH}\r\n\r\n"),
+                "until the end" => "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_owned(),
+                _ => String::new(),
+            };
+            stream.write_all(&[head.as_bytes(), &vec![b'a'; LENGTH]].concat()).unwrap();
+        });
+        let account = Budget::new(TOTAL).account();
+        let recording = setup_within(Mode::Record, server.address, b"", account.clone());
+        let question = if kind == "other" { "what\r\n\r\n" } else { "GET /long HTTP/1.1\r\nHost: h\r\n\r\n" };
+        let got = ask(recording.address, question.as_bytes());
+        assert!(got.ends_with(b"aa") && got.len() >= LENGTH, "{kind}: {} bytes", got.len());
+        let recorded = recording.proxy.finish();
+        assert_eq!((recorded.exchanges.len(), recorded.counts.dropped), (0, 1), "{kind}: {:?}", recorded.notes);
+        let notes: Vec<String> = recorded.notes.iter().map(ToString::to_string).collect();
+        assert!(notes.iter().any(|note| note.contains("--memory-mib")), "{kind}: {notes:?}");
+        drop(recorded);
+        assert_eq!(account.try_take(TOTAL, Purpose::Small).map(|share| share.bytes()), Ok(TOTAL), "{kind}");
+    }
 }

@@ -1,112 +1,171 @@
-//! What holds for any bytes.
+//! What holds of any stand-in, of calls of any bytes, and of time.
+
+use std::time::Duration;
 
 use proptest::prelude::*;
+use rustix::time::{ClockId, clock_gettime};
 
 use super::*;
+use crate::record::redact::stand_in::{is_uuid, places};
 
-/// Pieces of which anything may be made that is looked into.
-fn pieces() -> impl Strategy<Value = Vec<u8>> {
-    let known = prop::sample::select(vec![
-        "INSERT INTO u (password, n) VALUES (",
-        "password",
-        "IN",
-        "ANY(ARRAY[",
-        "IDENTIFIED BY ",
-        "'",
-        "\"",
-        "''",
-        "E'\\'",
-        "$$",
-        "$1",
-        "?",
-        ",",
-        ")",
-        "(",
-        ";",
-        "--",
-        "/*",
-        "*/",
-        "\n",
-        "\r\n",
-        "=",
-        ":",
-        "://u:p@h",
-        "ghp_",
-        "AKIA",
-        "eyJ",
-        ".",
-        "0123456789abcdefghijklmnopqrstuvwxyz",
-        "-----BEGIN PRIVATE KEY-----",
-        "-----END ",
-        "{",
-        "}",
-        "[",
-        "]",
-        "<password>",
-        "<name>",
-        "</name>",
-        "Content-Disposition: form-data; name=",
-        "--b",
-        "AUTH ",
-        "*2\r\n$4\r\nAUTH\r\n$1\r\nx\r\n",
-        "[redacted ba78]",
-        "redacted-ba78",
-        "mutation(",
-        "token: ",
-        "\u{feff}",
-        "Bearer ",
-        "Basic dXNlcjpwYXNzd29yZA==",
-        "4242 4242 4242 4242",
-        "4242424242424242",
-        "redacted-477b---",
-        "$2b$12$LQv3c1yqBWVHxkd0LHAkCOY",
-        "COPY users (password) FROM STDIN",
-        "INSERT INTO users ",
-        "SELECT ",
-        "crypt(",
-        "session:",
-        "code=",
-        "\"code\":\"",
-        "\nAPI_KEY=",
-        "\u{e4}",
-    ]);
-    let piece = prop_oneof![4 => known.prop_map(|text| text.as_bytes().to_vec()), 1 => prop::collection::vec(any::<u8>(), 0..4)];
-    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+fn shown(secret: &str) -> String {
+    String::from_utf8(stand_in(secret.as_bytes())).unwrap()
+}
+
+#[test]
+fn what_stands_for_a_secret_has_its_length_and_its_form() {
+    for (secret, expected) in [
+        ("a", "*"),
+        ("ab", "r*"),
+        ("abc", "r*b"),
+        ("geheim", "r*addb"),
+        ("correct-hors", "redacte*4059"),
+        ("correct-horse", "redacted-9dca"),
+        ("correct-horse-battery", "redacted-6224--------"),
+        ("correcthorsebattery", "redactedx10efxxxxxx"),
+        ("q1w2e3r4t5y6u7i8o9p0", "redactedx05960492115"),
+        ("c2VjcmV0IG9mIHRoZSBwcm9ncmFtLg==", "redactedx966b5a7ddfb88c2a762a7=="),
+        ("123", "733"),
+        ("482913", "733200"),
+        ("48291377", "73320076"),
+        ("4111111111111111", "7332000000005018"),
+        ("370773112370773112370", "733218021386490394920"),
+        ("0f8fad5b-d9cb-469f-a165-70867728950e", "edac7c81-2e1e-4b64-a17d-6090dcfb5ecc"),
+        ("0F8FAD5B-D9CB-469F-A165-70867728950E", "EDAC7EAB-71D8-4F46-ACCC-6DFE429CBCDC"),
+        ("da39a3ee5e6b4b0d3255bfef95601890afd80709", "edac707e23ede2756aa3f5f7cc9759117c491b3e"),
+    ] {
+        assert_eq!(shown(secret), expected, "{secret}");
+    }
+}
+
+#[test]
+fn stand_ins_are_found_in_any_text_and_numbers_are_none() {
+    let (uuid, token) = (shown("0f8fad5b-d9cb-469f-a165-70867728950e"), shown("q1w2e3r4t5y6u7i8o9p0"));
+    let text = format!("SELECT '{uuid}', \"ghp_{token}\" FROM t WHERE id = 7332 AND red_acted = 'redacted'");
+    let found: Vec<&str> = places(text.as_bytes()).into_iter().map(|at| &text[at]).collect();
+    assert_eq!(found, [uuid, token]);
+}
+
+#[test]
+fn words_and_numbers_stand_for_nothing() {
+    for value in [
+        "",
+        "redacted",
+        "read",
+        "r",
+        "7",
+        "73",
+        "7332000001000000",
+        "edac7",
+        "edac7edac7edac7edac7",
+        "red*",
+        "a*b",
+        "2026",
+    ] {
+        assert!(!is_stand_in(value.as_bytes()), "{value}");
+    }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn any_secret_becomes_one_that_is_known_and_stays(secret in prop::collection::vec(any::<u8>(), 1..100)) {
+        let other = stand_in(&secret);
+        prop_assert_eq!(other.len(), secret.len());
+        prop_assert_eq!(&stand_in(&other), &other);
+        prop_assert!(is_stand_in(&other) || secret.len() < 3 && secret.iter().all(u8::is_ascii_digit));
+    }
 
     #[test]
-    fn nothing_breaks_and_frames_hold(bytes in pieces()) {
-        for kind in ["application/json", "text/plain", "application/yaml", "multipart/form-data; boundary=b", "text/xml", "application/graphql", "application/grpc"] {
-            let mut all = call("/?a=b", &[("content-type", kind)], "", &[("content-type", kind)], "");
-            let Content::Http(http) = &mut all.content else { panic!() };
-            http.request.body.clone_from(&bytes);
-            http.response.as_mut().unwrap().body.clone_from(&bytes);
-            let mut kept = all.clone();
-            exchange(&mut kept);
-            let _ = (places(asked(&all)), without_secrets(asked(&all)).body.len());
-        }
+    fn forms_stay(secret in "[0-9]{1,40}|[0-9a-f]{16,80}|[0-9A-F]{16,80}|[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}") {
+        let other = shown(&secret);
+        let is_digits = secret.bytes().all(|byte| byte.is_ascii_digit());
+        prop_assert_eq!(other.bytes().all(|byte| byte.is_ascii_digit()), is_digits);
+        prop_assert_eq!(is_uuid(other.as_bytes()), is_uuid(secret.as_bytes()));
+        prop_assert!(other.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'));
+        prop_assert!(is_stand_in(other.as_bytes()) || secret.len() < 3);
+    }
+
+    #[test]
+    fn any_bytes_are_redacted_once(
+        path in "/[a-z?&=%#:@._-]{0,40}",
+        name in "[a-z-]{1,12}|cookie|authorization|set-cookie",
+        value in prop::collection::vec(any::<u8>(), 0..60),
+        body in "[-{}\\[\\]\",:=&%a-f0-9\r\n]{0,80}|(password|token|key|\"|:|,|[0-9]{4}|=|&){0,20}",
+        kind in "application/json|application/x-www-form-urlencoded|multipart/x|text/plain|grpc",
+        bytes in prop::collection::vec(any::<u8>(), 0..60),
+    ) {
+        let mut http = call(&path, &[("content-type", &kind)], &body, &[("content-type", &kind)], &body);
+        let Content::Http(content) = &mut http.content else { panic!() };
+        content.request.headers.push((name, value));
+        redacted(&Secrets::default(), &http);
         for protocol in [Protocol::Postgres, Protocol::MySql, Protocol::Redis, Protocol::Mongo, Protocol::Generic] {
-            let mysql = [&(bytes.len() as u32 + 1).to_le_bytes()[..3], &[0, 3], &bytes].concat();
-            let postgres = [b"Q", &(bytes.len() as u32 + 5).to_be_bytes()[..], &bytes, b"\0"].concat();
-            for said in [bytes.clone(), mysql, postgres.clone()] {
-                let message = |from| Message { from, bytes: said.clone() };
-                let messages = vec![message(Side::Client), message(Side::Server)];
-                let mut all = call("/", &[], "", &[], "");
-                all.content = Content::Wire(protocol, Wire { messages, session: false });
-                exchange(&mut all);
-                let Content::Wire(_, kept) = &all.content else { panic!() };
-                // An answer keeps its length, unless it tells settings.
-                prop_assert!(protocol == Protocol::Redis || kept.messages[1].bytes.len() == said.len());
-                // A statement keeps its frame.
-                if protocol == Protocol::Postgres && said == postgres {
-                    let asked = &kept.messages[0].bytes;
-                    let length = u32::from_be_bytes([asked[1], asked[2], asked[3], asked[4]]) as usize;
-                    prop_assert_eq!(length + 1, asked.len());
-                }
-            }
+            redacted(&Secrets::default(), &wire(protocol, true, &[(Side::Client, &bytes), (Side::Server, &bytes)]));
+            redacted(&Secrets::default(), &wire(protocol, true, &[(Side::Client, &op_msg(&bytes)), (Side::Server, &bytes)]));
         }
     }
+}
+
+/// What this thread has worked: other threads do not matter.
+fn worked(mut all: Vec<Exchange>) -> Duration {
+    let now = || {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(u64::try_from(now.tv_sec).unwrap(), u32::try_from(now.tv_nsec).unwrap())
+    };
+    let before = now();
+    Secrets::default().calls(&mut all);
+    now().saturating_sub(before)
+}
+
+#[test]
+fn what_is_long_takes_as_long_as_it_is() {
+    /// How often the longer text has the shorter one, and how many times as long it may take.
+    const TIMES: usize = 8;
+    const MOST_TIMES: u32 = 32;
+    const SHORT_BYTES: usize = 8 * 1024;
+    worked(vec![call("/", &[], "ghp_", &[], "")]);
+    let check = |what: &str, piece: &str, made: &dyn Fn(&str) -> Exchange| {
+        let of = |bytes: usize| worked(vec![made(&piece.repeat(bytes / piece.len()))]);
+        let (short, long) = (of(SHORT_BYTES).max(Duration::from_millis(1)), of(TIMES * SHORT_BYTES));
+        assert!(long <= MOST_TIMES * short, "{what} `{piece}`: {short:?}, and {long:?} for {TIMES} times as much");
+    };
+    let typed = |kind: &'static str| move |text: &str| call("/", &[("content-type", kind)], text, &[], "");
+    for piece in [
+        "sk-",
+        "eyJ",
+        ".eyJ",
+        "eyJghp_q1w2e3r4t5y6u7i8o9p0q1w2e3r4t5y6u7i8",
+        "://a:",
+        "://",
+        "-----BEGIN PRIVATE KEY-----",
+        "Bearer ",
+        "redacted",
+        "edac7",
+        "$argon2id$",
+        ":AA",
+    ] {
+        check("text", piece, &typed("text/plain"));
+    }
+    for piece in [
+        "{\"password\":",
+        "[",
+        "\"password\":[",
+        "\"a",
+        "\\\"",
+        "{\"token\":\"q1w2e3r4t5y6u7i8o9p0\"},",
+        "\"{\\\"a\\\":",
+    ] {
+        check("JSON", piece, &typed("application/json"));
+    }
+    for piece in ["password=abc&", "&", "=", "password={\"a\":1}&", "%7B%22"] {
+        check("form", piece, &typed("application/x-www-form-urlencoded"));
+    }
+    check("parts", "--b\r\nContent-Disposition: x; name=\"password\"\r\n\r\nabc\r\n", &typed("multipart/form-data"));
+    check("cookies", "session=q1w2e3r4t5y6u7i8o9p0; ", &|text| call("/", &[("cookie", text)], "", &[], ""));
+    check("documents", "\u{2}password\0\u{4}\0\0\0abc\0", &|text| {
+        let document = [&(text.len() as u32 + 5).to_le_bytes()[..], text.as_bytes(), b"\0"].concat();
+        wire(Protocol::Mongo, false, &[(Side::Client, &op_msg(&document))])
+    });
+    check("commands", "*2\r\n$4\r\nAUTH\r\n$3\r\nabc\r\n", &|text| {
+        wire(Protocol::Redis, false, &[(Side::Client, text.as_bytes())])
+    });
 }

@@ -1,0 +1,381 @@
+//! Values that each run makes anew, by their shape: UUIDs, ULIDs, ids of objects, times near the run's, random tokens. Where nothing
+//! else of a call differs they do not choose.
+//!
+//! What a run made it says again, so a value is known from the call on in which it stood first: one that is new in a replay stands for
+//! one that was new in that call of the recording, and from then on for no other, wherever it is said. A value of the recording itself
+//! is no other's.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use super::closest::short;
+use crate::record::redact;
+
+/// How far from the run a time may be: as far as zones are apart, and a little more.
+const NEAR: Duration = Duration::from_hours(26);
+/// Fewest characters of a random token.
+const TOKEN_CHARS: usize = 16;
+/// In at least one of so many characters of a token another kind begins: letters, capitals, digits.
+const CHANGES_IN: usize = 4;
+/// Characters of a ULID, and of the id of an object in hexadecimal digits (`MongoDB`).
+const ULID_CHARS: usize = 26;
+const OBJECT_ID_CHARS: usize = 24;
+const UUID_CHARS: usize = 36;
+/// Seconds from 1970 to 2000, from which `PostgreSQL` counts its binary times.
+const POSTGRES_EPOCH_SECS: u64 = 946_684_800;
+
+/// A value that was made anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    pub(super) text: String,
+    kind: Kind,
+}
+
+/// What a value tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Nothing.
+    Time,
+    /// What it names.
+    Id,
+    /// Who asks.
+    Secret,
+}
+
+/// What a text says without such values, and these.
+#[derive(Debug)]
+pub(super) struct Blank {
+    near: SystemTime,
+    /// Whether nothing but what stands for secrets is looked for.
+    is_exact: bool,
+    pub(super) values: Vec<Value>,
+}
+
+impl Blank {
+    /// Of a run at this time.
+    pub(super) fn new(near: SystemTime, is_exact: bool) -> Self {
+        Self { near, is_exact, values: Vec::new() }
+    }
+
+    /// A text with its shape in the place of each value.
+    pub(super) fn text(&mut self, text: &[u8]) -> Vec<u8> {
+        let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);
+        let mut secrets = redact::places(text).into_iter().peekable();
+        while at < text.len() {
+            if let Some(secret) = secrets.next_if(|secret| secret.start <= at) {
+                let value = String::from_utf8_lossy(&text[secret.clone()]).into_owned();
+                self.values.push(Value { text: value, kind: Kind::Secret });
+                out.extend_from_slice(b"\0secret\0");
+                at = secret.end;
+                continue;
+            }
+            let before = at.checked_sub(1).map(|before| text[before]);
+            let begins = match text[at] {
+                byte if byte.is_ascii_alphanumeric() => before.is_none_or(|before| !before.is_ascii_alphanumeric()),
+                byte => b"-_".contains(&byte) && before.is_none_or(|before| !is_of_token(before)),
+            };
+            // A secret may have a beginning that looks like a part of one.
+            let end = secrets.peek().map_or(text.len(), |secret| secret.start);
+            let found = if begins && !self.is_exact { self.value(&text[at..end]) } else { None };
+            if let Some((length, shape)) = found {
+                out.push(0);
+                out.extend(shape.into_bytes());
+                out.push(0);
+                at += length;
+            } else {
+                out.push(text[at]);
+                at += 1;
+            }
+        }
+        out
+    }
+
+    /// The value of a parameter in bytes that are no text: a time of `PostgreSQL`, or what it is told as.
+    pub(super) fn bound(&mut self, bytes: &[u8], told: &str) -> Vec<u8> {
+        let micros = bytes.first_chunk::<8>().filter(|_| bytes.len() == 8 && told.starts_with("0x"));
+        let secs = micros.and_then(|micros| u64::try_from(i64::from_be_bytes(*micros)).ok());
+        let secs = secs.map(|micros| micros / 1_000_000 + POSTGRES_EPOCH_SECS);
+        if !self.is_exact && secs.is_some_and(|secs| self.is_near(secs)) {
+            self.values.push(Value { text: told.to_owned(), kind: Kind::Time });
+            return b"\0micros\0".to_vec();
+        }
+        self.text(told.as_bytes())
+    }
+
+    /// The value that a text begins with: its length and its shape.
+    fn value(&mut self, text: &[u8]) -> Option<(usize, String)> {
+        let (length, shape, is_time) = self.shape(text)?;
+        let kind = if is_time { Kind::Time } else { Kind::Id };
+        self.values.push(Value { text: String::from_utf8_lossy(&text[..length]).into_owned(), kind });
+        if shape == "uuid"
+            && let Some(value) = self.values.last_mut()
+        {
+            value.text.make_ascii_lowercase();
+        }
+        Some((length, shape))
+    }
+
+    fn shape(&self, text: &[u8]) -> Option<(usize, String, bool)> {
+        if text.get(..UUID_CHARS).is_some_and(is_uuid) && ends(text, UUID_CHARS) {
+            return Some((UUID_CHARS, "uuid".to_owned(), false));
+        }
+        if let Some((length, shape)) = self.date(text) {
+            return Some((length, shape, true));
+        }
+        let run = text.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let word = &text[..run];
+        if self.is_number_of_time(word) {
+            return Some((run, format!("time{run}"), true));
+        }
+        if run == OBJECT_ID_CHARS && word.iter().all(u8::is_ascii_hexdigit) {
+            return Some((run, "object id".to_owned(), false));
+        }
+        if run == ULID_CHARS && is_ulid(word) {
+            return Some((run, "ulid".to_owned(), false));
+        }
+        let run = text.iter().take_while(|byte| is_of_token(**byte)).count();
+        let word = &text[..run];
+        let is_hex = word.iter().all(u8::is_ascii_hexdigit);
+        is_token(word).then(|| (run, format!("token{}{run}", if is_hex { "hex" } else { "" }), false))
+    }
+
+    /// `2026-11-23`, with a time behind it or not; `Mon, 23 Nov 2026 21:50:19 GMT`.
+    fn date(&self, text: &[u8]) -> Option<(usize, String)> {
+        const HTTP: &[u8] = b"Aaa, 00 Aaa 0000 00:00:00 GMT";
+        const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
+        let number = |range: std::ops::Range<usize>| std::str::from_utf8(text.get(range)?).ok()?.parse::<u64>().ok();
+        if has_form(text, HTTP) {
+            let month = MONTHS.find(std::str::from_utf8(text.get(8..11)?).ok()?)? as u64 / 3 + 1;
+            let secs = secs_of(number(12..16)?, month, number(5..7)?)? + number(17..19)? * 3_600;
+            return self.is_near(secs).then(|| (HTTP.len(), "date of HTTP".to_owned()));
+        }
+        if !has_form(text, b"0000-00-00") {
+            return None;
+        }
+        let mut secs = secs_of(number(0..4)?, number(5..7)?, number(8..10)?)?;
+        let mut length = 10;
+        if matches!(text.get(length), Some(b'T' | b't' | b' ')) && has_form(&text[length + 1..], b"00:00") {
+            secs += number(11..13)? * 3_600 + number(14..16)? * 60;
+            length += 6;
+            if has_form(&text[length..], b":00") {
+                length += 3;
+            }
+            if text.get(length) == Some(&b'.') {
+                let digits = text[length + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                length += 1 + digits;
+            }
+            length += zone(&text[length..]);
+        }
+        // How many digits a second has is chance: some writers leave zeros at the end out.
+        // A day is any time of it.
+        let is_near = self.is_near(secs) || length == 10 && self.is_near(secs + 86_400);
+        (is_near && ends(text, length)).then(|| (length, if length > 10 { "time" } else { "day" }.to_owned()))
+    }
+
+    /// Seconds, milliseconds, microseconds or nanoseconds since 1970.
+    fn is_number_of_time(&self, word: &[u8]) -> bool {
+        let parts = match word.len() {
+            10 => 1,
+            13 => 1_000,
+            16 => 1_000_000,
+            19 => 1_000_000_000,
+            _ => return false,
+        };
+        let number = std::str::from_utf8(word).ok().and_then(|word| word.parse::<u64>().ok());
+        number.is_some_and(|number| self.is_near(number / parts))
+    }
+
+    fn is_near(&self, secs: u64) -> bool {
+        let now = self.near.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        now.abs_diff(Duration::from_secs(secs)) <= NEAR
+    }
+}
+
+/// Bytes of `Z`, `+00`, `+00:00`, `+0000`.
+fn zone(text: &[u8]) -> usize {
+    let forms: [&[u8]; 3] = [b"00:00", b"0000", b"00"];
+    match text.first() {
+        Some(b'Z' | b'z') => 1,
+        Some(b'+' | b'-') => forms.iter().find(|form| has_form(&text[1..], form)).map_or(0, |form| 1 + form.len()),
+        _ => 0,
+    }
+}
+
+/// Seconds since 1970 of the beginning of a day (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+fn secs_of(year: u64, month: u64, day: u64) -> Option<u64> {
+    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let year = if month <= 2 { year - 1 } else { year };
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let of_era = (year % 400) * 365 + (year % 400) / 4 - (year % 400) / 100 + of_year;
+    (year / 400 * 146_097 + of_era).checked_sub(719_468).map(|days| days * 86_400)
+}
+
+/// Whether a text begins as this form says: `0` stands for a digit, letters for letters.
+fn has_form(text: &[u8], form: &[u8]) -> bool {
+    let fits = |(byte, form): (&u8, &u8)| match form {
+        b'0' => byte.is_ascii_digit(),
+        b'a' => byte.is_ascii_lowercase(),
+        b'A' => byte.is_ascii_uppercase(),
+        mark => byte == mark,
+    };
+    text.len() >= form.len() && text.iter().zip(form).all(fits)
+}
+
+fn ends(text: &[u8], at: usize) -> bool {
+    text.get(at).is_none_or(|next| !next.is_ascii_alphanumeric())
+}
+
+fn is_uuid(text: &[u8]) -> bool {
+    let is_part = |(at, byte): (usize, &u8)| match at {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    text.iter().enumerate().all(is_part)
+}
+
+/// Crockford's base 32, and of 128 bits.
+fn is_ulid(text: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !b"ILOU".contains(byte);
+    text[0] <= b'7' && text.iter().all(is_part) && text.iter().filter(|byte| byte.is_ascii_digit()).count() > 1
+}
+
+/// Base64 for URLs has two marks.
+fn is_of_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
+}
+
+/// Whether nobody chose a word: letters and digits are mixed as in no name.
+fn is_token(word: &[u8]) -> bool {
+    let kinds: [fn(&u8) -> bool; 3] = [u8::is_ascii_lowercase, u8::is_ascii_uppercase, u8::is_ascii_digit];
+    let kind = |byte: &u8| kinds.iter().position(|is_one| is_one(byte));
+    let changes = word.windows(2).filter(|two| kind(&two[0]) != kind(&two[1])).count();
+    word.len() >= TOKEN_CHARS
+        && word.iter().filter(|byte| byte.is_ascii_digit()).count() > 1
+        && word.iter().any(u8::is_ascii_alphabetic)
+        // Words between marks change there alone.
+        && changes * CHANGES_IN >= word.len() + 2 * CHANGES_IN * word.iter().filter(|byte| b"-_".contains(byte)).count()
+}
+
+/// Which values of this replay stand for which of the recordings.
+#[derive(Default)]
+pub(super) struct Pairs {
+    /// Those of the recordings, each with the place of the first that says it.
+    first: HashMap<String, usize>,
+    made: Mutex<Made>,
+}
+
+#[derive(Default)]
+struct Made {
+    recorded: HashMap<String, String>,
+    taken: HashSet<String>,
+    /// Names of recordings that answered so, each with the first value that was another one.
+    told: BTreeMap<String, String>,
+}
+
+impl Pairs {
+    /// Adds the values of a recording, by its place.
+    pub(super) fn know(&mut self, values: &[Value], index: usize) {
+        for value in values.iter().filter(|value| value.kind == Kind::Id) {
+            self.first.entry(value.text.clone()).or_insert(index);
+        }
+    }
+
+    /// Whether the recording at a place, with these values, may answer what was asked with those. `is_alone` says of a value whether
+    /// no recording of the call has another one there: then any secret will do.
+    pub(super) fn fit(
+        &self,
+        index: usize,
+        is_alone: impl Fn(usize) -> bool,
+        recorded: &[Value],
+        asked: &[Value],
+    ) -> bool {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = |one: &Value, other: &Value| {
+            let is_known = self.first.contains_key(&other.text) || made.taken.contains(&one.text);
+            !is_known && self.first.get(&one.text) == Some(&index)
+        };
+        let fits = |(at, (one, other)): (usize, (&Value, &Value))| match one.kind {
+            Kind::Time => true,
+            Kind::Secret => one.text == other.text || is_alone(at),
+            Kind::Id => match made.recorded.get(&other.text) {
+                Some(known) => *known == one.text,
+                None => one.text == other.text || is_new(one, other),
+            },
+        };
+        recorded.len() == asked.len() && recorded.iter().zip(asked).enumerate().all(fits)
+    }
+
+    /// A recording with these values has answered.
+    pub(super) fn pair(&self, name: &str, recorded: &[Value], asked: &[Value]) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        for (one, other) in recorded.iter().zip(asked).filter(|(one, other)| one.text != other.text) {
+            let said = format!("recorded `{}`, asked `{}`", short(&one.text), short(&other.text));
+            made.told.entry(name.to_owned()).or_insert(said);
+            if one.kind == Kind::Id {
+                made.recorded.insert(other.text.clone(), one.text.clone());
+                made.taken.insert(one.text.clone());
+            }
+        }
+    }
+
+    /// What is to be told.
+    pub(super) fn told(&self) -> BTreeMap<String, String> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).told.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    /// A text with each value in it between marks, and its shape, on 23 November 2026.
+    fn blanked(text: &str) -> String {
+        let mut blank = Blank::new(SystemTime::UNIX_EPOCH + Duration::from_mins(29_924_500), false);
+        String::from_utf8(blank.text(text.as_bytes())).unwrap().replace('\0', "|")
+    }
+
+    #[test]
+    fn values_that_a_run_makes_anew_are_known_by_their_shape() {
+        for (text, expected) in [
+            ("job:3f1c9a52-0d6e-4a7b-9c58-1b2d3e4f5a6b:a", "job:|uuid|:a"),
+            ("/o/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/o/|ulid|"),
+            ("{\"id\":\"65a1b2c3d4e5f60718293a4b\"}", "{\"id\":\"|object id|\"}"),
+            ("at 2026-11-23 21:50:19.1234+00:00, 2026-11-24T01:00Z", "at |time|, |time|"),
+            ("2026-11-22", "|day|"),
+            ("Mon, 23 Nov 2026 21:50:19 GMT", "|date of HTTP|"),
+            ("1795470019 1795470019123", "|time10| |time13|"),
+            ("9f86d081884c7d659a2feaa0c55ad015", "|tokenhex32|"),
+            ("q3Fq9sLwT7bXc2Kd8VnQpA", "|token22|"),
+            ("2024-01-01", "2024-01-01"),
+            ("1234567890", "1234567890"),
+            ("session:-q3Fq9sLwT7_Xc2Kd8VnQpA", "session:|token23|"),
+            ("order-2024-rollout-plan-b2", "order-2024-rollout-plan-b2"),
+            ("iphone14promax128gb", "iphone14promax128gb"),
+            ("SELECT_something_very_long", "SELECT_something_very_long"),
+            ("550e8400", "550e8400"),
+        ] {
+            assert_eq!(blanked(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_stands_for_the_one_that_it_was_given() {
+        let value = |text: &str| vec![Value { text: text.to_owned(), kind: Kind::Id }];
+        let mut pairs = Pairs::default();
+        pairs.know(&value("a"), 0);
+        pairs.know(&[value("a"), value("b")].concat(), 1);
+        let fit = |pairs: &Pairs, index, one, other| pairs.fit(index, |_| false, &value(one), &value(other));
+        assert!(fit(&pairs, 0, "a", "x"));
+        assert!(!fit(&pairs, 1, "a", "x"), "it was not new there");
+        assert!(!fit(&pairs, 0, "a", "b"), "that is another recording's");
+        pairs.pair("mock-1", &value("a"), &value("x"));
+        let fits = [("a", "x"), ("b", "x"), ("a", "y"), ("b", "y")].map(|(one, other)| fit(&pairs, 1, one, other));
+        assert_eq!(fits, [true, false, false, true]);
+        assert_eq!(pairs.told(), [("mock-1".to_owned(), "recorded `a`, asked `x`".to_owned())].into());
+    }
+}

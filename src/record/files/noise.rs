@@ -1,0 +1,80 @@
+//! What of a call changes from run to run, as a file says it.
+
+use super::node::{Kind, Members, Node, parse};
+use super::{Problem, emit};
+
+/// `noise`: a mapping in newer files, a list of regular expressions in older ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeclaredNoise {
+    /// Fields, as `body.order.id`, `query.t` or `header.X-Request-Id`.
+    pub fields: Vec<String>,
+    /// Regular expressions of values.
+    pub values: Vec<String>,
+    /// Whether it is a list in the file.
+    pub is_list: bool,
+}
+
+impl DeclaredNoise {
+    pub(super) fn read(node: &Node) -> Result<Self, Problem> {
+        if matches!(node.kind, Kind::List(_)) {
+            let values = node.texts()?;
+            return Ok(Self { is_list: !values.is_empty(), values, ..Self::default() });
+        }
+        if let Some((key, value)) = node.members()?.iter().find(|(key, _)| key != "req" && key != "value") {
+            let message = format!("expected `req` or `value`, got `{}`", key.escape_debug());
+            return Err(Problem::new(value.line, message));
+        }
+        Ok(Self { fields: node.get("req", Node::texts)?, values: node.get("value", Node::texts)?, is_list: false })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty() && self.values.is_empty()
+    }
+}
+
+impl From<&DeclaredNoise> for Node {
+    fn from(noise: &DeclaredNoise) -> Self {
+        let list = |texts: &[String]| Self::from(texts.iter().collect::<Vec<_>>());
+        if noise.is_list && noise.fields.is_empty() {
+            return list(&noise.values);
+        }
+        let mut map = Members::default();
+        for (key, texts) in [("req", &noise.fields), ("value", &noise.values)] {
+            if !texts.is_empty() {
+                map.put(key, list(texts));
+            }
+        }
+        map.into()
+    }
+}
+
+/// The text of a document with this noise in place of its own; all else stays as it is. Fails where its keys do not begin
+/// lines, as in a mapping in braces.
+pub(super) fn put(text: &str, line: u64, noise: &DeclaredNoise) -> Result<String, Problem> {
+    let mut block = String::new();
+    let mut members = Members::default();
+    members.put("noise", noise);
+    emit::mapping(&mut block, members.entries(), 0);
+    let mut out = String::with_capacity(text.len() + block.len());
+    let mut is_old = false;
+    for line in text.split_inclusive('\n') {
+        // What is further in belongs to it, and so do items of a list, which may begin where the key does.
+        is_old = line.starts_with("noise:") || is_old && (line.trim().is_empty() || line.starts_with([' ', '-']));
+        // Before the last key of ours, which says that a document is whole.
+        if is_old || line.starts_with("connectionId:") {
+            out.push_str(&std::mem::take(&mut block));
+        }
+        if !is_old {
+            out.push_str(line);
+        }
+    }
+    if !block.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out.push_str(&block);
+    let put = parse(&out, line)?.map(|root| root.find("noise", DeclaredNoise::read)).transpose()?.flatten();
+    if put.as_ref() == Some(noise) {
+        return Ok(out);
+    }
+    Err(Problem::new(line, "expected a document whose keys begin lines, so that noise can be put into it".to_owned()))
+}

@@ -1,0 +1,197 @@
+//! Secrets of HTTP by where they stand: fields of the head, cookies, parameters of queries and forms, keys of JSON, parts of forms.
+
+use std::ops::Range;
+
+use super::edit::Edit;
+use super::names::{self, Kind, decoded, is_word};
+use super::stand_in::{is_made, is_stand_in, signature};
+use super::{Found, json};
+
+/// Parameters of credentials that name who asks, and stay: what else is said there is made for each request (RFC 7616, 3.4; RFC
+/// 5849, 3.1; AWS, "Signature Version 4").
+const CALLERS: [&str; 5] = ["username", "keyid", "id", "realm", "algorithm"];
+
+/// A field of the head.
+pub(super) fn field(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+    let lower = name.to_ascii_lowercase();
+    if matches!(lower.as_str(), "cookie" | "set-cookie") {
+        return cookies(value, lower == "set-cookie", found);
+    }
+    let start = value.len() - value.trim_ascii_start().len();
+    let at = start..value.trim_ascii_end().len().max(start);
+    let text = &value[at.clone()];
+    let mut edit = Edit::new(value);
+    if lower.ends_with("authorization") {
+        let scheme = text.iter().position(|byte| *byte == b' ').map_or(0, |space| space + 1);
+        let rest = &text[scheme..];
+        let is_signed = !matches!(&text[..scheme].to_ascii_lowercase()[..], b"basic " | b"bearer ") && scheme > 0;
+        let other = if is_signed && is_list(rest) { signed(rest, found) } else { whole(&lower, rest, found) };
+        edit.put(start + scheme..at.end, other);
+    } else if found.secrets.kind(name) != Kind::Other {
+        edit.put(at, of_name(name, text, found));
+    } else if names::is_key(name, text) {
+        edit.put(at, Some(found.secret(text)));
+    } else if let Some(question) = memchr::memchr2(b'?', b'#', value) {
+        // An address, whose query or fragment may have some.
+        let ends = |byte: &u8| b">\" ".contains(byte);
+        let end = value[question..].iter().position(ends).map_or(value.len(), |length| question + length);
+        let start = question + 1;
+        edit.put(start..end, parameters(&value[start..end], found));
+    }
+    edit.end()
+}
+
+/// What stands for a value of this name, if it is a secret.
+fn of_name(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+    let kind = found.secrets.kind(name);
+    let is_sentence = found.is_answer && value.contains(&b' ');
+    (names::is_secret(kind, name, value, false) && !is_sentence).then(|| whole(name, value, found)).flatten()
+}
+
+fn whole(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+    if value.is_empty() || is_stand_in(value) {
+        return None;
+    }
+    if let Some(slash) = memchr::memchr(b'/', value).filter(|_| name.to_ascii_lowercase().ends_with("credential")) {
+        // Who signs stays, which is no secret but a key that has a shape; behind it stands when.
+        return Some([&value[..=slash], &signature(b"")].concat());
+    }
+    Some(if names::is_signature(name) { signature(value) } else { found.secret(value) })
+}
+
+/// Whether credentials are a list of parameters.
+fn is_list(text: &[u8]) -> bool {
+    memchr::memchr(b'=', text).is_some_and(|equals| {
+        text[..equals].iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-*".contains(byte))
+            && text[equals + 1..].iter().any(|byte| *byte != b'=')
+    })
+}
+
+/// Parameters of credentials: who asks stays, a token is told apart, and of what is made for each request nothing stays.
+fn signed(text: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(text);
+    for at in pairs(text, b",") {
+        let Some(equals) = memchr::memchr(b'=', &text[at.clone()]).map(|equals| at.start + equals) else { continue };
+        let name = String::from_utf8_lossy(text[at.start..equals].trim_ascii()).to_ascii_lowercase();
+        let end = at.start + text[at.clone()].trim_ascii_end().len();
+        let is_quoted = end > equals + 2 && text[equals + 1] == b'"' && text[end - 1] == b'"';
+        let value = if is_quoted { equals + 2..end - 1 } else { equals + 1..end };
+        let secret = &text[value.clone()];
+        if CALLERS.contains(&name.as_str()) || is_stand_in(secret) || secret.is_empty() {
+        } else if found.secrets.kind(&name) != Kind::Other && !names::is_signature(&name) {
+            edit.put(value, whole(&name, secret, found));
+        } else {
+            edit.put(value, Some(signature(b"")));
+        }
+    }
+    edit.end()
+}
+
+/// The values of a `Cookie`, or the one of a `Set-Cookie` (RFC 6265, 4.1 and 4.2). Words are settings, such as a language: a
+/// program chooses by them what it does.
+fn cookies(value: &[u8], is_set: bool, found: Found<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(value);
+    for at in pairs(value, b";").take(if is_set { 1 } else { usize::MAX }) {
+        let Some(equals) = memchr::memchr(b'=', &value[at.clone()]).map(|equals| at.start + equals) else { continue };
+        let name = String::from_utf8_lossy(value[at.start..equals].trim_ascii());
+        let is_quoted = at.end > equals + 2 && value[equals + 1] == b'"' && value[at.end - 1] == b'"';
+        let place = if is_quoted { equals + 2..at.end - 1 } else { equals + 1..at.end };
+        let plain = decoded(&value[place.clone()], false);
+        let is_named = found.secrets.kind(&name) != Kind::Other && !is_word(&plain);
+        if (is_named || is_made(&plain)) && !plain.is_empty() && !is_stand_in(&plain) {
+            edit.put(place, Some(found.secret(&plain)));
+        }
+    }
+    edit.end()
+}
+
+/// The places of what stands between these.
+fn pairs<'a>(text: &'a [u8], between: &'static [u8]) -> impl Iterator<Item = Range<usize>> + 'a {
+    let mut at = 0;
+    text.split(|byte| between.contains(byte)).map(move |part| {
+        let start = at;
+        at += part.len() + 1;
+        start..start + part.len()
+    })
+}
+
+/// A path and its query.
+pub(super) fn path(path: &str, found: Found<'_>) -> Option<String> {
+    let (before, query) = path.split_once('?')?;
+    let other = parameters(query.as_bytes(), found)?;
+    Some(format!("{before}?{}", String::from_utf8_lossy(&other)))
+}
+
+/// The parameters of a query or a form; of a form values may be JSON.
+fn parameters(text: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(text);
+    for at in pairs(text, b"&#") {
+        let Some(equals) = memchr::memchr(b'=', &text[at.clone()]).map(|equals| at.start + equals) else { continue };
+        let name = decoded(&text[at.start..equals], true);
+        let name = String::from_utf8_lossy(&name);
+        let value = equals + 1..at.end;
+        let plain = decoded(&text[value.clone()], true);
+        let other = of_name(&name, &plain, found).filter(|_| !plain.is_empty());
+        let other = other.or_else(|| names::is_key(&name, &plain).then(|| found.secret(&plain)));
+        let other = other.or_else(|| json::values(&plain, found).filter(|_| begins_json(&plain)));
+        edit.put(value, other.map(|other| encoded(&other)));
+    }
+    edit.end()
+}
+
+fn begins_json(text: &[u8]) -> bool {
+    matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
+}
+
+/// A text as a parameter (RFC 3986, 2.1).
+fn encoded(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    for byte in text {
+        if byte.is_ascii_alphanumeric() || b"-._~*".contains(byte) {
+            out.push(*byte);
+        } else {
+            out.extend(format!("%{byte:02X}").into_bytes());
+        }
+    }
+    out
+}
+
+/// A body.
+pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+    let field = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let kind = field.map(|(_, value)| value.to_ascii_lowercase()).unwrap_or_default();
+    let has = |word: &str| memchr::memmem::find(&kind, word.as_bytes()).is_some();
+    if kind.starts_with(b"multipart/") {
+        parts(body, found)
+    } else if has("x-www-form-urlencoded") && !begins_json(body) {
+        parameters(body, found)
+    } else if !has("grpc") && !has("protobuf") && (begins_json(body) || has("json") || kind.starts_with(b"text/")) {
+        json::values(body, found)
+    } else {
+        None
+    }
+}
+
+/// The parts of a form (RFC 7578): values of those that have the name of a secret, and JSON in the others.
+fn parts(body: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+    let first = body.split(|byte| *byte == b'\n').next()?.trim_ascii_end();
+    if first.len() < 3 || !first.starts_with(b"--") {
+        return None;
+    }
+    let mut edit = Edit::new(body);
+    let mut places = memchr::memmem::find_iter(body, first).peekable();
+    while let Some(place) = places.next() {
+        let all = place + first.len()..places.peek().copied().unwrap_or(body.len());
+        let part = &body[all.clone()];
+        let Some(blank) = memchr::memmem::find(part, b"\r\n\r\n") else { continue };
+        let start = blank + 4;
+        let value = part[start..].strip_suffix(b"\r\n").unwrap_or(&part[start..]);
+        let at = all.start + start..all.start + start + value.len();
+        let name = memchr::memmem::find(&part[..blank], b" name=\"").map(|begin| &part[begin + 7..blank]);
+        let name = name.and_then(|name| name.split(|byte| *byte == b'"').next()).unwrap_or_default();
+        let name = String::from_utf8_lossy(name);
+        let other = of_name(&name, value, found).filter(|_| !value.is_empty());
+        edit.put(at, other.or_else(|| json::values(value, found).filter(|_| begins_json(value))));
+    }
+    edit.end()
+}
