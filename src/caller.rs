@@ -18,10 +18,11 @@ use crate::calls::{
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg};
 use crate::policy::PolicyError;
-use crate::record::files::Head;
+use crate::record::naming::names;
+use crate::record::naming::summary::Summary;
 use crate::record::proxy::OnMiss;
-use crate::record::summary::Summary;
-use crate::record::{Exchange, Noise, Recording, Report, names};
+use crate::record::store::Head;
+use crate::record::{Exchange, Noise, Recording, Report};
 use crate::sandbox::Exit;
 use crate::text::count::counted;
 use crate::tools::Services;

@@ -9,8 +9,8 @@ use crate::budget::Exhausted;
 use crate::exec::ExecError;
 use crate::fs::FsError;
 use crate::policy::PolicyError;
-use crate::record::ca::CaError;
-use crate::record::files::FileError;
+use crate::record::net::ca::CaError;
+use crate::record::store::FileError;
 
 /// Why calls could not be recorded or answered.
 #[derive(Debug, thiserror::Error)]

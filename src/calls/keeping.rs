@@ -12,9 +12,10 @@ use crate::budget::{Room, Share};
 use crate::fs::{self, Writer};
 use crate::limits::{CALLS_FILE_COPIES, MAX_CALLS_BODIES_BYTES, MAX_CALLS_HEAD_BYTES};
 use crate::policy::Policy;
-use crate::record::files::{self, Apart, CommandMark, DeclaredNoise, FileError, Head, Problem};
+use crate::record::naming::names;
 use crate::record::redact::Secrets;
-use crate::record::{Content, Exchange, Noise, Recording, names};
+use crate::record::store::{self, Apart, CommandMark, DeclaredNoise, FileError, Head, Problem};
+use crate::record::{Content, Exchange, Noise, Recording};
 
 /// A set that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +115,7 @@ fn written(mut recordings: Vec<Recording>, head: &Head) -> Result<(Vec<Recording
             recording.name = format!("mock-{number}");
         }
         let mut apart = Apart::default();
-        match files::write(sets::MOCK_FILES[0], head, &recordings, &mut apart) {
+        match store::write(sets::MOCK_FILES[0], head, &recordings, &mut apart) {
             Ok(_) if apart.bytes() > MAX_CALLS_BODIES_BYTES => {}
             Ok(bytes) => return Ok((recordings, bytes, apart)),
             Err(FileError::TooLarge { .. }) if recordings.len() > 1 => {}
@@ -174,7 +175,7 @@ pub fn add_noise(
             Some(declared)
         })
         .collect();
-    let written = files::with_noise(&path.display().to_string(), &bytes, &added)?;
+    let written = store::with_noise(&path.display().to_string(), &bytes, &added)?;
     let base = path.file_name().and_then(|name| name.to_str()).unwrap_or(sets::MOCK_FILES[0]);
     sets::amend(policy, writer, directory, name, base, &written)
 }
@@ -204,7 +205,7 @@ pub fn declared(policy: &Policy, directory: &str, command: &str) -> Result<Vec<S
     // What stands before the first call is a document of its own.
     let end = read.ok().and_then(|_| memchr::memmem::find(&begin, b"\n---\n"));
     let Some(end) = end else { return Ok(Vec::new()) };
-    let head = files::read(&path.display().to_string(), &begin[..=end], &|_| Ok(Vec::new()))?;
+    let head = store::read(&path.display().to_string(), &begin[..=end], &|_| Ok(Vec::new()))?;
     Ok(head.head.redact)
 }
 
@@ -218,7 +219,7 @@ pub fn load(policy: &Policy, directory: &str, name: &str, room: &Room<'_>) -> Re
     let bytes = sets::bytes(&opened)?;
     let left = Cell::new(MAX_CALLS_BODIES_BYTES);
     let short = Cell::new(None);
-    let bodies = |body: &files::BodyRef| {
+    let bodies = |body: &store::BodyRef| {
         let opened = sets::open_body(policy, directory, name, &body.path, left.get())?;
         let size = opened.size();
         room.grow(&mut share.borrow_mut(), size as usize).map_err(|exhausted| {
@@ -228,7 +229,7 @@ pub fn load(policy: &Policy, directory: &str, name: &str, room: &Room<'_>) -> Re
         left.set(left.get() - size);
         fs::read_all(&opened, size).map_err(|error| error.to_string())
     };
-    let read = files::read(&file, &bytes, &bodies);
+    let read = store::read(&file, &bytes, &bodies);
     if let Some(exhausted) = short.take() {
         return Err(exhausted.into());
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use super::summary::{call, lines, milliseconds, spoken, status};
-use crate::record::summary::{Summary, text};
+use crate::record::naming::summary::{Summary, text};
 use crate::record::{Content, Exchange, Message, Protocol, Side};
 
 /// Most bytes of a body that the page shows.

@@ -19,7 +19,7 @@ use crate::exec::{
     Bounds, Command, Counts, Flow, Intercepted, Interception, Launcher, Mark, Outcome, Running, Stage, run_intercepted,
 };
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
-use crate::record::ca::{Authority, TrustFiles, environment};
+use crate::record::net::ca::{Authority, TrustFiles, environment};
 use crate::record::proxy::{Dialed, Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires, Wish};
 use crate::record::redact::Secrets;
 use crate::record::{Book, Noise, Outline, Recording, Report};

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use crate::fs::{self, Reader, Writer};
 use crate::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES, SET_ROOM_BYTES};
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read, note_refusal};
-use crate::record::files::{COMMAND_WITHIN_BYTES, CommandMark};
+use crate::record::store::{COMMAND_WITHIN_BYTES, CommandMark};
 
 use super::CallsError;
 
@@ -135,7 +135,7 @@ pub fn amend(
 }
 
 impl Set {
-    /// Whether no call was captured in it, as its name says ([`names::choose`](crate::record::names::choose)).
+    /// Whether no call was captured in it, as its name says ([`names::choose`](crate::record::naming::names::choose)).
     pub fn is_empty(&self) -> bool {
         // The time, and a number behind it if the name was taken.
         let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::record::book::describe;
+use crate::record::matching::describe;
+use crate::record::naming::summary::{text, word};
 use crate::record::redact::{Left, left_over};
-use crate::record::summary::{text, word};
 use crate::record::{Content, Exchange, Protocol, Side, Wire};
 
 /// One kind of call.

@@ -2,48 +2,28 @@
 //!
 //! Nothing here starts a program or decides what may be reached: connections come in as sockets, with where they were
 //! going, and go out through whatever the caller gives to dial with.
+//!
+//! Each module knows only those above it in this order: `call`, `net`, `protocol` and `http`, `redact`, `matching`, `store`,
+//! `proxy`, `naming`.
 
-pub mod book;
-pub mod ca;
-mod cancels;
-mod coding;
-mod dialogue;
-mod dns;
-mod exchange;
-pub mod files;
-mod generic;
-mod history;
-mod http1;
-mod link;
-mod mongo;
-mod mysql;
-pub mod names;
-mod outline;
-mod postgres;
+pub mod call;
+mod http;
+pub mod matching;
+pub mod naming;
+pub mod net;
+mod protocol;
 pub mod proxy;
 pub mod redact;
-mod redis;
-mod role;
-mod service;
-mod silence;
-pub mod sniff;
-mod spoken;
-mod sql;
-pub mod summary;
+pub mod store;
 #[cfg(test)]
 mod trial;
-mod trust_store;
-mod websocket;
-mod wire;
 
-pub use book::{Book, Change, Closest, Lesson, Miss, Noise, Recording, Report, Unused};
-pub use cancels::Cancels;
-pub use exchange::{
-    Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
+pub use call::{
+    Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message, Outline, Protocol, Refusal,
+    Side, Silence, Target, Wire,
 };
-pub use generic::{GenericPlayer, GenericRecorder};
-pub use link::Link;
-pub use outline::{Outline, Refusal};
-pub use silence::Silence;
-pub use spoken::{Origin, player, recorder};
-pub use wire::{Cancellable, PlayStep, Player, RecordStep, Recorder};
+pub use matching::{Book, Change, Closest, Lesson, Miss, Noise, Recording, Report, Unused};
+pub use protocol::{
+    Cancellable, Cancels, GenericPlayer, GenericRecorder, Origin, PlayStep, Player, RecordStep, Recorder, player,
+    recorder,
+};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::book::{Book, Noise};
-use super::exchange::{Content, Exchange, Protocol, Side, Target, Wire};
-use super::spoken::{Origin, player, recorder};
-use super::wire::{PlayStep, Player, RecordStep};
+use crate::record::call::{Content, Exchange, Protocol, Side, Target, Wire};
+use crate::record::matching::{Book, Noise};
+use crate::record::protocol::spoken::{Origin, player, recorder};
+use crate::record::protocol::wire::{PlayStep, Player, RecordStep};
 
 /// What one side said, and which.
 pub(super) type Said = (Side, Vec<u8>);

@@ -10,8 +10,8 @@ use crate::calls::{Isolation, Kept, Play, Ran, declared, keep, sets};
 use crate::error::Error;
 use crate::limits::MAX_CALLS_TIMEOUT_SECS;
 use crate::record::Exchange;
-use crate::record::files::Head;
-use crate::record::summary::Summary;
+use crate::record::naming::summary::Summary;
+use crate::record::store::Head;
 
 /// Records calls.
 pub struct KeployMockRecord;

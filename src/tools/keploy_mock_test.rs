@@ -11,8 +11,9 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Play, Ran, load, sets};
 use crate::error::Error;
 use crate::limits::{MAX_CALLS_TIMEOUT_SECS, MAX_MISSES_SHOWN};
+use crate::record::Report;
+use crate::record::naming::names;
 use crate::record::proxy::OnMiss;
-use crate::record::{Report, names};
 
 /// Answers calls.
 pub struct KeployMockTest;

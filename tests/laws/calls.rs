@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use replay::record::files::{self, Apart, BodyRef, Head};
 use replay::record::redact::{Secrets, left_over};
+use replay::record::store::{self, Apart, BodyRef, Head};
 use replay::record::{
     Book, Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Noise, Protocol, Recording,
     Side, Target, Wire,
@@ -18,9 +18,9 @@ use super::Source;
 /// When that does not hold.
 pub fn a_file_of_calls_is_read_or_refused(bytes: &[u8]) {
     let nowhere = |_: &BodyRef| Err(String::new());
-    let Ok(calls) = files::read("f", bytes, &nowhere) else { return };
-    let Ok(written) = files::write("f", &calls.head, &calls.recordings, &mut Apart::default()) else { return };
-    let again = files::read("f", &written, &nowhere)
+    let Ok(calls) = store::read("f", bytes, &nowhere) else { return };
+    let Ok(written) = store::write("f", &calls.head, &calls.recordings, &mut Apart::default()) else { return };
+    let again = store::read("f", &written, &nowhere)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&written)));
     assert_eq!((again.head, &again.recordings, again.torn), (calls.head, &calls.recordings, None));
     for recording in calls.recordings {
@@ -43,13 +43,13 @@ pub fn a_call_comes_back(bytes: &[u8]) {
         .map(|it| Recording { reusable: it.reusable || matches!(it.exchange.content, Content::Dns(_)), ..it })
         .collect();
     let nowhere = |_: &BodyRef| Err(String::new());
-    let file = files::write("f", &Head::default(), &recordings, &mut Apart::default()).unwrap();
+    let file = store::write("f", &Head::default(), &recordings, &mut Apart::default()).unwrap();
     let calls =
-        files::read("f", &file, &nowhere).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&file)));
+        store::read("f", &file, &nowhere).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&file)));
     assert_eq!((calls.recordings, calls.torn), (recordings.clone(), None));
 
     let end = usize::from(source.byte()) * file.len() / 256;
-    if let Ok(cut) = files::read("f", &file[..end], &nowhere) {
+    if let Ok(cut) = store::read("f", &file[..end], &nowhere) {
         assert_eq!(cut.recordings, recordings[..cut.recordings.len()]);
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use replay::record::book::{Book, Noise};
+use replay::record::matching::{Book, Noise};
 use replay::record::{Exchange, Origin, PlayStep, Protocol, RecordStep, Side, Target, player, recorder};
 
 use super::Source;

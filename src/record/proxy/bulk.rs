@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use super::context::Context;
 use crate::limits::{RELAY_BULK_READ_BYTES, RELAY_BULK_READS};
-use crate::record::http1::Bulk;
+use crate::record::http::h1::Bulk;
 use crate::sandbox::back_with_pages;
 
 /// Why no more passes this way.

@@ -6,11 +6,8 @@ use std::time::SystemTime;
 use super::Note;
 use super::shared::{Dialing, Shared};
 use crate::limits::MAX_RECORDED_BODY_BYTES;
-use crate::record::book::describe;
-use crate::record::exchange::{Exchange, Target};
-use crate::record::link::Link;
-use crate::record::outline::Refusal;
-use crate::record::silence::Silence;
+use crate::record::call::{Exchange, Link, Refusal, Silence, Target};
+use crate::record::matching::describe;
 
 /// As [`MAX_RECORDED_BODY_BYTES`] has it.
 pub const TOO_LONG: &str = "a body is longer than 128 MiB, or than --memory-mib leaves room for";

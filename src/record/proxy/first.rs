@@ -1,7 +1,7 @@
 //! What a connection begins with.
 
-use crate::record::exchange::Protocol;
-use crate::record::sniff;
+use crate::record::call::Protocol;
+use crate::record::net::sniff;
 
 /// What the first bytes of a client say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

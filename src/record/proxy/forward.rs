@@ -10,9 +10,8 @@ use super::shared::Shared;
 use super::stream::Stream;
 use super::{Mode, http_play, miss, record};
 use crate::limits::RELAY_BUFFER_BYTES;
-use crate::record::exchange::Target;
-use crate::record::http1::{self, Next, Questions};
-use crate::record::outline::Refusal;
+use crate::record::call::{Refusal, Target};
+use crate::record::http::h1::{self, Next, Questions};
 
 /// Serves a connection of such a program.
 pub async fn serve(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
@@ -43,7 +42,7 @@ pub async fn serve(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
                 questions.feed(&buffer);
                 continue;
             }
-            Err(http1::Malformed) => {
+            Err(h1::Malformed) => {
                 client.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").await?;
                 return client.shutdown().await;
             }
@@ -66,7 +65,7 @@ pub async fn serve(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
         };
         let target = asked.tunnel.clone().unwrap_or_else(|| asked.target.clone());
         context.tunnel(target.clone()).refused(Refusal::of(&error), &error.to_string());
-        let answer = http1::refusal(502, &miss::unreachable(&target, &error));
-        client.say(http1::render(&asked.request, &answer)).await?;
+        let answer = h1::refusal(502, &miss::unreachable(&target, &error));
+        client.say(h1::render(&asked.request, &answer)).await?;
     }
 }

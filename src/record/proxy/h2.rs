@@ -19,10 +19,9 @@ use crate::limits::{
     HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_HEAD_BYTES, MAX_HTTP2_STREAMS, MAX_RECORDED_BODY_BYTES,
     PROXY_END_MS,
 };
-use crate::record::coding;
-use crate::record::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
-use crate::record::http1::{BODY_NOTE, CUT_OFF, TRUNCATED, is_grpc};
-use crate::record::silence::Silence;
+use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Silence};
+use crate::record::http::coding;
+use crate::record::http::h1::{BODY_NOTE, CUT_OFF, TRUNCATED, is_grpc};
 
 /// A body as far as it has passed.
 pub struct Body {

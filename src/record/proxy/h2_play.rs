@@ -19,9 +19,9 @@ use super::held::Held;
 use super::stream::Stream;
 use super::{Replay, h2 as both, miss, tls};
 use crate::limits::{HTTP2_CONNECTION_BYTES, PLAYED_BODY_MS};
-use crate::record::coding;
-use crate::record::exchange::{Content, Exchange, HttpResponse};
-use crate::record::http1::{TRUNCATED, refusal};
+use crate::record::call::{Content, Exchange, HttpResponse};
+use crate::record::http::coding;
+use crate::record::http::h1::{TRUNCATED, refusal};
 
 /// `UNAVAILABLE` (gRPC, status codes).
 const GRPC_UNAVAILABLE: &str = "14";
@@ -289,7 +289,7 @@ async fn beyond(
     let mut headers = list(&head.headers);
     let body_kept = coding::kept(&mut headers, body.bytes);
     let response = HttpResponse {
-        version: crate::record::exchange::HttpVersion::Http2,
+        version: crate::record::call::HttpVersion::Http2,
         status: head.status.as_u16(),
         reason: String::new(),
         body: body_kept,

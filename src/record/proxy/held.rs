@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::Note;
 use crate::limits::CUT_OFF_HELD_MS;
-use crate::record::book::describe;
-use crate::record::exchange::{Content, Exchange, HttpResponse};
-use crate::record::http1::is_cut_off;
+use crate::record::call::{Content, Exchange, HttpResponse};
+use crate::record::http::h1::is_cut_off;
+use crate::record::matching::describe;
 
 /// What becomes of a connection, or a stream, after what was recorded of an answer.
 #[derive(Debug)]

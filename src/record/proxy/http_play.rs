@@ -13,10 +13,10 @@ use super::replay::{Actor, converse, forwarded, play};
 use super::stream::Stream;
 use super::{Replay, miss};
 use crate::limits::RELAY_BUFFER_BYTES;
-use crate::record::exchange::{Exchange, HttpResponse};
-use crate::record::generic::GenericPlayer;
-use crate::record::http1::{self, Next, Questions, field};
-use crate::record::websocket;
+use crate::record::call::{Exchange, HttpResponse};
+use crate::record::http::h1::{self, Next, Questions, field};
+use crate::record::http::websocket;
+use crate::record::protocol::generic::GenericPlayer;
 
 /// Answers until either side ends it, or until what is spoken is HTTP no more.
 pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) -> io::Result<()> {
@@ -53,7 +53,7 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
                 }
                 continue;
             }
-            Err(http1::Malformed) => {
+            Err(h1::Malformed) => {
                 replay.book.missed(&context.link.target, "a request that is no HTTP");
                 client.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").await?;
                 return client.shutdown().await;
@@ -67,8 +67,8 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
         {
             replay.book.refused(refusal);
             let refused = io::Error::from_raw_os_error(errno);
-            let answer = http1::refusal(502, &miss::unreachable(named, &refused));
-            client.say(http1::render(&asked.request, &answer)).await?;
+            let answer = h1::refusal(502, &miss::unreachable(named, &refused));
+            client.say(h1::render(&asked.request, &answer)).await?;
             continue;
         }
         if let Some(tunnel) = &asked.tunnel
@@ -81,7 +81,7 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
             return converse(context.tunnel(tunnel.clone()), replay, client).await;
         }
         let found = find(&context, &replay, &asked);
-        let found = found.as_ref().map(|found| Held::of(&http1::asked(&context.link, &asked), found));
+        let found = found.as_ref().map(|found| Held::of(&h1::asked(&context.link, &asked), found));
         let (response, held) = match found {
             Ok((Some(response), held)) => (Cow::Borrowed(response), held),
             Ok((None, Some(held))) => return hold(&context, client, held).await,
@@ -92,17 +92,15 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
                     match beyond(&forwarded(&context), &asked, &mut client).await {
                         Ok(true) => continue,
                         Ok(false) => return client.shutdown().await,
-                        Err(error) => {
-                            (Cow::Owned(http1::refusal(502, &miss::unreachable(&asked.target, &error))), None)
-                        }
+                        Err(error) => (Cow::Owned(h1::refusal(502, &miss::unreachable(&asked.target, &error))), None),
                     }
                 } else {
-                    (Cow::Owned(http1::refusal(502, missed)), None)
+                    (Cow::Owned(h1::refusal(502, missed)), None)
                 }
             }
         };
         let response = keyed(&asked.request.headers, response);
-        client.say(http1::render(&asked.request, &response)).await?;
+        client.say(h1::render(&asked.request, &response)).await?;
         if let Some(held) = held {
             return hold(&context, client, held).await;
         }
@@ -113,7 +111,7 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
             let player = GenericPlayer::new(context.link.clone(), Arc::clone(&replay.book), said, frames);
             return play(&context, &replay, client, Actor::Generic(Box::new(player))).await;
         }
-        if http1::closes(&asked.request, &response) {
+        if h1::closes(&asked.request, &response) {
             return client.shutdown().await;
         }
     }
@@ -150,12 +148,12 @@ async fn hold(context: &Context, mut client: Stream, held: Held) -> io::Result<(
     Ok(())
 }
 
-fn find(context: &Context, replay: &Replay, asked: &http1::Asked) -> Result<Arc<Exchange>, serde_json::Value> {
+fn find(context: &Context, replay: &Replay, asked: &h1::Asked) -> Result<Arc<Exchange>, serde_json::Value> {
     if asked.too_long {
         replay.book.missed(&asked.target, "a request with a body that is longer than any recording");
         return Err(miss::in_words(&format!("{} {}: the body is too long", asked.request.method, asked.request.path)));
     }
-    replay.book.find(&http1::asked(&context.link, asked)).map_err(|missed| miss::explained(&missed))
+    replay.book.find(&h1::asked(&context.link, asked)).map_err(|missed| miss::explained(&missed))
 }
 
 /// The accept key of `WebSocket` belongs to the key of this request, not to the recorded one.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::record::book::Miss;
-use crate::record::exchange::Target;
+use crate::record::call::Target;
+use crate::record::matching::Miss;
 
 /// A miss with the closest recording.
 pub fn explained(miss: &Miss) -> Value {

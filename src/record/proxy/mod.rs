@@ -39,16 +39,18 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
-pub use self::recorded::{Counts, Note, Recorded};
+pub use self::recorded::Counts;
+pub use self::recorded::Note;
+pub use self::recorded::Recorded;
 use self::shared::Shared;
 use self::stream::Stream;
 use self::wishes::Awaited;
-use super::book::Book;
-use super::ca::{Authority, certificates};
-use super::outline::Outline;
 use crate::budget::Account;
 use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES};
 use crate::outbound::Verifier;
+use crate::record::call::Outline;
+use crate::record::matching::Book;
+use crate::record::net::ca::{Authority, certificates};
 
 /// A connection that a program wants to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

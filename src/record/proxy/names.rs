@@ -13,8 +13,8 @@ use super::Mode;
 use super::shared::Shared;
 use super::stream::Stream;
 use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_RESOLVE_THREADS};
-use crate::record::dns::{NOERROR, NXDOMAIN, Question, SERVFAIL};
-use crate::record::exchange::{Content, Dns, Exchange, Target};
+use crate::record::call::{Content, Dns, Exchange, Target};
+use crate::record::net::dns::{NOERROR, NXDOMAIN, Question, SERVFAIL};
 
 /// Answers datagrams until all is to end.
 pub async fn serve_udp(shared: Arc<Shared>, socket: UdpSocket) {

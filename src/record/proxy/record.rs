@@ -15,11 +15,9 @@ use super::stream::Stream;
 use super::tap::{Tap, Then};
 use super::{Note, h2, speakers, tls};
 use crate::limits::{RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
-use crate::record::exchange::Side;
-use crate::record::generic::GenericRecorder;
-use crate::record::http1;
-use crate::record::outline::Refusal;
-use crate::record::silence::Silence;
+use crate::record::call::{Refusal, Side, Silence};
+use crate::record::http::h1;
+use crate::record::protocol::generic::GenericRecorder;
 
 /// A future that may contain itself.
 pub type Nested<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -63,7 +61,7 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
             }
         }
         if !said.is_empty()
-            && let Some(protocol) = crate::record::sniff::greeted(&said, port)
+            && let Some(protocol) = crate::record::net::sniff::greeted(&said, port)
         {
             what = First::Wire(protocol);
         }
@@ -72,7 +70,7 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
             First::Tls => encrypted(context, client, server).await,
             First::Http2 => h2::record(context, client, server).await,
             First::Http1 => {
-                let tap = Tap::Http(Box::new(http1::Tap::new(context.link.clone())));
+                let tap = Tap::Http(Box::new(h1::Tap::new(context.link.clone())));
                 pass(context, client, server, tap).await
             }
             First::Wire(protocol) => {
@@ -187,7 +185,7 @@ async fn encrypted(context: Context, client: Stream, server: Stream) -> io::Resu
 
 /// Sends one request to the real server and its answer to the program, as both are. Says whether the connection to the
 /// program can go on.
-pub async fn beyond(context: &Context, asked: &http1::Asked, client: &mut Stream) -> io::Result<bool> {
+pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -> io::Result<bool> {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     let mut inner = context.tunnel(asked.target.clone());
@@ -200,7 +198,7 @@ pub async fn beyond(context: &Context, asked: &http1::Asked, client: &mut Stream
     } else {
         server
     };
-    let mut tap = http1::Tap::new(inner.link.clone());
+    let mut tap = h1::Tap::new(inner.link.clone());
     let mut held = inner.shared.share();
     let mut done = Vec::new();
     let now = SystemTime::now;
@@ -213,7 +211,7 @@ pub async fn beyond(context: &Context, asked: &http1::Asked, client: &mut Stream
     while done.is_empty() && !tap.is_idle() {
         let count = server.read(&mut buffer).await.unwrap_or(0);
         if count == 0 {
-            let end = http1::End { by: Side::Server, server_ended: true };
+            let end = h1::End { by: Side::Server, server_ended: true };
             tap.end(end, now(), &mut done);
             goes_on = false;
             break;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::budget::Share;
 use crate::limits::MAX_RECORDING_BYTES;
-use crate::record::exchange::{Exchange, Target};
+use crate::record::call::{Exchange, Target};
 
 /// What was recorded.
 #[derive(Debug, Default)]

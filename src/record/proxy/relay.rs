@@ -12,8 +12,8 @@ use super::stream::Stream;
 use super::tap::{Tap, Then};
 use crate::budget::Share;
 use crate::limits::{MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES, RELAY_BULK_BYTES};
-use crate::record::exchange::{Exchange, Side};
-use crate::record::http1;
+use crate::record::call::{Exchange, Side};
+use crate::record::http::h1;
 
 /// Bytes on their way in one direction.
 #[derive(Default)]
@@ -172,7 +172,7 @@ pub async fn relay(
         return Ok(Some((then, client.put_back(state.early), server.put_back(state.rest))));
     }
     let by = state.first_end.unwrap_or(Side::Server);
-    let end = http1::End { by, server_ended: state.down.ended && (by == Side::Server || state.heard) };
+    let end = h1::End { by, server_ended: state.down.ended && (by == Side::Server || state.heard) };
     let done = tap.end(context, end);
     context.keep(done);
     result.map(|()| None)

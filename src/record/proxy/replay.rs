@@ -14,11 +14,10 @@ use super::record::Nested;
 use super::stream::Stream;
 use super::{Replay, h2_play, http_play, record, speakers, tls, waits};
 use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS, UNASKED_AFTER_MS};
-use crate::record::exchange::Protocol;
-use crate::record::generic::GenericPlayer;
-use crate::record::outline::Refusal;
-use crate::record::sniff;
-use crate::record::wire::{PlayStep, Player};
+use crate::record::call::{Protocol, Refusal};
+use crate::record::net::sniff;
+use crate::record::protocol::generic::GenericPlayer;
+use crate::record::protocol::wire::{PlayStep, Player};
 
 /// What becomes of a connection of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,13 +19,10 @@ use crate::limits::{
     RESOLVED_MS, UPSTREAM_CONNECT_MS,
 };
 use crate::outbound::Verifier;
-use crate::record::ca::Authority;
-use crate::record::cancels::Cancels;
-use crate::record::dns::{Names, is_fake};
-use crate::record::exchange::{Content, Dns, Exchange, Target};
-use crate::record::link::Link;
-use crate::record::outline::{Refusal, is_no_call};
-use crate::record::silence::Silence;
+use crate::record::call::{Content, Dns, Exchange, Link, Refusal, Silence, Target, is_no_call};
+use crate::record::net::ca::Authority;
+use crate::record::net::dns::{Names, is_fake};
+use crate::record::protocol::cancels::Cancels;
 
 /// See the module.
 pub struct Shared {

@@ -3,12 +3,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::record::book::Book;
-use crate::record::cancels::Cancels;
-use crate::record::exchange::Protocol;
-use crate::record::link::Link;
-use crate::record::spoken::{self, Origin};
-use crate::record::wire::{Player, Recorder};
+use crate::record::call::{Link, Protocol};
+use crate::record::matching::Book;
+use crate::record::protocol::cancels::Cancels;
+use crate::record::protocol::spoken::{self, Origin};
+use crate::record::protocol::wire::{Player, Recorder};
 
 /// Takes connections of this protocol apart; `None` for those that are recorded in turns.
 pub fn recorder(protocol: Protocol, link: &Link, cancels: &Arc<Cancels>) -> Option<Box<dyn Recorder>> {

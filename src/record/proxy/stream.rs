@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::{client, server};
 
 use crate::limits::RELAY_BUFFER_BYTES;
-use crate::record::http1::Rendered;
+use crate::record::http::h1::Rendered;
 
 /// What a connection has to be able to do.
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {

@@ -6,15 +6,15 @@ use super::Note;
 use super::context::Context;
 use super::relay::Way;
 use crate::budget::Share;
-use crate::record::exchange::{Exchange, Side, Target};
-use crate::record::generic::GenericRecorder;
-use crate::record::http1::{self, Bulk};
-use crate::record::wire::{RecordStep, Recorder};
+use crate::record::call::{Exchange, Side, Target};
+use crate::record::http::h1::{self, Bulk};
+use crate::record::protocol::generic::GenericRecorder;
+use crate::record::protocol::wire::{RecordStep, Recorder};
 
 /// Who looks on.
 pub enum Tap {
     /// HTTP/1.
-    Http(Box<http1::Tap>),
+    Http(Box<h1::Tap>),
     /// Turns.
     Generic(Box<GenericRecorder>),
     /// A protocol that is known.
@@ -62,12 +62,12 @@ impl Tap {
                 };
                 let (http, rest) = bytes.split_at(count);
                 match turn {
-                    http1::Turn::Tunnel(target) => {
+                    h1::Turn::Tunnel(target) => {
                         way.waiting.extend_from_slice(http);
                         seen.then = Some(Then::Tunnel(target));
                         rest.clone_into(&mut seen.rest);
                     }
-                    http1::Turn::Upgrade { websocket } => {
+                    h1::Turn::Upgrade { websocket } => {
                         way.waiting.extend_from_slice(bytes);
                         let mut next = GenericRecorder::new(context.link.clone(), websocket);
                         if !rest.is_empty() {
@@ -75,7 +75,7 @@ impl Tap {
                         }
                         *self = Self::Generic(Box::new(next));
                     }
-                    http1::Turn::Lost => {
+                    h1::Turn::Lost => {
                         way.waiting.extend_from_slice(bytes);
                         context.shared.note(Note::NotUnderstood { target: context.link.target.clone() });
                         *self = Self::Nobody;
@@ -119,7 +119,7 @@ impl Tap {
     }
 
     /// The connection has ended: the calls that were still on the way.
-    pub fn end(&mut self, context: &Context, end: http1::End) -> Vec<Exchange> {
+    pub fn end(&mut self, context: &Context, end: h1::End) -> Vec<Exchange> {
         let now = SystemTime::now();
         let mut seen = Seen::default();
         let steps = match self {

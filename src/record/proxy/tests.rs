@@ -17,8 +17,8 @@ use std::thread;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use super::*;
-use crate::record::book::{Noise, Report};
-use crate::record::exchange::{Exchange, Target};
+use crate::record::call::{Exchange, Target};
+use crate::record::matching::{Noise, Report};
 
 /// Longest that anything here waits.
 pub const PATIENCE: Duration = Duration::from_mins(1);

@@ -17,7 +17,7 @@ use super::context::Context;
 use super::stream::Stream;
 use crate::limits::{RELAY_BUFFER_BYTES, UPSTREAM_TLS_MS};
 use crate::outbound;
-use crate::record::ca::leaf_name;
+use crate::record::net::ca::leaf_name;
 
 /// Most bytes of a first message of a client that are waited for.
 const MAX_HELLO_BYTES: usize = 64 * 1024;

@@ -7,7 +7,7 @@ use super::Note;
 use super::context::Context;
 use super::stream::Stream;
 use crate::limits::{CUT_OFF_HELD_MS, MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES};
-use crate::record::wire::Cancellable;
+use crate::record::protocol::wire::Cancellable;
 
 /// Says nothing until another connection asks to cancel this call; what comes meanwhile is appended to `later`. False if the
 /// program leaves instead, or all is to end. That the program waits longer than when it was recorded is told.

@@ -15,7 +15,7 @@ use super::replay::{Verdict, verdict};
 use super::shared::Shared;
 use super::{Mode, Replay, Wish, names};
 use crate::limits::{MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
-use crate::record::outline::Refusal;
+use crate::record::call::Refusal;
 
 /// What becomes of a connection.
 pub enum Awaited {

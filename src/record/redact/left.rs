@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::stand_in::{is_stand_in, is_uuid};
-use crate::record::exchange::{Content, Exchange, Side};
+use crate::record::call::{Content, Exchange, Side};
 
 /// Shortest value that looks like a secret, in bytes.
 const FEWEST_BYTES: usize = 20;

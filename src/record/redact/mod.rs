@@ -32,8 +32,8 @@ use shapes::Shapes;
 use stand_in::stand_in;
 use wires::Login;
 
-use super::coding;
-use super::exchange::{Content, Exchange, Http, HttpResponse, Message, Protocol, Side, Wire};
+use crate::record::call::{Content, Exchange, Http, HttpResponse, Message, Protocol, Side, Wire};
+use crate::record::http::coding;
 
 /// Secrets of one recording that are looked for in its other calls, at most.
 const MAX_FOLLOWED: usize = 65_536;

@@ -9,7 +9,7 @@ mod table;
 use std::time::SystemTime;
 
 use super::*;
-use crate::record::exchange::{HttpRequest, HttpVersion, Target};
+use crate::record::call::{HttpRequest, HttpVersion, Target};
 
 /// A call over HTTP: what is asked, and what is answered.
 fn call(path: &str, asks: &[(&str, &str)], body: &str, gives: &[(&str, &str)], answer: &str) -> Exchange {

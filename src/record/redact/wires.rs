@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Found;
 use super::names::{self, Kind};
 use super::stand_in::stand_in;
-use crate::record::exchange::Protocol;
+use crate::record::call::Protocol;
 
 /// What stands where `PostgreSQL` was told a password.
 const LOGIN: &[u8] = b"redacted";

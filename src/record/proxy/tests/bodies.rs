@@ -3,7 +3,7 @@
 use super::http1::http;
 use super::*;
 use crate::budget::{Budget, Purpose};
-use crate::record::exchange::Http;
+use crate::record::call::Http;
 
 #[test]
 fn an_answer_that_the_program_cut_off_does_not_look_whole_again() {

@@ -4,12 +4,9 @@ use std::net::Shutdown;
 use std::time::{Instant, SystemTime};
 
 use super::*;
-use crate::record::exchange::{Content, Side};
-use crate::record::generic::{GenericPlayer, GenericRecorder, Said};
-use crate::record::link::Link;
-use crate::record::outline::Refusal;
-use crate::record::silence::Silence;
-use crate::record::wire::{PlayStep, Player as _, RecordStep, Recorder as _};
+use crate::record::call::{Content, Link, Refusal, Side, Silence};
+use crate::record::protocol::generic::{GenericPlayer, GenericRecorder, Said};
+use crate::record::protocol::wire::{PlayStep, Player as _, RecordStep, Recorder as _};
 
 /// Who said what, in order.
 fn said(exchange: &Exchange) -> Vec<(Side, String)> {

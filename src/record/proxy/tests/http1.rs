@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc;
 
 use super::*;
-use crate::record::exchange::{Content, Http, HttpVersion};
+use crate::record::call::{Content, Http, HttpVersion};
 
 /// Reads requests (heads only) and answers each with what the function makes of its first line.
 fn server(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Server {
@@ -116,7 +116,7 @@ fn answers_without_a_body_end_with_their_head() {
 fn compressed_bodies_are_recorded_plain_and_answered_compressed() {
     let headers = vec![("content-encoding".to_owned(), b"gzip".to_vec())];
     let plain = b"hello hello hello hello hello".repeat(50);
-    let packed = crate::record::coding::encoded(&headers, &plain).unwrap();
+    let packed = crate::record::http::coding::encoded(&headers, &plain).unwrap();
     let sent = [
         format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", packed.len()).as_bytes(),
         &packed,
@@ -132,7 +132,8 @@ fn compressed_bodies_are_recorded_plain_and_answered_compressed() {
         let mut body = vec![0; length];
         stream.read_exact(&mut body).unwrap();
         assert!(head.contains("Content-Encoding: gzip"), "{head}");
-        let body = crate::record::coding::decoded(&[("content-encoding".to_owned(), b"gzip".to_vec())], &body).unwrap();
+        let body =
+            crate::record::http::coding::decoded(&[("content-encoding".to_owned(), b"gzip".to_vec())], &body).unwrap();
         assert_eq!(body, unpacked);
         body
     });
@@ -307,7 +308,7 @@ fn websocket_frames_are_matched_without_their_masks() {
 }
 
 fn websocket_accept(key: &str) -> String {
-    crate::record::websocket::accept(key.as_bytes())
+    crate::record::http::websocket::accept(key.as_bytes())
 }
 
 #[test]

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use super::tls::{acceptor, async_server, block_on, connector};
 use super::*;
 use crate::limits::OVERTAKEN_MS;
-use crate::record::exchange::{Content, HttpVersion};
+use crate::record::call::{Content, HttpVersion};
 
 /// Reads a whole body.
 async fn body(mut body: h2_crate::RecvStream) -> (Vec<u8>, HeaderMap) {

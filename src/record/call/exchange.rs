@@ -1,0 +1,213 @@
+//! One outgoing call in memory: where it went, what was asked, what came back.
+//!
+//! Readers and writers of files, matching, and every protocol speak of calls in these words alone.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use crate::record::net::dns::NOERROR;
+
+/// Which end of a connection sent something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The program whose calls these are.
+    Client,
+    /// What it called.
+    Server,
+}
+
+/// Where a call went.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Target {
+    /// The name that the program looked up, in lower case and without a dot at its end; the address as text if it looked
+    /// up none. Empty in recordings that do not say.
+    pub host: String,
+    /// The port; 0 in recordings that do not say.
+    pub port: u16,
+}
+
+impl Target {
+    /// Host and port of `Host` or `:authority` (RFC 3986, 3.2); port 0 where it is left out.
+    pub fn of_authority(authority: &str) -> Self {
+        let text = authority.trim().to_ascii_lowercase();
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().unwrap_or(0)),
+            _ => (text.as_str(), 0),
+        };
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        Self { host: host.trim_end_matches('.').to_owned(), port }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(formatter, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(formatter, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// What is spoken on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// HTTP/1.0, HTTP/1.1 or HTTP/2.
+    Http,
+    /// gRPC over HTTP/2.
+    Grpc,
+    /// Questions of names.
+    Dns,
+    /// The `PostgreSQL` frontend/backend protocol 3.
+    Postgres,
+    /// The `MySQL` client/server protocol.
+    MySql,
+    /// RESP2 and RESP3.
+    Redis,
+    /// The `MongoDB` wire protocol.
+    Mongo,
+    /// Anything else: bytes in turns.
+    Generic,
+}
+
+/// One call and its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// Where it went.
+    pub target: Target,
+    /// Whether the connection was encrypted.
+    pub tls: bool,
+    /// The connection it was made on, a number of its own within one recording.
+    pub connection: u64,
+    /// When its first byte was sent.
+    pub sent_at: SystemTime,
+    /// When the last byte of its answer came; where there is none, when it was known that none comes.
+    pub answered_at: SystemTime,
+    /// Whether the program left before the answer was whole, such as at a time limit of its own: what there is of it is all
+    /// that it was given. Of a response of HTTP that was begun its own note says so.
+    pub abandoned: bool,
+    /// Whether the program had it cancelled over another connection, and the answer says that.
+    pub cancelled: bool,
+    /// What was said. Without the answer's part where a call asks for one.
+    pub content: Content,
+}
+
+/// What was said in one exchange.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// An HTTP request and its response.
+    Http(Box<Http>),
+    /// A gRPC call: bodies are the length-prefixed messages as they came.
+    Grpc(Box<Http>),
+    /// A question of a name.
+    Dns(Dns),
+    /// Messages of one of the protocols that are no HTTP: a whole question and its whole answer.
+    Wire(Protocol, Wire),
+}
+
+impl Content {
+    /// The protocol that it belongs to.
+    pub fn protocol(&self) -> Protocol {
+        match self {
+            Self::Http(_) => Protocol::Http,
+            Self::Grpc(_) => Protocol::Grpc,
+            Self::Dns(_) => Protocol::Dns,
+            Self::Wire(protocol, _) => *protocol,
+        }
+    }
+}
+
+/// Version of HTTP on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+    /// HTTP/2.
+    Http2,
+}
+
+/// An HTTP request and its response.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Http {
+    /// What was asked.
+    pub request: HttpRequest,
+    /// What came back; `None` in a call that asks for it, and where the connection ended before.
+    pub response: Option<HttpResponse>,
+}
+
+/// An HTTP request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HttpRequest {
+    /// Version that the program spoke.
+    pub version: HttpVersion,
+    /// Method, as it was sent.
+    pub method: String,
+    /// `http` or `https`.
+    pub scheme: String,
+    /// `Host` or `:authority`, as it was sent; empty if it was not.
+    pub authority: String,
+    /// Path and query (origin-form, RFC 9112, 3.2.1), as they were sent.
+    pub path: String,
+    /// Fields in their order, names as they were sent, values as bytes.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The whole body without transfer coding, with its content coding taken off.
+    pub body: Vec<u8>,
+}
+
+/// An HTTP response.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HttpResponse {
+    /// Version that the server spoke.
+    pub version: HttpVersion,
+    /// Status code.
+    pub status: u16,
+    /// Reason phrase; empty where there is none.
+    pub reason: String,
+    /// Fields in their order.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The whole body without transfer coding, with its content coding taken off.
+    pub body: Vec<u8>,
+    /// Fields after the body.
+    pub trailers: Vec<(String, Vec<u8>)>,
+}
+
+/// A question of a name and what it was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dns {
+    /// The name that was asked for, in lower case and without a dot at its end.
+    pub name: String,
+    /// The type, such as `A`.
+    pub kind: String,
+    /// Response code (RFC 1035, 4.1.1); 0 is no error.
+    pub code: u8,
+    /// Answers as lines of a zone file.
+    pub answers: Vec<String>,
+}
+
+impl Dns {
+    /// Whether the answer leads nowhere: there is no such name, or nobody answered.
+    pub fn is_nowhere(&self) -> bool {
+        self.code != NOERROR
+    }
+}
+
+/// Messages of a protocol that is no HTTP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wire {
+    /// In the order in which they were sent; each is one message of the protocol, or, where the protocol is not known,
+    /// what one side said before the other did.
+    pub messages: Vec<Message>,
+    /// Whether it belongs to a connection and not to a test, such as a greeting: it answers as often as it is asked.
+    pub session: bool,
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Who sent it.
+    pub from: Side,
+    /// Its bytes as they were sent, head and all.
+    pub bytes: Vec<u8>,
+}

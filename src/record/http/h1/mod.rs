@@ -1,0 +1,105 @@
+//! HTTP/1 without a socket: what passes is looked at, never rewritten, so the program gets the very bytes of the server.
+
+mod play;
+mod reader;
+mod render;
+mod tap;
+#[cfg(test)]
+mod tests;
+
+pub use play::{Asked, Next, Questions, asked};
+pub use reader::{First, Malformed, Message};
+pub use render::{Rendered, closes, refusal, render};
+pub use tap::{Bulk, End, Tap, Turn};
+
+use crate::record::call::{HttpRequest, HttpResponse, HttpVersion, Target};
+use crate::record::http::coding::has_note;
+pub use crate::record::http::coding::{BODY_NOTE, CUT_OFF, TRUNCATED};
+
+/// Whether the recording of this response ends where the program left.
+pub fn is_cut_off(response: &HttpResponse) -> bool {
+    has_note(&response.headers, CUT_OFF)
+}
+
+/// Value of the first field of that name (in lower case), as text.
+pub fn field<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a str> {
+    headers
+        .iter()
+        .find(|(key, _)| key.eq_ignore_ascii_case(name))
+        .and_then(|(_, value)| std::str::from_utf8(value).ok())
+}
+
+/// Whether a field that holds a list has this token in it.
+pub fn has_token(headers: &[(String, Vec<u8>)], name: &str, token: &str) -> bool {
+    headers
+        .iter()
+        .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+        .filter_map(|(_, value)| std::str::from_utf8(value).ok())
+        .any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(token)))
+}
+
+/// Whether the fields say that the body is gRPC's.
+pub fn is_grpc(headers: &[(String, Vec<u8>)]) -> bool {
+    field(headers, "content-type").is_some_and(|kind| kind.starts_with("application/grpc"))
+}
+
+/// Host and port of an authority; the port of the scheme where it names none.
+pub fn authority(text: &str, default_port: u16) -> Option<Target> {
+    let text = text.rsplit('@').next().unwrap_or(text);
+    let (host, port) = if let Some(rest) = text.strip_prefix('[') {
+        let (host, port) = rest.split_once(']')?;
+        (host, port.strip_prefix(':'))
+    } else {
+        text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)))
+    };
+    let port = match port {
+        None | Some("") => default_port,
+        Some(port) => port.parse().ok()?,
+    };
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    (!host.is_empty()).then_some(Target { host, port })
+}
+
+/// The request of a head and its body, and where it goes if the head says so itself (absolute-form, RFC 9112, 3.2.2).
+pub fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
+    let First::Request { method, path, version } = &message.first else {
+        return (
+            HttpRequest {
+                version: HttpVersion::Http11,
+                method: String::new(),
+                scheme: String::new(),
+                authority: String::new(),
+                path: String::new(),
+                headers: Vec::new(),
+                body: Vec::new(),
+            },
+            None,
+        );
+    };
+    let mut scheme = if tls { "https" } else { "http" };
+    let mut host = field(&message.headers, "host").unwrap_or_default().to_owned();
+    let mut origin = path.clone();
+    let mut target = None;
+    if method != "CONNECT" {
+        for (name, port) in [("http", 80), ("https", 443)] {
+            let Some(rest) = path.strip_prefix(name).and_then(|rest| rest.strip_prefix("://")) else { continue };
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            let (named, after) = rest.split_at(end);
+            target = authority(named, port);
+            scheme = name;
+            // Who asks is said by a field (RFC 9110, 4.2.4).
+            named.rsplit('@').next().unwrap_or(named).clone_into(&mut host);
+            origin = if after.starts_with('/') { after.to_owned() } else { format!("/{after}") };
+        }
+    }
+    let request = HttpRequest {
+        version: *version,
+        method: method.clone(),
+        scheme: scheme.to_owned(),
+        authority: host,
+        path: origin,
+        body: crate::record::http::coding::plain(&message.headers, message.body),
+        headers: message.headers,
+    };
+    (request, target)
+}

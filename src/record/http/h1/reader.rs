@@ -1,0 +1,393 @@
+//! Takes one direction of an HTTP/1 connection apart (RFC 9112), in pieces of any size.
+
+use crate::limits::{MAX_HTTP_FIELDS, MAX_HTTP_HEAD_BYTES};
+use crate::record::call::HttpVersion;
+
+use super::{field, has_token};
+
+/// The first line of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum First {
+    /// Of a request.
+    Request {
+        /// As it was sent.
+        method: String,
+        /// The request target in whatever form it was sent.
+        path: String,
+        /// 1.0 or 1.1.
+        version: HttpVersion,
+    },
+    /// Of a response.
+    Response {
+        /// Three digits.
+        status: u16,
+        /// May be empty.
+        reason: String,
+        /// 1.0 or 1.1.
+        version: HttpVersion,
+    },
+}
+
+/// A message without its transfer coding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its first line.
+    pub first: First,
+    /// Fields in their order, names as they were sent.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// Its body, content coding and all; what fits below the reader's cap.
+    pub body: Vec<u8>,
+    /// Fields after a chunked body.
+    pub trailers: Vec<(String, Vec<u8>)>,
+    /// Whether the body was longer than the cap.
+    pub too_long: bool,
+}
+
+/// What a response answers, which decides where it ends (RFC 9112, 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// A request whose answer has a body.
+    Other,
+    /// HEAD: no body whatever the fields say.
+    Head,
+    /// CONNECT: after a 2xx comes a tunnel.
+    Connect,
+}
+
+/// The bytes are no HTTP/1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed;
+
+/// How the body of a message ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Head,
+    Sized(u64),
+    UntilClose,
+    ChunkSize,
+    Chunk(u64),
+    ChunkEnd,
+    Trailers,
+}
+
+/// Reads the messages of one direction.
+#[derive(Debug)]
+pub struct Reader {
+    requests: bool,
+    cap: usize,
+    stage: Stage,
+    /// The head, the line of a chunk's size, or the trailers, as far as they have come.
+    line: Vec<u8>,
+    message: Option<Message>,
+}
+
+impl Reader {
+    /// A reader of requests that keeps bodies up to `cap` bytes.
+    pub fn requests(cap: usize) -> Self {
+        Self { requests: true, cap, stage: Stage::Head, line: Vec::new(), message: None }
+    }
+
+    /// A reader of responses that keeps bodies up to `cap` bytes.
+    pub fn responses(cap: usize) -> Self {
+        Self { requests: false, ..Self::requests(cap) }
+    }
+
+    /// The message that is being read, once its head is complete.
+    pub fn head(&self) -> Option<&Message> {
+        self.message.as_ref()
+    }
+
+    /// Whether nothing of a next message has come.
+    pub fn is_idle(&self) -> bool {
+        self.message.is_none() && self.line.is_empty()
+    }
+
+    /// How many of the next bytes are body whatever they are; [`u64::MAX`] for all until the end.
+    pub fn body_left(&self) -> u64 {
+        match self.stage {
+            Stage::Sized(left) | Stage::Chunk(left) => left,
+            Stage::UntilClose => u64::MAX,
+            _ => 0,
+        }
+    }
+
+    /// The body as far as it is kept, to be continued by the caller, and how many more bytes of it are kept; `None` if it is
+    /// too long. The caller says with [`Self::passed`] how many bytes it has added.
+    pub fn body(&mut self) -> Option<(&mut Vec<u8>, usize)> {
+        let cap = self.cap;
+        let message = self.message.as_mut().filter(|message| !message.too_long)?;
+        let room = cap - message.body.len();
+        Some((&mut message.body, room))
+    }
+
+    /// Bytes of the message that is being read.
+    pub fn kept(&self) -> usize {
+        self.line.len() + self.message.as_ref().map_or(0, |message| message.body.len())
+    }
+
+    /// Keeps no body of the message that is being read.
+    pub fn forget(&mut self) {
+        if let Some(message) = &mut self.message {
+            message.too_long = true;
+            message.body = Vec::new();
+        }
+    }
+
+    /// So many bytes of the body were read elsewhere, fewer than [`Self::body_left`] said.
+    pub fn passed(&mut self, count: u64) {
+        match &mut self.stage {
+            Stage::Sized(left) | Stage::Chunk(left) => *left -= count,
+            _ => {}
+        }
+    }
+
+    /// Takes bytes off the input until a message is complete. `Ok(None)` with nothing left in the input asks for more;
+    /// with something left it says that a head has just been completed.
+    pub fn take(&mut self, input: &mut &[u8], answered: Answered) -> Result<Option<Message>, Malformed> {
+        loop {
+            match self.stage {
+                Stage::Head => {
+                    if !self.gather(input, MAX_HTTP_HEAD_BYTES)? {
+                        return Ok(None);
+                    }
+                    self.begin(answered)?;
+                    if self.stage == Stage::Head {
+                        return Ok(self.message.take());
+                    }
+                    return Ok(None);
+                }
+                _ if input.is_empty() => return Ok(None),
+                Stage::Sized(left) => {
+                    let left = left - self.keep(input, left);
+                    self.stage = Stage::Sized(left);
+                    if left == 0 {
+                        return Ok(self.finish());
+                    }
+                }
+                Stage::UntilClose => {
+                    self.keep(input, u64::MAX);
+                }
+                Stage::ChunkSize => {
+                    if !self.read_line(input)? {
+                        return Ok(None);
+                    }
+                    let text = std::str::from_utf8(&self.line).map_err(|_| Malformed)?;
+                    let digits = text.split(';').next().unwrap_or_default().trim();
+                    if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                        return Err(Malformed);
+                    }
+                    let size = u64::from_str_radix(digits, 16).map_err(|_| Malformed)?;
+                    self.line.clear();
+                    self.stage = if size == 0 { Stage::Trailers } else { Stage::Chunk(size) };
+                }
+                Stage::Chunk(left) => {
+                    let left = left - self.keep(input, left);
+                    self.stage = if left == 0 { Stage::ChunkEnd } else { Stage::Chunk(left) };
+                }
+                Stage::ChunkEnd => {
+                    if !self.read_line(input)? {
+                        return Ok(None);
+                    }
+                    if !self.line.iter().all(u8::is_ascii_whitespace) {
+                        return Err(Malformed);
+                    }
+                    self.line.clear();
+                    self.stage = Stage::ChunkSize;
+                }
+                Stage::Trailers => {
+                    // An empty line at once ends them; otherwise they end like a head.
+                    if self.line.is_empty() && input.first() == Some(&b'\n') || self.line == b"\r" {
+                        *input = &input[1..];
+                        return Ok(self.finish());
+                    }
+                    if self.line.is_empty() && input.first() == Some(&b'\r') {
+                        self.line.push(b'\r');
+                        *input = &input[1..];
+                        continue;
+                    }
+                    if !self.gather(input, MAX_HTTP_HEAD_BYTES)? {
+                        return Ok(None);
+                    }
+                    let trailers = fields(&self.line)?;
+                    if let Some(message) = &mut self.message {
+                        message.trailers = trailers;
+                    }
+                    return Ok(self.finish());
+                }
+            }
+        }
+    }
+
+    /// The connection has ended: the message that was being read, and whether that was its proper end.
+    pub fn end(&mut self) -> Option<(Message, bool)> {
+        let whole = self.stage == Stage::UntilClose;
+        self.finish().map(|message| (message, whole))
+    }
+
+    fn finish(&mut self) -> Option<Message> {
+        self.stage = Stage::Head;
+        self.line.clear();
+        self.message.take()
+    }
+
+    /// Keeps up to `most` bytes of the input as body; says how many those were.
+    fn keep(&mut self, input: &mut &[u8], most: u64) -> u64 {
+        let count = usize::try_from(most).unwrap_or(usize::MAX).min(input.len());
+        let (piece, rest) = input.split_at(count);
+        *input = rest;
+        if let Some(message) = &mut self.message
+            && !message.too_long
+        {
+            if message.body.len() + count > self.cap {
+                message.too_long = true;
+                message.body = Vec::new();
+            } else {
+                message.body.extend_from_slice(piece);
+            }
+        }
+        count as u64
+    }
+
+    /// Gathers up to an empty line; true once it is there.
+    fn gather(&mut self, input: &mut &[u8], most: usize) -> Result<bool, Malformed> {
+        // A client may send empty lines before a request (RFC 9112, 2.2).
+        while self.line.is_empty() && self.stage == Stage::Head && matches!(input.first(), Some(b'\r' | b'\n')) {
+            *input = &input[1..];
+        }
+        let before = self.line.len();
+        let mut from = before.saturating_sub(3);
+        let room = most - before.min(most);
+        self.line.extend_from_slice(&input[..input.len().min(room)]);
+        while let Some(at) = memchr::memchr(b'\n', &self.line[from..]) {
+            let line_end = from + at + 1;
+            let rest = &self.line[line_end..];
+            let empty = if rest.starts_with(b"\n") {
+                1
+            } else if rest.starts_with(b"\r\n") {
+                2
+            } else {
+                0
+            };
+            if empty > 0 {
+                let end = line_end + empty;
+                self.line.truncate(end);
+                *input = &input[end - before..];
+                return Ok(true);
+            }
+            from = line_end;
+        }
+        if self.line.len() >= most {
+            return Err(Malformed);
+        }
+        *input = &[];
+        Ok(false)
+    }
+
+    /// Gathers one short line, without its end; true once it is there.
+    fn read_line(&mut self, input: &mut &[u8]) -> Result<bool, Malformed> {
+        let (piece, whole) = match memchr::memchr(b'\n', input) {
+            Some(at) => (at, true),
+            None => (input.len(), false),
+        };
+        self.line.extend_from_slice(&input[..piece]);
+        *input = &input[(piece + usize::from(whole)).min(input.len())..];
+        if self.line.len() > MAX_HTTP_HEAD_BYTES {
+            return Err(Malformed);
+        }
+        Ok(whole)
+    }
+
+    /// A head is complete: what it says of the body.
+    fn begin(&mut self, answered: Answered) -> Result<(), Malformed> {
+        let line = std::mem::take(&mut self.line);
+        let mut space = vec![httparse::EMPTY_HEADER; MAX_HTTP_FIELDS];
+        let (first, headers) = if self.requests {
+            let mut request = httparse::Request::new(&mut space);
+            let parsed = httparse::ParserConfig::default().parse_request(&mut request, &line);
+            if !matches!(parsed, Ok(httparse::Status::Complete(_))) {
+                return Err(Malformed);
+            }
+            let first = First::Request {
+                method: request.method.ok_or(Malformed)?.to_owned(),
+                path: request.path.ok_or(Malformed)?.to_owned(),
+                version: version(request.version),
+            };
+            (first, owned(request.headers))
+        } else {
+            let mut response = httparse::Response::new(&mut space);
+            let mut lenient = httparse::ParserConfig::default();
+            lenient
+                .allow_spaces_after_header_name_in_responses(true)
+                .allow_obsolete_multiline_headers_in_responses(true)
+                .allow_multiple_spaces_in_response_status_delimiters(true);
+            let parsed = lenient.parse_response(&mut response, &line);
+            if !matches!(parsed, Ok(httparse::Status::Complete(_))) {
+                return Err(Malformed);
+            }
+            let first = First::Response {
+                status: response.code.ok_or(Malformed)?,
+                reason: response.reason.unwrap_or_default().to_owned(),
+                version: version(response.version),
+            };
+            (first, owned(response.headers))
+        };
+        self.stage = framing(&first, &headers, answered)?;
+        self.message = Some(Message { first, headers, body: Vec::new(), trailers: Vec::new(), too_long: false });
+        Ok(())
+    }
+}
+
+/// Where the body of a message ends; [`Stage::Head`] for none at all.
+fn framing(first: &First, headers: &[(String, Vec<u8>)], answered: Answered) -> Result<Stage, Malformed> {
+    let is_response = matches!(first, First::Response { .. });
+    if let First::Response { status, .. } = first {
+        let bodiless = matches!(status, 100..=199 | 204 | 304) || answered == Answered::Head;
+        if bodiless || answered == Answered::Connect && (200..300).contains(status) {
+            return Ok(Stage::Head);
+        }
+    }
+    if field(headers, "transfer-encoding").is_some() {
+        let chunked = has_token(headers, "transfer-encoding", "chunked");
+        return match (chunked, is_response) {
+            (true, _) => Ok(Stage::ChunkSize),
+            (false, true) => Ok(Stage::UntilClose),
+            (false, false) => Err(Malformed),
+        };
+    }
+    let mut length = None;
+    for (_, value) in headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
+        for part in std::str::from_utf8(value).map_err(|_| Malformed)?.split(',') {
+            let part = part.trim();
+            if part.is_empty() || !part.bytes().all(|digit| digit.is_ascii_digit()) {
+                return Err(Malformed);
+            }
+            let part: u64 = part.parse().map_err(|_| Malformed)?;
+            if length.is_some_and(|other| other != part) {
+                return Err(Malformed);
+            }
+            length = Some(part);
+        }
+    }
+    Ok(match length {
+        Some(0) => Stage::Head,
+        Some(length) => Stage::Sized(length),
+        None if is_response => Stage::UntilClose,
+        None => Stage::Head,
+    })
+}
+
+fn version(minor: Option<u8>) -> HttpVersion {
+    if minor == Some(0) { HttpVersion::Http10 } else { HttpVersion::Http11 }
+}
+
+fn owned(headers: &[httparse::Header<'_>]) -> Vec<(String, Vec<u8>)> {
+    headers.iter().map(|header| (header.name.to_owned(), header.value.to_vec())).collect()
+}
+
+fn fields(block: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Malformed> {
+    let mut space = vec![httparse::EMPTY_HEADER; MAX_HTTP_FIELDS];
+    match httparse::parse_headers(block, &mut space) {
+        Ok(httparse::Status::Complete((_, headers))) => Ok(owned(headers)),
+        _ => Err(Malformed),
+    }
+}

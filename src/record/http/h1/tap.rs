@@ -1,0 +1,323 @@
+//! Looks at both directions of an HTTP/1 connection while it is recorded.
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES, MIN_RELAY_BULK_BYTES};
+use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, Link, Side, Target};
+
+use super::reader::{Answered, First, Malformed, Message, Reader};
+use super::{BODY_NOTE, CUT_OFF, TRUNCATED, authority, is_grpc, request};
+
+/// The connection is no HTTP any more: what follows the bytes that were taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A tunnel to there (CONNECT was answered with 2xx).
+    Tunnel(Target),
+    /// Another protocol (101); whether it is `WebSocket`.
+    Upgrade {
+        /// Whether what follows are frames of `WebSocket` (RFC 6455).
+        websocket: bool,
+    },
+    /// Nothing that is understood.
+    Lost,
+}
+
+/// A piece of a body that is so long that it is not looked at: whatever comes is body.
+#[derive(Debug)]
+pub struct Bulk<'a> {
+    /// How many bytes may pass unseen. More may follow, so that the end is seen.
+    pub most: u64,
+    /// Where they are kept, behind what is there; `None` if they are not.
+    pub kept: Option<&'a mut Vec<u8>>,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Which side ended it first.
+    pub by: Side,
+    /// Whether the server has said all that it had to say, to somebody who listened.
+    pub server_ended: bool,
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+struct Waiting {
+    answered: Answered,
+    /// Where a tunnel would lead.
+    tunnel: Option<Target>,
+    sent_at: SystemTime,
+    /// `None` while its body is still on the way.
+    request: Option<(HttpRequest, Option<Target>)>,
+    too_long: bool,
+    /// An answer that came before the request was complete.
+    early: Option<(HttpResponse, SystemTime)>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Tap {
+    link: Link,
+    requests: Reader,
+    responses: Reader,
+    waiting: VecDeque<Waiting>,
+    /// Whether the request that is being read stands in `waiting`.
+    begun: bool,
+    /// Exchanges whose bodies were too long to be kept, without them.
+    too_long: Vec<Exchange>,
+}
+
+impl Tap {
+    /// Of a connection that has not said anything yet.
+    pub fn new(link: Link) -> Self {
+        Self {
+            link,
+            requests: Reader::requests(MAX_RECORDED_BODY_BYTES),
+            responses: Reader::responses(MAX_RECORDED_BODY_BYTES),
+            waiting: VecDeque::new(),
+            begun: false,
+            too_long: Vec::new(),
+        }
+    }
+
+    /// Exchanges since the last time that are not kept because a body was too long, without their bodies.
+    pub fn too_long(&mut self) -> Vec<Exchange> {
+        std::mem::take(&mut self.too_long)
+    }
+
+    /// What may pass from this side unseen, if that is worth it.
+    pub fn bulk(&mut self, from: Side) -> Option<Bulk<'_>> {
+        let reader = if from == Side::Client { &mut self.requests } else { &mut self.responses };
+        // The last byte is seen: then the message is complete.
+        let most = reader.body_left().saturating_sub(1);
+        let (most, kept) = match reader.body() {
+            Some((body, room)) => (most.min(room as u64), Some(body)),
+            None => (most, None),
+        };
+        (most >= MIN_RELAY_BULK_BYTES as u64).then_some(Bulk { most, kept })
+    }
+
+    /// So many bytes have passed unseen from this side.
+    pub fn passed(&mut self, from: Side, count: u64) {
+        let reader = if from == Side::Client { &mut self.requests } else { &mut self.responses };
+        reader.passed(count);
+    }
+
+    /// Bytes of calls that are not complete.
+    pub fn kept(&self) -> usize {
+        let of_request = |waiting: &Waiting| waiting.request.as_ref().map_or(0, |(request, _)| request.body.len());
+        let of_answer = |waiting: &Waiting| waiting.early.as_ref().map_or(0, |(answer, _)| answer.body.len());
+        let waiting: usize = self.waiting.iter().map(|waiting| of_request(waiting) + of_answer(waiting)).sum();
+        waiting + self.requests.kept() + self.responses.kept()
+    }
+
+    /// Keeps none of the calls that are not complete.
+    pub fn forget(&mut self) {
+        self.requests.forget();
+        self.responses.forget();
+        for waiting in &mut self.waiting {
+            waiting.too_long = true;
+            if let Some((request, _)) = &mut waiting.request {
+                request.body = Vec::new();
+            }
+            if let Some((answer, _)) = &mut waiting.early {
+                answer.body = Vec::new();
+            }
+        }
+    }
+
+    /// Whether nothing waits for an answer.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Bytes passed from this side: exchanges that are complete go to `done`. With a turn comes how many of the bytes still
+    /// were HTTP.
+    pub fn take(
+        &mut self,
+        from: Side,
+        bytes: &[u8],
+        at: SystemTime,
+        done: &mut Vec<Exchange>,
+    ) -> Option<(Turn, usize)> {
+        let mut input = bytes;
+        let turn = match from {
+            Side::Client => self.client(&mut input, at, done).map(|()| None),
+            Side::Server => self.server(&mut input, at, done),
+        };
+        match turn {
+            Ok(None) => None,
+            Ok(Some(turn)) => Some((turn, bytes.len() - input.len())),
+            Err(Malformed) => Some((Turn::Lost, bytes.len())),
+        }
+    }
+
+    fn client(&mut self, input: &mut &[u8], at: SystemTime, done: &mut Vec<Exchange>) -> Result<(), Malformed> {
+        while !input.is_empty() {
+            let whole = self.requests.take(input, Answered::Other)?;
+            if let Some(head) = whole.as_ref().or(self.requests.head())
+                && !self.begun
+            {
+                if self.waiting.len() >= MAX_HTTP_PIPELINED {
+                    return Err(Malformed);
+                }
+                self.waiting.push_back(begin(head, at));
+                self.begun = true;
+            }
+            let Some(message) = whole else { continue };
+            self.begun = false;
+            if let Some(waiting) = self.waiting.back_mut() {
+                waiting.too_long |= message.too_long;
+                waiting.request = Some(request(message, self.link.tls));
+            }
+            self.settle(done);
+        }
+        Ok(())
+    }
+
+    fn server(
+        &mut self,
+        input: &mut &[u8],
+        at: SystemTime,
+        done: &mut Vec<Exchange>,
+    ) -> Result<Option<Turn>, Malformed> {
+        while !input.is_empty() {
+            let next = self.waiting.iter().position(|waiting| waiting.early.is_none());
+            let answered = next.map_or(Answered::Other, |next| self.waiting[next].answered);
+            let Some(message) = self.responses.take(input, answered)? else { continue };
+            let Some(next) = next else { continue };
+            let status = match message.first {
+                First::Response { status, .. } => status,
+                First::Request { .. } => return Err(Malformed),
+            };
+            if (100..200).contains(&status) && status != 101 {
+                continue;
+            }
+            let websocket = super::has_token(&message.headers, "upgrade", "websocket");
+            let waiting = &mut self.waiting[next];
+            waiting.too_long |= message.too_long;
+            if let Some(target) = waiting.tunnel.take().filter(|_| (200..300).contains(&status)) {
+                // No call by itself: what is said inside are the calls, wherever the tunnel began.
+                self.waiting.remove(next);
+                return Ok(Some(Turn::Tunnel(target)));
+            }
+            waiting.early = Some((response(message), at));
+            self.settle(done);
+            if status == 101 {
+                return Ok(Some(Turn::Upgrade { websocket }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Hands out what is complete at the front.
+    fn settle(&mut self, done: &mut Vec<Exchange>) {
+        while self.waiting.front().is_some_and(|front| front.request.is_some() && front.early.is_some()) {
+            let Some(front) = self.waiting.pop_front() else { return };
+            let (response, at) = match front.early {
+                Some((response, at)) => (Some(response), at),
+                None => (None, front.sent_at),
+            };
+            let Some((request, target)) = front.request else { continue };
+            let made = exchange(&self.link, request, target, response, front.sent_at, at);
+            self.hand_out(made, front.too_long, done);
+        }
+    }
+
+    fn hand_out(&mut self, made: Exchange, too_long: bool, done: &mut Vec<Exchange>) {
+        if !too_long {
+            done.push(made);
+        } else if self.too_long.len() < MAX_RECORDING_NOTES {
+            let mut made = made;
+            if let Content::Http(http) | Content::Grpc(http) = &mut made.content {
+                (http.request.body, http.response) = (Vec::new(), None);
+            }
+            self.too_long.push(made);
+        }
+    }
+
+    /// The connection has ended: what was still on the way.
+    pub fn end(&mut self, end: End, at: SystemTime, done: &mut Vec<Exchange>) {
+        if let Some((message, whole)) = self.responses.end()
+            && let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.early.is_none())
+        {
+            waiting.too_long |= message.too_long;
+            let mut response = response(message);
+            let note = match end {
+                // A client may have said all that it had to say and still listen.
+                End { server_ended: true, .. } if whole => None,
+                End { by: Side::Client, .. } => Some(CUT_OFF),
+                End { by: Side::Server, .. } => Some(TRUNCATED),
+            };
+            if let Some(note) = note {
+                response.headers.push((BODY_NOTE.to_owned(), note.as_bytes().to_vec()));
+            }
+            waiting.early = Some((response, at));
+        }
+        self.settle(done);
+        for waiting in std::mem::take(&mut self.waiting) {
+            if let Some((request, target)) = waiting.request {
+                let mut made = exchange(&self.link, request, target, None, waiting.sent_at, at);
+                made.abandoned = end.by == Side::Client;
+                self.hand_out(made, waiting.too_long, done);
+            }
+        }
+    }
+}
+
+fn begin(head: &Message, at: SystemTime) -> Waiting {
+    let (method, path) = match &head.first {
+        First::Request { method, path, .. } => (method.as_str(), path.as_str()),
+        First::Response { .. } => ("", ""),
+    };
+    Waiting {
+        answered: answered(method),
+        tunnel: if method == "CONNECT" { authority(path, 443) } else { None },
+        sent_at: at,
+        request: None,
+        too_long: false,
+        early: None,
+    }
+}
+
+/// What the method of a request means for where its response ends.
+pub(super) fn answered(method: &str) -> Answered {
+    match method {
+        "HEAD" => Answered::Head,
+        "CONNECT" => Answered::Connect,
+        _ => Answered::Other,
+    }
+}
+
+fn response(mut message: Message) -> HttpResponse {
+    let (status, reason, version) = match message.first {
+        First::Response { status, reason, version } => (status, reason, version),
+        First::Request { version, .. } => (0, String::new(), version),
+    };
+    let body = crate::record::http::coding::kept(&mut message.headers, message.body);
+    HttpResponse { version, status, reason, headers: message.headers, body, trailers: message.trailers }
+}
+
+fn exchange(
+    link: &Link,
+    request: HttpRequest,
+    target: Option<Target>,
+    response: Option<HttpResponse>,
+    sent_at: SystemTime,
+    answered_at: SystemTime,
+) -> Exchange {
+    let grpc = is_grpc(&request.headers);
+    let tls = link.tls || request.scheme == "https";
+    let http = Box::new(Http { request, response });
+    Exchange {
+        target: target.unwrap_or_else(|| link.target.clone()),
+        tls,
+        connection: link.connection,
+        sent_at,
+        answered_at,
+        abandoned: false,
+        cancelled: false,
+        content: if grpc { Content::Grpc(http) } else { Content::Http(http) },
+    }
+}

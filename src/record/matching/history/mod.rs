@@ -1,0 +1,294 @@
+//! What a connection has done before a call.
+//!
+//! Where one question was recorded with several answers, this chooses between them. It is computed in one way, of the calls of each
+//! recorded connection in their order when a set is loaded, and of the recordings that a replayed connection was answered with.
+//!
+//! It is the last statement of each shape (its text without values) that was no plain read. What sets something of a session lasts
+//! (`SET`, `CALL`, `DO`, `EXECUTE`, and a `SELECT` that is given values and reads no table); all else counts up to the end of its
+//! transaction, after which every connection sees it. `set_config('name', value, is_local)` is read as the `SET` that it stands for.
+//! Who has logged in, and the database in use, are the context of the connection: they are in the key of each of its calls.
+
+mod statement;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::record::protocol::control::Control;
+pub(in crate::record) use statement::{Effect, digest, effects, repeats, set, shapes, writes};
+
+use crate::record::call::{Content, Exchange, Protocol, Side, Target, Wire};
+use crate::record::protocol::{mysql, postgres, redis};
+
+/// Shapes of statements, each with a digest of the values that it had last.
+pub(in crate::record) type Done = BTreeMap<String, u64>;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(in crate::record) struct History {
+    chosen: BTreeMap<&'static str, Vec<u8>>,
+    /// What a connection was opened with.
+    start: Done,
+    /// What was done outside of transactions, then in the open one, then behind each of its savepoints.
+    frames: Vec<Frame>,
+    /// Whether nothing but what was sent together makes the transaction one: up to `Sync`.
+    is_implicit: bool,
+    before: Before,
+}
+
+/// What a call is asked after.
+#[derive(Clone, Debug, Default)]
+pub(in crate::record) struct Before {
+    /// The context of the connection in one line of bytes; empty where nothing is known of it.
+    pub(in crate::record) context: Arc<Vec<u8>>,
+    /// What was done, and holds.
+    pub(in crate::record) done: Arc<Done>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Frame {
+    savepoint: String,
+    /// What lasts; `None` where it was taken back.
+    lasting: BTreeMap<String, Option<u64>>,
+    /// What counts up to the end of the transaction.
+    local: Done,
+}
+
+impl History {
+    /// Opens a connection as this user of this database, with these settings.
+    pub(in crate::record) fn open(
+        &mut self,
+        user: &[u8],
+        database: &[u8],
+        settings: impl Iterator<Item = (String, u64)>,
+    ) {
+        *self = Self { start: settings.collect(), ..Self::default() };
+        self.enter("user", user);
+        self.enter("database", database);
+        self.settle();
+    }
+
+    /// Chooses a part of the context.
+    pub(in crate::record) fn enter(&mut self, name: &'static str, value: &[u8]) {
+        match value {
+            b"" => drop(self.chosen.remove(name)),
+            _ => drop(self.chosen.insert(name, value.to_vec())),
+        }
+        let parts = self.chosen.iter().flat_map(|(name, value)| [name.as_bytes(), b"=", value, b"\0"].concat());
+        self.before.context = Arc::new(parts.collect());
+    }
+
+    /// What the next call is asked after.
+    pub(in crate::record) fn before(&self) -> &Before {
+        &self.before
+    }
+
+    /// Memory that it takes, in bytes.
+    pub(in crate::record) fn size(&self) -> usize {
+        let of = |shape: &String| shape.len() + size_of::<(String, u64)>();
+        let frames = self
+            .frames
+            .iter()
+            .map(|frame| frame.lasting.keys().map(of).sum::<usize>() + frame.local.keys().map(of).sum::<usize>());
+        self.start.keys().chain(self.before.done.keys()).map(of).sum::<usize>() + frames.sum::<usize>()
+    }
+
+    /// Whether a transaction is open.
+    pub(in crate::record) fn is_inside(&self) -> bool {
+        self.frames.len() > 1
+    }
+
+    /// A call was answered as it was recorded.
+    pub(in crate::record) fn follow(&mut self, call: &Exchange) {
+        let Content::Wire(protocol, wire) = &call.content else { return };
+        match protocol {
+            Protocol::Postgres => self.follow_postgres(wire),
+            Protocol::MySql => self.follow_mysql(wire),
+            Protocol::Redis => redis::choose(self, wire),
+            _ => {}
+        }
+    }
+
+    /// A call was asked that nothing answers: what it does is no state that a recording was made in.
+    pub(in crate::record) fn stray(&mut self, call: &Exchange) {
+        let Content::Wire(protocol, wire) = &call.content else { return };
+        if *protocol == Protocol::Redis {
+            return redis::choose(self, wire);
+        }
+        if let Some(database) = mysql::selected_by(*protocol, wire) {
+            self.enter("database", &database);
+        }
+        self.carry_out(effects(*protocol, wire));
+    }
+
+    fn follow_postgres(&mut self, wire: &Wire) {
+        if let Some(startup) = postgres::startup_of(wire) {
+            postgres::open(self, startup);
+            return;
+        }
+        let effects = effects(Protocol::Postgres, wire);
+        if said(wire).any(|message| message.first() == Some(&b'E')) {
+            // What was put off to the end of the transaction failed, and that is over.
+            let ends = effects.contains(&Effect::Commit);
+            if std::mem::take(&mut self.is_implicit) || ends {
+                self.carry_out(vec![Effect::Rollback]);
+            }
+            return;
+        }
+        // Up to `ReadyForQuery` what is sent together is one transaction.
+        let ready = said(wire).rfind(|message| message.first() == Some(&b'Z'));
+        if ready.is_none() && !effects.is_empty() && !self.is_inside() {
+            self.frames.resize_with(2, Frame::default);
+            self.is_implicit = true;
+        }
+        self.carry_out(effects);
+        if ready.is_some() {
+            self.synchronise();
+        }
+    }
+
+    /// What was sent together is at its end.
+    pub(in crate::record) fn synchronise(&mut self) {
+        if std::mem::take(&mut self.is_implicit) {
+            self.carry_out(vec![Effect::Commit]);
+        }
+    }
+
+    fn follow_mysql(&mut self, wire: &Wire) {
+        if let Some(login) = mysql::login_of(wire) {
+            self.open(&login.user, &login.database, std::iter::empty());
+            return;
+        }
+        let Some(status) = mysql::Status::of(wire) else { return };
+        if mysql::resets(wire) {
+            self.frames = Vec::new();
+            return self.settle();
+        }
+        if let Some(database) = mysql::selected_by(Protocol::MySql, wire) {
+            self.enter("database", &database);
+        }
+        // The server says whether a transaction is open: a statement may have begun or ended one unasked.
+        if status.is_inside && !self.is_inside() {
+            self.frames.resize_with(2, Frame::default);
+        }
+        self.carry_out(effects(Protocol::MySql, wire));
+        if !status.is_inside && self.is_inside() {
+            self.carry_out(vec![Effect::Commit]);
+        }
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        if effects.is_empty() {
+            return;
+        }
+        for effect in effects {
+            self.apply(effect);
+        }
+        self.settle();
+    }
+
+    fn apply(&mut self, effect: Effect) {
+        if self.frames.is_empty() {
+            self.frames.push(Frame::default());
+        }
+        let depth = self.frames.len();
+        match effect {
+            Effect::Begin => {
+                self.frames.resize_with(depth.max(2), Frame::default);
+                self.is_implicit = false;
+            }
+            Effect::Commit => self.join(1),
+            Effect::Rollback => self.frames.truncate(1),
+            Effect::Save(savepoint) if depth > 1 => self.frames.push(Frame { savepoint, ..Frame::default() }),
+            Effect::Release(savepoint) => {
+                if let Some(at) = self.savepoint(&savepoint) {
+                    self.join(at);
+                }
+            }
+            Effect::RollBackTo(savepoint) => {
+                if let Some(at) = self.savepoint(&savepoint) {
+                    self.frames.truncate(at);
+                    self.frames.push(Frame { savepoint, ..Frame::default() });
+                }
+            }
+            Effect::Clear { keeps_role } => {
+                let shapes: Vec<String> = self.before.done.keys().cloned().collect();
+                let kept = |shape: &String| keeps_role && statement::is_of_role(shape);
+                for shape in shapes.into_iter().filter(|shape| !kept(shape)) {
+                    self.put(shape, None, true);
+                }
+            }
+            Effect::Done { shape, values, lasts } => self.put(shape, values, lasts),
+            Effect::Save(_) => {}
+        }
+    }
+
+    fn put(&mut self, shape: String, values: Option<u64>, lasts: bool) {
+        let is_inside = self.is_inside();
+        let Some(frame) = self.frames.last_mut() else { return };
+        if lasts {
+            frame.local.remove(&shape);
+            frame.lasting.insert(shape, values);
+        } else if is_inside {
+            frame.local.extend(values.map(|values| (shape, values)));
+        }
+    }
+
+    fn savepoint(&self, name: &str) -> Option<usize> {
+        self.frames.iter().rposition(|frame| !name.is_empty() && frame.savepoint == name)
+    }
+
+    /// Adds what was done in this frame and those above it to the one below: at the end of the transaction what lasts alone.
+    fn join(&mut self, at: usize) {
+        let above = self.frames.split_off(at.min(self.frames.len()));
+        let Some(below) = self.frames.last_mut() else { return };
+        for frame in above {
+            for shape in frame.lasting.keys() {
+                below.local.remove(shape);
+            }
+            below.lasting.extend(frame.lasting);
+            if at > 1 {
+                below.local.extend(frame.local);
+            }
+        }
+    }
+
+    fn settle(&mut self) {
+        let mut done = self.start.clone();
+        for frame in &self.frames {
+            for (shape, values) in &frame.lasting {
+                match values.or_else(|| self.start.get(shape).copied()) {
+                    Some(values) => drop(done.insert(shape.clone(), values)),
+                    None => drop(done.remove(shape)),
+                }
+            }
+            done.extend(frame.local.iter().map(|(shape, values)| (shape.clone(), *values)));
+        }
+        if done != *self.before.done {
+            self.before.done = Arc::new(done);
+        }
+    }
+}
+
+/// The history of its connection before each of these calls, which are in their order. Of files that do not say which connection
+/// a call was made on nothing is known.
+pub(in crate::record) fn befores<'a>(calls: impl Iterator<Item = &'a Exchange>) -> Vec<Before> {
+    let mut now: HashMap<(&Target, u64), History> = HashMap::new();
+    let before = calls.map(|call| {
+        if call.connection == 0 {
+            return Before::default();
+        }
+        let history = now.entry((&call.target, call.connection)).or_default();
+        let before = history.before().clone();
+        history.follow(call);
+        before
+    });
+    before.collect()
+}
+
+/// What the server said.
+fn said(wire: &Wire) -> impl DoubleEndedIterator<Item = &[u8]> {
+    let of_server = wire.messages.iter().filter(|message| message.from == Side::Server);
+    of_server.map(|message| message.bytes.as_slice())
+}

@@ -1,0 +1,254 @@
+//! What a statement does to the history of its connection, as far as its words say.
+
+use sha2::{Digest, Sha256};
+
+use super::Control;
+use crate::record::call::{Content, Exchange, Protocol, Side, Wire};
+use crate::record::matching::statement;
+use crate::record::protocol::sql::Token;
+use crate::record::protocol::{mysql, redis};
+
+/// First words of what may be a plain read.
+const READS: [&str; 8] = ["select", "values", "table", "show", "explain", "describe", "desc", "with"];
+/// Words of what writes tables.
+const WRITES: [&str; 6] = ["insert", "update", "delete", "merge", "replace", "truncate"];
+/// First words of what lasts beyond its transaction.
+const LASTS: [&str; 7] = ["call", "do", "select", "with", "values", "execute", "prepare"];
+/// How shapes of `SET` begin.
+const SET: &str = "set ";
+
+/// What a statement does to the history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::record) enum Effect {
+    /// `BEGIN`.
+    Begin,
+    /// `COMMIT`.
+    Commit,
+    /// `ROLLBACK`.
+    Rollback,
+    /// `SAVEPOINT`.
+    Save(String),
+    /// `RELEASE`.
+    Release(String),
+    /// `ROLLBACK TO`.
+    RollBackTo(String),
+    /// `DISCARD ALL`, or `RESET ALL`, which leaves the role.
+    Clear { keeps_role: bool },
+    /// Anything that is no plain read; without values it takes back what it did.
+    Done { shape: String, values: Option<u64>, lasts: bool },
+}
+
+/// What the statements of a call do.
+pub(in crate::record) fn effects(protocol: Protocol, wire: &Wire) -> Vec<Effect> {
+    statements(protocol, wire).iter().flat_map(|one| Statement(one).effects(protocol)).collect()
+}
+
+/// The shapes under which a call stands in a history itself.
+pub(in crate::record) fn shapes(exchange: &Exchange) -> Vec<String> {
+    let Content::Wire(protocol, wire) = &exchange.content else { return Vec::new() };
+    let shape = |effect| if let Effect::Done { shape, .. } = effect { Some(shape) } else { None };
+    effects(*protocol, wire).into_iter().filter_map(shape).collect()
+}
+
+/// Whether a call asks for what there is, or says again what is so, and changes nothing: asked once more than it was recorded it gets its last answer again.
+pub(in crate::record) fn repeats(exchange: &Exchange) -> bool {
+    match &exchange.content {
+        Content::Wire(Protocol::Redis, wire) => redis::reads(wire) || redis::sets(wire),
+        Content::Wire(protocol @ (Protocol::Postgres | Protocol::MySql), wire) => {
+            let all = statements(*protocol, wire);
+            let is_free = |one: &Vec<Token>| Statement(one).is_plain_read() || Control::of(one).is_some();
+            !all.is_empty() && all.iter().all(is_free)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a call may change what reads of other connections are answered.
+pub(in crate::record) fn writes(exchange: &Exchange) -> bool {
+    let Content::Wire(protocol, wire) = &exchange.content else { return false };
+    match protocol {
+        Protocol::Redis => !redis::reads(wire),
+        _ => effects(*protocol, wire).iter().any(|effect| matches!(effect, Effect::Done { lasts: false, .. })),
+    }
+}
+
+/// Whether a shape says who asks.
+pub(super) fn is_of_role(shape: &str) -> bool {
+    shape.strip_prefix(SET).is_some_and(|name| matches!(name, "role" | "authorization"))
+}
+
+/// The shape of what sets this.
+pub(in crate::record) fn set(name: &str) -> String {
+    format!("{SET}{}", name.to_ascii_lowercase())
+}
+
+/// A digest of values; NULL is none of them.
+pub(in crate::record) fn digest<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> u64 {
+    let mut all = Sha256::new();
+    for value in values {
+        all.update(value.map_or(u64::MAX, |value| value.len() as u64).to_le_bytes());
+        all.update(value.unwrap_or_default());
+    }
+    all.finalize().first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
+}
+
+/// The statements that a call carries out. What only prepares one carries out none.
+fn statements(protocol: Protocol, wire: &Wire) -> Vec<Vec<Token>> {
+    let mut asked =
+        wire.messages.iter().filter(|message| message.from == Side::Client).map(|message| &message.bytes[..]);
+    let carries_out = match protocol {
+        Protocol::Postgres => asked.next().is_some_and(|first| matches!(first.first(), Some(b'Q' | b'B'))),
+        Protocol::MySql => asked.next_back().is_some_and(mysql::carries_out),
+        _ => false,
+    };
+    if carries_out { statement(protocol, wire) } else { Vec::new() }
+}
+
+struct Statement<'a>(&'a [Token]);
+
+impl Statement<'_> {
+    fn word(&self, at: usize) -> &str {
+        if let Some(Token::Word(word)) = self.0.get(at) { word } else { "" }
+    }
+
+    fn is_mark(&self, at: usize, mark: u8) -> bool {
+        self.0.get(at) == Some(&Token::Mark(mark))
+    }
+
+    fn has_words(&self, is: impl Fn(usize) -> bool) -> bool {
+        (0..self.0.len()).any(is)
+    }
+
+    /// `FOR UPDATE` locks what is read.
+    fn writes(&self) -> bool {
+        self.has_words(|at| {
+            let locks = at.checked_sub(1).is_some_and(|before| matches!(self.word(before), "for" | "key"));
+            WRITES.contains(&self.word(at)) && !locks && !self.is_mark(at + 1, b'(')
+        })
+    }
+
+    /// A `SELECT` or the like that names a table or is given no values for a function, and writes and sets nothing.
+    fn is_plain_read(&self) -> bool {
+        let is_table =
+            |at: usize| self.word(at) == "from" && !self.word(at + 1).is_empty() && !self.is_mark(at + 2, b'(');
+        let calls = |at: usize| !self.word(at).is_empty() && self.is_mark(at + 1, b'(');
+        let sets = |at: usize| {
+            matches!(self.word(at), "into" | "set_config") || self.is_mark(at, b':') && self.is_mark(at + 1, b'=')
+        };
+        let is_given = self.0.iter().any(|token| matches!(token, Token::Value(_)));
+        READS.contains(&self.word(0))
+            && !self.writes()
+            && !self.has_words(sets)
+            && (!is_given || self.has_words(is_table) || !self.has_words(calls))
+    }
+
+    fn effects(&self, protocol: Protocol) -> Vec<Effect> {
+        match Control::of(self.0) {
+            Some(Control::Begin) => return vec![Effect::Begin],
+            Some(Control::Commit) => return vec![Effect::Commit],
+            Some(Control::Rollback) => return vec![Effect::Rollback],
+            Some(Control::Save(name)) => return vec![Effect::Save(name)],
+            Some(Control::Release(name)) => return vec![Effect::Release(name)],
+            Some(Control::RollBackTo(name)) => return vec![Effect::RollBackTo(name)],
+            Some(Control::Deallocate(_)) => return Vec::new(),
+            None => {}
+        }
+        match (self.word(0), self.word(1)) {
+            ("discard", "all") => vec![Effect::Clear { keeps_role: false }],
+            ("reset", "all") => vec![Effect::Clear { keeps_role: true }],
+            ("set", _) if protocol == Protocol::MySql => {
+                let assigned = self.0[1..].split(|token| *token == Token::Mark(b','));
+                assigned.filter_map(|part| Statement(part).set(0)).collect()
+            }
+            ("set" | "reset", _) => self.set(1).into_iter().collect(),
+            ("use", _) => Vec::new(),
+            _ if self.is_plain_read() => Vec::new(),
+            _ => vec![self.configured().unwrap_or_else(|| self.done())],
+        }
+    }
+
+    fn done(&self) -> Effect {
+        let is_temporary = self.word(0) == "create" && (1..4).any(|at| matches!(self.word(at), "temp" | "temporary"));
+        let lasts = LASTS.contains(&self.word(0)) && !self.writes() || is_temporary;
+        let values = self.0.iter().filter_map(|token| if let Token::Value(value) = token { Some(value) } else { None });
+        Effect::Done { shape: self.shape(), values: Some(digest(values.map(Option::as_deref))), lasts }
+    }
+
+    fn shape(&self) -> String {
+        let words = self.0.iter().map(|token| match token {
+            Token::Word(word) => word.clone(),
+            Token::Value(_) => "?".to_owned(),
+            Token::Mark(mark) => char::from(*mark).to_string(),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// `SET [SESSION | LOCAL] name ...` or `RESET name`, from behind its first word.
+    fn set(&self, mut at: usize) -> Option<Effect> {
+        let mut is_local = false;
+        while matches!(self.word(at), "session" | "local" | "global") && at + 1 < self.0.len() {
+            is_local |= self.word(at) == "local";
+            at += 1;
+        }
+        let name = match self.word(at) {
+            "" => return None,
+            // Those of one transaction end with it.
+            name @ ("transaction" | "constraints") => {
+                is_local = true;
+                name
+            }
+            name => name,
+        };
+        let is_assignment = |token: &&Token| match token {
+            Token::Word(word) => word == "to",
+            token => matches!(token, Token::Mark(b'=' | b':')),
+        };
+        let rest = self.0.get(at + 1..)?;
+        let marks = rest.iter().take_while(is_assignment).count();
+        Some(Self::setting(name, &rest[marks..], !is_local))
+    }
+
+    fn setting(name: &str, value: &[Token], lasts: bool) -> Effect {
+        let is_default = match value {
+            [] => true,
+            [Token::Word(word)] => word == "default" || word == "none" && name == "role",
+            _ => false,
+        };
+        let text = |token: &Token| match token {
+            Token::Word(word) => Some(word.clone().into_bytes()),
+            Token::Value(value) => value.clone(),
+            Token::Mark(mark) => Some(vec![*mark]),
+        };
+        let texts: Vec<_> = value.iter().map(text).collect();
+        let values = (!is_default).then(|| digest(texts.iter().map(Option::as_deref)));
+        Effect::Done { shape: set(name), values, lasts }
+    }
+
+    /// `SELECT set_config('name', value, is_local)`.
+    fn configured(&self) -> Option<Effect> {
+        let [
+            Token::Word(select),
+            Token::Word(function),
+            Token::Mark(b'('),
+            Token::Value(Some(name)),
+            Token::Mark(b','),
+            value @ Token::Value(_),
+            Token::Mark(b','),
+            local,
+            Token::Mark(b')'),
+            ..,
+        ] = self.0
+        else {
+            return None;
+        };
+        if select != "select" || !matches!(function.as_str(), "set_config" | "pg_catalog.set_config") {
+            return None;
+        }
+        let is_local = match local {
+            Token::Word(word) => word == "true",
+            Token::Value(Some(value)) => matches!(value.as_slice(), b"t" | b"true" | b"1" | b"on"),
+            _ => return None,
+        };
+        Some(Self::setting(&String::from_utf8_lossy(name), std::slice::from_ref(value), !is_local))
+    }
+}

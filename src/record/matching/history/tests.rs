@@ -1,0 +1,91 @@
+//! What connections have done.
+
+use std::time::SystemTime;
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::record::call::{Message, Target};
+
+/// A statement of `PostgreSQL`, and whether it failed.
+fn query(text: &str, fails: bool) -> Exchange {
+    let asked = [&b"Q"[..], &(text.len() as u32 + 5).to_be_bytes(), text.as_bytes(), b"\0"].concat();
+    let answer = if fails { b"E\0\0\0\x05\0" } else { b"C\0\0\0\x05\0" };
+    let said = [(Side::Client, asked), (Side::Server, answer.to_vec()), (Side::Server, b"Z\0\0\0\x05I".to_vec())];
+    let messages = said.into_iter().map(|(from, bytes)| Message { from, bytes }).collect();
+    Exchange {
+        target: Target { host: "db".to_owned(), port: 5432 },
+        tls: false,
+        connection: 1,
+        sent_at: SystemTime::UNIX_EPOCH,
+        answered_at: SystemTime::UNIX_EPOCH,
+        abandoned: false,
+        cancelled: false,
+        content: Content::Wire(Protocol::Postgres, Wire { messages, session: false }),
+    }
+}
+
+/// The shapes that hold after these statements; behind a statement that fails stands `!`.
+fn after(statements: &[&str]) -> Vec<String> {
+    let mut history = History::default();
+    for text in statements {
+        history.follow(&query(text.trim_end_matches('!'), text.ends_with('!')));
+    }
+    history.before().done.keys().cloned().collect()
+}
+
+#[test]
+fn what_sets_something_lasts_and_what_writes_counts_up_to_the_end_of_its_transaction() {
+    let cases: [(&[&str], &[&str]); 14] = [
+        (
+            &["SET app.tenant = 't1'", "CALL enter('x')", "INSERT INTO a VALUES (1)"],
+            &["call enter ( ? )", "set app.tenant"],
+        ),
+        (&["BEGIN", "INSERT INTO a VALUES (1)"], &["insert into a values ( ? )"]),
+        (&["BEGIN", "INSERT INTO a VALUES (1)", "SET a.b = 1", "COMMIT"], &["set a.b"]),
+        (&["BEGIN", "SET a.b = 1", "ROLLBACK"], &[]),
+        (&["BEGIN", "SET LOCAL a.b = 1"], &["set a.b"]),
+        (&["BEGIN", "SET LOCAL a.b = 1", "COMMIT"], &[]),
+        (
+            &["BEGIN", "SELECT set_config('a.b', '1', true)", "COMMIT", "SELECT set_config('a.c', '1', false)"],
+            &["set a.c"],
+        ),
+        (&["BEGIN", "SET a.b = 1", "SAVEPOINT s", "SET a.c = 1", "ROLLBACK TO s", "COMMIT"], &["set a.b"]),
+        (&["BEGIN", "SAVEPOINT s", "DELETE FROM a", "RELEASE s"], &["delete from a"]),
+        (&["SET a.b = 1", "SET ROLE r", "RESET ALL"], &["set role"]),
+        (&["SET ROLE r", "RESET ROLE"], &[]),
+        (&["SET ROLE r", "DISCARD ALL"], &[]),
+        (&["SET a.b = 1!"], &[]),
+        (&["SET a.b = 1; SELECT f('x')"], &["select f ( ? )", "set a.b"]),
+    ];
+    for (statements, expected) in cases {
+        assert_eq!(after(statements), expected, "{statements:?}");
+    }
+}
+
+#[test]
+fn plain_reads_are_in_no_history() {
+    let reads = [
+        "SELECT 1",
+        "SELECT version()",
+        "select item from orders where id = f(3)",
+        "WITH a AS (SELECT 1 FROM b) SELECT * FROM a",
+        "SELECT * FROM a WHERE id = 1 FOR UPDATE",
+        "SHOW search_path",
+        "SELECT 1 / 0",
+    ];
+    for text in reads {
+        assert_eq!((after(&["BEGIN", text]), repeats(&query(text, false))), (Vec::new(), true), "{text}");
+    }
+    let others = [
+        "SELECT nextval('numbers')",
+        "SELECT * FROM set_tenant('t1')",
+        "WITH a AS (INSERT INTO b VALUES (1) RETURNING id) SELECT * FROM a",
+        "SELECT id INTO c FROM a",
+        "UPDATE a SET b = 1",
+        "EXECUTE p(1)",
+    ];
+    for text in others {
+        assert_eq!((after(&["BEGIN", text]).len(), repeats(&query(text, false))), (1, false), "{text}");
+    }
+}

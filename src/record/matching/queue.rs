@@ -1,0 +1,163 @@
+//! Recordings of one call in their order, and which of them answer a connection.
+//!
+//! Where they have several answers, the history of the connection chooses (`history`): what was done before some of them and not, or
+//! otherwise, before others has to be the same before what is asked. What was done before all of them alike does not choose, but
+//! may not have been done otherwise. Among those that are left each has its turn.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sha2::{Digest, Sha256};
+
+use super::Entry;
+use super::closest::short;
+use crate::record::call::{Content, Exchange, Protocol, Side};
+use crate::record::matching::history::{self, Done};
+use crate::record::protocol::mysql;
+
+/// Recordings in their order. Some may stand in another queue as well.
+#[derive(Default)]
+pub(super) struct Queue {
+    /// Places in the book, in order.
+    pub(super) entries: Vec<usize>,
+    /// How many at the beginning were all given.
+    given: AtomicUsize,
+    /// The shapes of statements that choose between them, if they have several answers.
+    choosing: Option<BTreeSet<String>>,
+    /// Their own shapes: that it was asked before is what the order is for.
+    own: Vec<String>,
+    /// Whether the last of them is given again.
+    repeats: bool,
+    /// Which of the values that are left out are the same in all of them.
+    alone: Vec<bool>,
+}
+
+/// What of a queue answers a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Its place in the book.
+    pub(super) index: usize,
+    /// Whether it was given before.
+    pub(super) is_again: bool,
+}
+
+impl Queue {
+    /// Finds out what chooses between the recordings.
+    pub(super) fn settle(&mut self, entries: &[Entry]) {
+        let all = || self.entries.iter().map(|index| &entries[*index]);
+        let Some(first) = all().next() else { return };
+        self.repeats = history::repeats(&first.exchange);
+        let is_alone = |(at, value)| all().all(|entry| entry.anew.get(at) == Some(value));
+        self.alone = first.anew.iter().enumerate().map(is_alone).collect();
+        let answers: BTreeSet<[u8; 32]> = all().map(|entry| answer(&entry.exchange)).collect();
+        if answers.len() < 2 {
+            return;
+        }
+        self.own = history::shapes(&first.exchange);
+        let shapes: BTreeSet<&String> = all().flat_map(|entry| entry.done.keys()).collect();
+        let differs = |shape: &&String| all().any(|entry| entry.done.get(*shape) != first.done.get(*shape));
+        let choosing = shapes.into_iter().filter(|shape| !self.own.contains(shape)).filter(differs);
+        self.choosing = Some(choosing.cloned().collect());
+    }
+
+    /// Whether a recording after this history may answer what is asked after that one.
+    pub(super) fn is_after(&self, recorded: &Done, asked: &Done) -> bool {
+        self.choosing.as_ref().is_none_or(|choosing| {
+            let is_same = |shape: &String| recorded.get(shape) == asked.get(shape);
+            let is_other = |(shape, values): (&String, &u64)| {
+                recorded.get(shape).is_some_and(|known| known != values) && !self.own.contains(shape)
+            };
+            choosing.iter().all(is_same) && (std::ptr::eq(recorded, asked) || !asked.iter().any(is_other))
+        })
+    }
+
+    /// Takes the next recording after this history that `fits`, or the last one again.
+    /// Of calls that are the same `without` what is noise it is not known which of several answers that would be.
+    pub(super) fn take(
+        &self,
+        entries: &[Entry],
+        done: &Done,
+        without: bool,
+        fits: impl Fn(usize) -> bool,
+    ) -> Option<Taken> {
+        let is_given = |index: &usize| entries[*index].given.load(Ordering::Relaxed);
+        let from = self.given.load(Ordering::Relaxed);
+        let skipped = self.entries[from..].iter().take_while(|index| is_given(index)).count();
+        self.given.fetch_max(from + skipped, Ordering::Relaxed);
+        let repeats = self.repeats && !(without && self.choosing.is_some());
+        // One that the program did not wait for is asked for no more than that.
+        let answers_again = |index: &&usize| {
+            let entry = &entries[**index];
+            !entry.exchange.abandoned && self.is_after(&entry.done, done) && fits(**index)
+        };
+        for (at, index) in self.entries.iter().enumerate().skip(from + skipped) {
+            let entry = &entries[*index];
+            if is_given(index) || !self.is_after(&entry.done, done) || !fits(*index) {
+                continue;
+            }
+            let last = self.entries[..at].iter().rev().filter(|index| is_given(index)).find(answers_again);
+            if let Some(last) = last.filter(|last| repeats && is_before_writes(&entries[**last..*index])) {
+                return Some(Taken { index: *last, is_again: true });
+            }
+            if !entry.given.swap(true, Ordering::Relaxed) {
+                return Some(Taken { index: *index, is_again: false });
+            }
+        }
+        let again = self.entries.iter().rev().find(answers_again)?;
+        (repeats || entries[*again].reusable).then_some(Taken { index: *again, is_again: true })
+    }
+
+    /// Whether there is a recording after this history, used or not.
+    pub(super) fn has(&self, entries: &[Entry], done: &Done) -> bool {
+        self.entries.iter().any(|index| self.is_after(&entries[*index].done, done))
+    }
+
+    /// Whether a value that is left out, by its place among them, is the same in all recordings.
+    pub(super) fn is_alone(&self, at: usize) -> bool {
+        self.alone.get(at) == Some(&true)
+    }
+
+    /// Whether its last recording is given again because it is a read.
+    pub(super) fn repeats(&self) -> bool {
+        self.repeats
+    }
+}
+
+/// Whether the first of these was recorded before writes to the same target, and none of them was asked for yet: what came after
+/// them is no answer before.
+fn is_before_writes(entries: &[Entry]) -> bool {
+    let target = &entries[0].exchange.target;
+    let mut writes = entries.iter().filter(|entry| entry.writes && entry.exchange.target == *target).peekable();
+    writes.peek().is_some() && writes.all(|entry| !entry.given.load(Ordering::Relaxed))
+}
+
+/// What was done before a recording and before what is asked, and is not the same; a line each.
+pub(super) fn differences(recorded: &Done, asked: &Done) -> Vec<String> {
+    let shapes: BTreeSet<&String> = recorded.keys().chain(asked.keys()).collect();
+    let told = |shape: &String| {
+        let said = match (recorded.get(shape), asked.get(shape)) {
+            (recorded, asked) if recorded == asked => return None,
+            (None, _) => "asked after it, recorded without",
+            (_, None) => "recorded after it, asked without",
+            _ => "recorded after it with other values",
+        };
+        Some(format!("`{}`: {said}", short(shape)))
+    };
+    shapes.into_iter().filter_map(told).collect()
+}
+
+/// What the server said, but for whether a transaction is open.
+fn answer(exchange: &Exchange) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    if let Content::Wire(protocol, wire) = &exchange.content {
+        for message in wire.messages.iter().filter(|message| message.from == Side::Server) {
+            let said = match protocol {
+                Protocol::Postgres if message.bytes.first() == Some(&b'Z') => continue,
+                Protocol::MySql => mysql::without_status(&message.bytes),
+                _ => &message.bytes,
+            };
+            digest.update(said);
+        }
+    }
+    digest.finalize().into()
+}

@@ -1,0 +1,72 @@
+//! What begins, ends and parts transactions, and what forgets prepared statements: it is answered alike wherever it is asked, so it
+//! needs no recording.
+
+use crate::record::protocol::sql::Token;
+
+/// A statement of this kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::record) enum Control {
+    /// `BEGIN`, `START TRANSACTION`.
+    Begin,
+    /// `COMMIT`, `END`.
+    Commit,
+    /// `ROLLBACK`, `ABORT`.
+    Rollback,
+    /// `SAVEPOINT name`.
+    Save(String),
+    /// `RELEASE [SAVEPOINT] name`.
+    Release(String),
+    /// `ROLLBACK TO [SAVEPOINT] name`.
+    RollBackTo(String),
+    /// `DEALLOCATE name`, or all.
+    Deallocate(Option<String>),
+}
+
+impl Control {
+    /// What a statement is.
+    pub(in crate::record) fn of(statement: &[Token]) -> Option<Self> {
+        let words: Option<Vec<&str>> = statement
+            .iter()
+            .map(|token| if let Token::Word(word) = token { Some(word.as_str()) } else { None })
+            .collect();
+        let first = if let Some(Token::Word(first)) = statement.first() { first.as_str() } else { "" };
+        if first == "begin" || first == "start" && statement.get(1) == Some(&Token::Word("transaction".to_owned())) {
+            // Modes stand behind it, with marks between them.
+            return Some(Self::Begin);
+        }
+        Some(match words?.as_slice() {
+            ["commit" | "end"] | ["commit" | "end", "work" | "transaction"] => Self::Commit,
+            ["rollback" | "abort"] | ["rollback" | "abort", "work" | "transaction"] => Self::Rollback,
+            ["savepoint", name] => Self::Save((*name).to_owned()),
+            ["release", name] | ["release", "savepoint", name] => Self::Release((*name).to_owned()),
+            ["rollback", "to", name]
+            | ["rollback", "to", "savepoint", name]
+            | ["rollback", "work" | "transaction", "to", .., name] => Self::RollBackTo((*name).to_owned()),
+            ["deallocate", "all"] | ["deallocate", "prepare", "all"] => Self::Deallocate(None),
+            ["deallocate", name] | ["deallocate", "prepare", name] => Self::Deallocate(Some((*name).to_owned())),
+            _ => return None,
+        })
+    }
+
+    /// What `PostgreSQL` says when it was carried out (manual, "Message Formats", `CommandComplete`).
+    pub(in crate::record) fn tag(&self) -> &'static str {
+        match self {
+            Self::Begin => "BEGIN",
+            Self::Commit => "COMMIT",
+            Self::Rollback | Self::RollBackTo(_) => "ROLLBACK",
+            Self::Save(_) => "SAVEPOINT",
+            Self::Release(_) => "RELEASE",
+            Self::Deallocate(None) => "DEALLOCATE ALL",
+            Self::Deallocate(Some(_)) => "DEALLOCATE",
+        }
+    }
+
+    /// Whether a transaction is open after it.
+    pub(in crate::record) fn leaves_open(&self, was_open: bool) -> bool {
+        match self {
+            Self::Begin => true,
+            Self::Commit | Self::Rollback => false,
+            _ => was_open,
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Any other protocol: what the program says, and what is said until it speaks again, are one exchange.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
+use crate::record::call::{Content, Exchange, Link, Message, Protocol, Side, Silence, Wire};
+use crate::record::http::websocket::Unmask;
+use crate::record::matching::Book;
+use crate::record::protocol::wire::{PlayStep, Player, RecordStep, Recorder};
+
+/// Records turns. An empty last message of the server says that the server closed the connection.
+#[derive(Debug)]
+pub struct GenericRecorder {
+    link: Link,
+    unmask: Option<Unmask>,
+    asked: Vec<u8>,
+    answered: Vec<u8>,
+    sent_at: Option<SystemTime>,
+    answered_at: Option<SystemTime>,
+    /// Whether the turn is longer than what is kept.
+    too_long: bool,
+    /// Since when the connection is open, as long as nothing was said on it.
+    silent_since: Option<SystemTime>,
+}
+
+impl GenericRecorder {
+    /// Of a connection. `websocket`: its client sends frames of `WebSocket`, whose random masks are taken off for the
+    /// recording.
+    pub fn new(link: Link, websocket: bool) -> Self {
+        Self {
+            link,
+            unmask: websocket.then(Unmask::default),
+            asked: Vec::new(),
+            answered: Vec::new(),
+            sent_at: None,
+            answered_at: None,
+            too_long: false,
+            silent_since: None,
+        }
+    }
+
+    /// The same of a connection that was opened at this time, and on which nothing was said yet. If nothing ever is, that is
+    /// recorded.
+    #[must_use]
+    pub fn opened(self, at: SystemTime) -> Self {
+        Self { silent_since: Some(at), ..self }
+    }
+
+    fn keep(&mut self, from: Side, bytes: &[u8]) {
+        let kept = if from == Side::Client { &mut self.asked } else { &mut self.answered };
+        if kept.len() + bytes.len() > MAX_RECORDED_BODY_BYTES {
+            self.too_long = true;
+        } else {
+            kept.extend_from_slice(bytes);
+        }
+    }
+
+    /// The turn that is complete now, if anything was said in it.
+    fn turn(&mut self, closed: bool) -> Option<RecordStep> {
+        let asked = std::mem::take(&mut self.asked);
+        let answered = std::mem::take(&mut self.answered);
+        let sent_at = self.sent_at.take()?;
+        let answered_at = self.answered_at.take().unwrap_or(sent_at);
+        if std::mem::take(&mut self.too_long) {
+            let most = MAX_RECORDED_BODY_BYTES >> 20;
+            let what = format!("what one side said at once at `{}`: at most {most} MiB are recorded", self.link.target);
+            return Some(RecordStep::Lost(what));
+        }
+        let mut messages = Vec::new();
+        if !asked.is_empty() {
+            messages.push(Message { from: Side::Client, bytes: asked });
+        }
+        if !answered.is_empty() {
+            messages.push(Message { from: Side::Server, bytes: answered });
+        }
+        if closed {
+            messages.push(Message { from: Side::Server, bytes: Vec::new() });
+        }
+        Some(RecordStep::Done(Box::new(Exchange {
+            target: self.link.target.clone(),
+            tls: self.link.tls,
+            connection: self.link.connection,
+            sent_at,
+            answered_at,
+            abandoned: false,
+            cancelled: false,
+            content: Content::Wire(Protocol::Generic, Wire { messages, session: false }),
+        })))
+    }
+
+    /// The connection has ended, by this side first.
+    pub fn close(&mut self, by: Side) -> Vec<RecordStep> {
+        if let Some(opened) = self.silent_since.take() {
+            return vec![RecordStep::Done(Box::new(Silence::exchange(
+                &self.link,
+                opened,
+                SystemTime::now(),
+                Some(by),
+            )))];
+        }
+        self.turn(by == Side::Server).into_iter().collect()
+    }
+}
+
+impl Recorder for GenericRecorder {
+    fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep> {
+        let mut steps = vec![RecordStep::Forward(from, bytes.to_vec())];
+        self.silent_since = None;
+        if from == Side::Client && self.answered_at.is_some() {
+            steps.extend(self.turn(false));
+        }
+        self.sent_at.get_or_insert(at);
+        if from == Side::Server {
+            self.answered_at = Some(at);
+        }
+        match (&mut self.unmask, from) {
+            (Some(unmask), Side::Client) => {
+                let plain = unmask.take(bytes);
+                self.keep(from, &plain);
+            }
+            _ => self.keep(from, bytes),
+        }
+        steps
+    }
+
+    fn end(&mut self, by: Side, _at: SystemTime) -> Vec<RecordStep> {
+        self.close(by)
+    }
+
+    fn kept(&self) -> usize {
+        self.asked.len() + self.answered.len()
+    }
+}
+
+/// What was said at one target by programs: where a message ends can only be known from there.
+pub type Said = Arc<BTreeSet<Arc<[u8]>>>;
+
+/// How what has come compares with what was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// The first so many bytes are a recorded message; `longer` if the bytes may become another one.
+    Whole { length: usize, longer: bool },
+    /// They are the beginning of one.
+    Beginning,
+    /// They are nothing that was recorded.
+    Unknown,
+}
+
+/// Whether a program says more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum More {
+    /// It may, at any moment.
+    Comes,
+    /// It has paused: what has come may be all that it says.
+    Paused,
+    /// It never will.
+    Never,
+}
+
+/// Plays a server: answers what equals a recorded message byte by byte.
+pub struct GenericPlayer {
+    link: Link,
+    book: Arc<Book>,
+    said: Said,
+    unmask: Option<Unmask>,
+    pending: Vec<u8>,
+    /// A recorded message that is longer than what has come and begins with it, as far as was looked: of a long one not all
+    /// is compared again with every piece.
+    ahead: Option<(Arc<[u8]>, usize)>,
+    /// What has come is the beginning of a recorded message, and a pause says nothing.
+    is_held: bool,
+    ended: bool,
+}
+
+impl GenericPlayer {
+    /// Of a connection to a target at which programs said this.
+    pub fn new(link: Link, book: Arc<Book>, said: Said, websocket: bool) -> Self {
+        Self {
+            link,
+            book,
+            said,
+            unmask: websocket.then(Unmask::default),
+            pending: Vec::new(),
+            ahead: None,
+            is_held: false,
+            ended: false,
+        }
+    }
+
+    /// Nothing more will come: what has come is all that was meant.
+    pub fn finish(&mut self) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
+        self.answer(More::Never, &mut steps);
+        steps
+    }
+
+    /// Whether all that has come is still the beginning of the message that it was found to be one of.
+    fn is_ahead(&mut self) -> bool {
+        let Some((message, seen)) = &mut self.ahead else { return false };
+        let goes_on = message.len() > self.pending.len() && message[*seen..].starts_with(&self.pending[*seen..]);
+        *seen = self.pending.len();
+        if !goes_on {
+            self.ahead = None;
+        }
+        goes_on
+    }
+
+    fn standing(&mut self) -> Standing {
+        let longer = self
+            .said
+            .range::<[u8], _>((Bound::Included(self.pending.as_slice()), Bound::Unbounded))
+            .find(|message| message.len() > self.pending.len() || !message.starts_with(&self.pending))
+            .filter(|message| message.starts_with(&self.pending));
+        self.ahead = longer.map(|message| (Arc::clone(message), self.pending.len()));
+        let longer = longer.is_some();
+        // The longest recorded message that the bytes begin with: the greatest one that is not greater than them is it,
+        // or shares with them what the longest can have at most.
+        let mut upper = self.pending.len();
+        while let Some(message) = self.below(&self.pending[..upper]) {
+            if self.pending.starts_with(message) {
+                if message.is_empty() {
+                    break;
+                }
+                return Standing::Whole {
+                    length: message.len(),
+                    longer: longer && message.len() == self.pending.len(),
+                };
+            }
+            upper = message.iter().zip(&self.pending).take_while(|(a, b)| a == b).count();
+        }
+        if longer { Standing::Beginning } else { Standing::Unknown }
+    }
+
+    /// The greatest recorded message that is not greater than these bytes.
+    fn below(&self, bytes: &[u8]) -> Option<&Arc<[u8]>> {
+        self.said.range::<[u8], _>((Bound::Unbounded, Bound::Included(bytes))).next_back()
+    }
+
+    fn answer(&mut self, more: More, steps: &mut Vec<PlayStep>) {
+        self.is_held = false;
+        if more == More::Comes && self.is_ahead() {
+            return;
+        }
+        while !self.pending.is_empty() && !self.ended {
+            let length = match self.standing() {
+                Standing::Whole { longer: true, .. } | Standing::Beginning if more == More::Comes => return,
+                Standing::Beginning if more == More::Paused => {
+                    self.is_held = true;
+                    return;
+                }
+                Standing::Whole { length, .. } => length,
+                Standing::Beginning | Standing::Unknown => self.pending.len().min(MAX_SHOWN_CALL_BYTES),
+            };
+            self.ahead = None;
+            let rest = self.pending.split_off(length);
+            let asked = std::mem::replace(&mut self.pending, rest);
+            self.say(vec![Message { from: Side::Client, bytes: asked }], steps);
+        }
+    }
+
+    fn say(&mut self, messages: Vec<Message>, steps: &mut Vec<PlayStep>) {
+        let now = SystemTime::now();
+        let asked = Exchange {
+            target: self.link.target.clone(),
+            tls: self.link.tls,
+            connection: self.link.connection,
+            sent_at: now,
+            answered_at: now,
+            abandoned: false,
+            cancelled: false,
+            content: Content::Wire(Protocol::Generic, Wire { messages, session: false }),
+        };
+        let found = self.book.find(&asked).ok();
+        let Some(Content::Wire(_, wire)) = found.as_ref().map(|found| &found.content) else {
+            self.ended = true;
+            steps.push(PlayStep::Close);
+            return;
+        };
+        for message in wire.messages.iter().filter(|message| message.from == Side::Server) {
+            if message.bytes.is_empty() {
+                self.ended = true;
+                steps.push(PlayStep::Close);
+            } else {
+                steps.push(PlayStep::Send(message.bytes.clone()));
+            }
+        }
+    }
+}
+
+impl Player for GenericPlayer {
+    fn open(&mut self) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
+        // What a server says first answers a message without bytes.
+        if self.said.contains(&[][..]) {
+            self.say(Vec::new(), &mut steps);
+        }
+        steps
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep> {
+        match &mut self.unmask {
+            Some(unmask) => {
+                let plain = unmask.take(bytes);
+                self.pending.extend_from_slice(&plain);
+            }
+            None => self.pending.extend_from_slice(bytes),
+        }
+        let mut steps = Vec::new();
+        self.answer(More::Comes, &mut steps);
+        // What is longer than anything that was kept is nothing that was recorded.
+        if self.pending.len() > MAX_RECORDED_BODY_BYTES {
+            self.answer(More::Never, &mut steps);
+        }
+        steps
+    }
+    /// What may be the beginning of a longer message is one.
+    fn waits(&self) -> bool {
+        !self.pending.is_empty() && !self.is_held && !self.ended
+    }
+
+    /// A message that has come is all that was meant, and the beginning of one is not, however long its program takes.
+    fn pause(&mut self) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
+        self.answer(More::Paused, &mut steps);
+        steps
+    }
+
+    fn kept(&self) -> usize {
+        self.pending.len()
+    }
+}

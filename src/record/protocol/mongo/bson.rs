@@ -1,0 +1,94 @@
+//! BSON documents (`bsonspec.org`, version 1.1): their elements, without their values' meaning.
+
+use crate::record::protocol::dialogue::Fault;
+
+/// Type of an element.
+pub(in crate::record) mod kind {
+    pub(crate) const STRING: u8 = 0x02;
+    pub(crate) const DOCUMENT: u8 = 0x03;
+    pub(crate) const ARRAY: u8 = 0x04;
+    pub(crate) const OBJECT_ID: u8 = 0x07;
+    pub(crate) const DOUBLE: u8 = 0x01;
+    pub(crate) const INT32: u8 = 0x10;
+    pub(crate) const INT64: u8 = 0x12;
+}
+
+const BROKEN: Fault = "a document of MongoDB is broken";
+
+/// One element of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::record) struct Element<'a> {
+    pub(in crate::record) kind: u8,
+    pub(in crate::record) name: &'a [u8],
+    pub(in crate::record) value: &'a [u8],
+}
+
+/// The length of the document that begins here.
+pub(in crate::record) fn length(bytes: &[u8]) -> Result<usize, Fault> {
+    let head = bytes.first_chunk::<4>().ok_or(BROKEN)?;
+    let length = usize::try_from(i32::from_le_bytes(*head)).map_err(|_| BROKEN)?;
+    if length >= 5 && length <= bytes.len() && bytes[length - 1] == 0 { Ok(length) } else { Err(BROKEN) }
+}
+
+/// The elements of a document, in their order.
+pub(in crate::record) fn elements(document: &[u8]) -> Result<Vec<Element<'_>>, Fault> {
+    let length = length(document)?;
+    let mut rest = &document[4..length - 1];
+    let mut found = Vec::new();
+    while let Some((&kind, after)) = rest.split_first() {
+        let name_end = memchr::memchr(0, after).ok_or(BROKEN)?;
+        let (name, after) = (&after[..name_end], &after[name_end + 1..]);
+        let size = size(kind, after)?;
+        let (value, after) = after.split_at_checked(size).ok_or(BROKEN)?;
+        found.push(Element { kind, name, value });
+        rest = after;
+    }
+    Ok(found)
+}
+
+/// How long a value of this type is that begins here.
+fn size(kind: u8, bytes: &[u8]) -> Result<usize, Fault> {
+    let counted = |extra: usize| {
+        let head = bytes.first_chunk::<4>().ok_or(BROKEN)?;
+        let length = usize::try_from(i32::from_le_bytes(*head)).map_err(|_| BROKEN)?;
+        length.checked_add(extra).ok_or(BROKEN)
+    };
+    Ok(match kind {
+        0x06 | 0x0a | 0x7f | 0xff => 0,
+        0x08 => 1,
+        0x10 => 4,
+        0x01 | 0x09 | 0x11 | 0x12 => 8,
+        0x07 => 12,
+        0x13 => 16,
+        // Their lengths count themselves.
+        0x03 | 0x04 | 0x0f => counted(0).and_then(|length| if length < 5 { Err(BROKEN) } else { Ok(length) })?,
+        0x02 | 0x0d | 0x0e => counted(4)?,
+        0x05 => counted(5)?,
+        0x0c => counted(4 + 12)?,
+        0x0b => {
+            let first = memchr::memchr(0, bytes).ok_or(BROKEN)? + 1;
+            first + memchr::memchr(0, &bytes[first..]).ok_or(BROKEN)? + 1
+        }
+        _ => return Err(BROKEN),
+    })
+}
+
+/// A document of these elements.
+pub(in crate::record) fn document(elements: &[Element<'_>]) -> Vec<u8> {
+    let size: usize = elements.iter().map(|element| 2 + element.name.len() + element.value.len()).sum();
+    let mut bytes = Vec::with_capacity(size + 5);
+    bytes.extend(((size + 5) as u32).to_le_bytes());
+    for element in elements {
+        bytes.push(element.kind);
+        bytes.extend_from_slice(element.name);
+        bytes.push(0);
+        bytes.extend_from_slice(element.value);
+    }
+    bytes.push(0);
+    bytes
+}
+
+/// The value of a string.
+pub(super) fn string(text: &str) -> Vec<u8> {
+    [&(text.len() as u32 + 1).to_le_bytes()[..], text.as_bytes(), b"\0"].concat()
+}

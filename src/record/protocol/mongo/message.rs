@@ -1,0 +1,290 @@
+//! Messages of `MongoDB`, and commands in the form in which they are looked up.
+
+use super::bson::{self, Element, kind};
+use crate::record::protocol::dialogue::Fault;
+
+/// Operations.
+pub(super) const REPLY: u32 = 1;
+pub(super) const QUERY: u32 = 2004;
+const GET_MORE: u32 = 2005;
+const COMPRESSED: u32 = 2012;
+pub(super) const MSG: u32 = 2013;
+
+/// Flags of `OP_MSG`.
+const CHECKSUM: u32 = 1;
+pub(super) const MORE_TO_COME: u32 = 1 << 1;
+
+/// Length of the head of a message.
+const HEAD: usize = 16;
+
+pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).map_or(0, |word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+}
+
+pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
+    if bytes.len() < 4 {
+        return Ok(None);
+    }
+    let length = word(bytes, 0) as usize;
+    if length < HEAD + 4 { Err("a message of MongoDB is shorter than its head") } else { Ok(Some(length)) }
+}
+
+pub(super) fn operation(message: &[u8]) -> u32 {
+    word(message, 12)
+}
+
+pub(super) fn number(message: &[u8]) -> u32 {
+    word(message, 4)
+}
+
+/// The flags of `OP_MSG`; none for every other operation.
+pub(super) fn flags(message: &[u8]) -> u32 {
+    if operation(message) == MSG { word(message, HEAD) } else { 0 }
+}
+
+/// Whether a client waits for a reply to this message.
+pub(super) fn is_answered(message: &[u8]) -> bool {
+    match operation(message) {
+        MSG => flags(message) & MORE_TO_COME == 0,
+        operation => matches!(operation, QUERY | GET_MORE),
+    }
+}
+
+/// The head and what follows it.
+fn with_head(operation: u32, number: u32, responds_to: u32, body: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEAD + body.len());
+    for word in [(HEAD + body.len()) as u32, number, responds_to, operation] {
+        bytes.extend(word.to_le_bytes());
+    }
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// The same message as a reply, with other numbers.
+pub(super) fn renumbered(message: &[u8], number: u32, responds_to: u32) -> Vec<u8> {
+    let mut bytes = message.to_vec();
+    if let Some(head) = bytes.get_mut(4..12) {
+        head[..4].copy_from_slice(&number.to_le_bytes());
+        head[4..].copy_from_slice(&responds_to.to_le_bytes());
+    }
+    bytes
+}
+
+/// What a command is to the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// A call of the program.
+    Plain,
+    /// The question of a driver who the server is, or another that belongs to the connection.
+    Session,
+    /// Such a question to which what the server offers is taken out of the answer.
+    Hello,
+    /// A step of authentication that proves something to the client: it cannot be played.
+    Proof,
+    /// A step that any server may let pass.
+    Trust,
+}
+
+/// A message as it is looked up, and what it is.
+pub(super) fn question(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
+    match operation(message) {
+        MSG => of_msg(message),
+        QUERY => of_query(message),
+        COMPRESSED => Err("a message of MongoDB is compressed"),
+        operation => Ok((with_head(operation, 0, 0, &message[HEAD..]), Manner::Plain)),
+    }
+}
+
+/// `OP_MSG` without its checksum, which depends on the numbers.
+fn of_msg(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
+    let flags = flags(message);
+    let end = message.len() - if flags & CHECKSUM == 0 { 0 } else { 4 };
+    let mut rest = message.get(HEAD + 4..end).ok_or(SHORT)?;
+    let mut body = (flags & !CHECKSUM).to_le_bytes().to_vec();
+    let mut manner = Manner::Plain;
+    let mut inserts = false;
+    while let Some((&section, after)) = rest.split_first() {
+        body.push(section);
+        if section == 0 {
+            let (document, after) = after.split_at(bson::length(after)?);
+            let (document, of) = command(document)?;
+            (manner, inserts) =
+                (of, inserts || bson::elements(&document)?.first().is_some_and(|first| first.name == b"insert"));
+            body.extend(document);
+            rest = after;
+        } else if section == 1 {
+            let length = word(after, 0) as usize;
+            let (sequence, after) = after.split_at_checked(length).filter(|_| length >= 5).ok_or(SHORT)?;
+            body.extend(sequence_of(sequence, inserts)?);
+            rest = after;
+        } else {
+            return Err("a section of MongoDB is of no known kind");
+        }
+    }
+    Ok((with_head(MSG, 0, 0, &body), manner))
+}
+
+const SHORT: Fault = "a message of MongoDB is shorter than what it holds";
+
+/// A sequence of documents beside the command: its length, its name, the documents.
+fn sequence_of(sequence: &[u8], inserts: bool) -> Result<Vec<u8>, Fault> {
+    let name = memchr::memchr(0, &sequence[4..]).ok_or(SHORT)?;
+    let (head, mut rest) = sequence.split_at(4 + name + 1);
+    let mut body = head.to_vec();
+    while !rest.is_empty() {
+        let (document, after) = rest.split_at(bson::length(rest)?);
+        body.extend(if inserts { inserted(document)? } else { document.to_vec() });
+        rest = after;
+    }
+    Ok(body)
+}
+
+/// `OP_QUERY`, which is spoken to say hello to old servers: flags, name, two numbers, the command.
+fn of_query(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
+    let rest = message.get(HEAD + 4..).ok_or(SHORT)?;
+    let name = memchr::memchr(0, rest).ok_or(SHORT)?;
+    let documents = HEAD + 4 + name + 1 + 8;
+    let rest = message.get(documents..).ok_or(SHORT)?;
+    let (document, fields) = rest.split_at(bson::length(rest)?);
+    let (document, manner) = if rest_is_command(&message[HEAD + 4..documents]) {
+        command(document)?
+    } else {
+        (document.to_vec(), Manner::Plain)
+    };
+    Ok((with_head(QUERY, 0, 0, &[&message[HEAD..documents], &document, fields].concat()), manner))
+}
+
+fn rest_is_command(name: &[u8]) -> bool {
+    memchr::memmem::find(name, b".$cmd\0").is_some()
+}
+
+/// A command without what a driver makes up for each run.
+fn command(document: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
+    let elements = bson::elements(document)?;
+    let name = elements.first().map_or(&b""[..], |first| first.name);
+    let manner = match name {
+        b"hello" | b"isMaster" | b"ismaster" => Manner::Hello,
+        b"ping" | b"buildInfo" | b"buildinfo" | b"endSessions" | b"logout" | b"getParameter" => Manner::Session,
+        b"saslStart" if !is_mechanism(&elements, &[b"PLAIN", b"MONGODB-X509"]) => Manner::Proof,
+        b"saslContinue" => Manner::Proof,
+        b"saslStart" | b"authenticate" => Manner::Trust,
+        _ => Manner::Plain,
+    };
+    let kept: Vec<_> = elements
+        .iter()
+        .enumerate()
+        .filter(|(index, element)| match manner {
+            // Who the driver is, what it could do, and how long it would wait.
+            Manner::Hello => *index == 0 || matches!(element.name, b"$db" | b"saslSupportedMechs"),
+            Manner::Proof | Manner::Trust => *index == 0 || matches!(element.name, b"$db" | b"mechanism"),
+            Manner::Session | Manner::Plain => !matches!(element.name, b"lsid" | b"$clusterTime" | b"txnNumber"),
+        })
+        .map(|(_, element)| element)
+        .collect();
+    let values = kept
+        .iter()
+        .map(|element| match (name, element.name, element.kind) {
+            (b"endSessions", b"endSessions", kind::ARRAY) => Ok(bson::document(&[])),
+            (b"insert", b"documents", kind::ARRAY) => each_inserted(element.value),
+            _ => Ok(element.value.to_vec()),
+        })
+        .collect::<Result<Vec<_>, Fault>>()?;
+    let elements: Vec<_> = kept.iter().zip(&values).map(|(element, value)| Element { value, ..**element }).collect();
+    Ok((bson::document(&elements), manner))
+}
+
+fn is_mechanism(elements: &[Element<'_>], of: &[&[u8]]) -> bool {
+    let mechanism = elements.iter().find(|element| element.name == b"mechanism" && element.kind == kind::STRING);
+    mechanism.is_some_and(|found| {
+        found.value.get(4..).is_some_and(|text| of.contains(&text.strip_suffix(b"\0").unwrap_or(text)))
+    })
+}
+
+/// An array of documents to be inserted.
+fn each_inserted(array: &[u8]) -> Result<Vec<u8>, Fault> {
+    let elements = bson::elements(array)?;
+    let documents = elements
+        .iter()
+        .map(
+            |element| if element.kind == kind::DOCUMENT { inserted(element.value) } else { Ok(element.value.to_vec()) },
+        )
+        .collect::<Result<Vec<_>, Fault>>()?;
+    let elements: Vec<_> =
+        elements.iter().zip(&documents).map(|(element, value)| Element { value, ..*element }).collect();
+    Ok(bson::document(&elements))
+}
+
+/// A document to be inserted, without the identifier that the driver gave it: it is made of the time and of chance.
+fn inserted(document: &[u8]) -> Result<Vec<u8>, Fault> {
+    let mut elements = bson::elements(document)?;
+    for element in &mut elements {
+        if element.name == b"_id" && element.kind == kind::OBJECT_ID {
+            element.value = &[0; 12];
+        }
+    }
+    Ok(bson::document(&elements))
+}
+
+/// The answer to a hello, without compression and the watching of the server, and, if it is played, without proofs.
+pub(super) fn without_offers(message: &[u8], played: bool) -> Result<Vec<u8>, Fault> {
+    let keeps = |element: &Element<'_>| match element.name {
+        b"compression" | b"topologyVersion" => false,
+        b"speculativeAuthenticate" => !played,
+        _ => true,
+    };
+    let strip = |document: &[u8]| -> Result<Vec<u8>, Fault> {
+        let elements = bson::elements(document)?;
+        Ok(bson::document(&elements.into_iter().filter(keeps).collect::<Vec<_>>()))
+    };
+    let (at, flags) = match operation(message) {
+        MSG if message.get(HEAD + 4) == Some(&0) => (HEAD + 5, flags(message) & !CHECKSUM),
+        // Flags, cursor, where it begins, how many documents.
+        REPLY => (HEAD + 20, word(message, HEAD)),
+        _ => return Ok(message.to_vec()),
+    };
+    let rest = message.get(at..).ok_or(SHORT)?;
+    let document = strip(&rest[..bson::length(rest)?])?;
+    let body = [&flags.to_le_bytes()[..], &message[HEAD + 4..at], &document].concat();
+    Ok(with_head(operation(message), number(message), word(message, 8), &body))
+}
+
+/// A message of a server as it is played: without a checksum, which would depend on the numbers.
+pub(super) fn without_checksum(message: &[u8]) -> Vec<u8> {
+    let flags = flags(message);
+    if flags & CHECKSUM == 0 || message.len() < HEAD + 8 {
+        return message.to_vec();
+    }
+    let body = [&(flags & !CHECKSUM).to_le_bytes()[..], &message[HEAD + 4..message.len() - 4]].concat();
+    with_head(MSG, number(message), word(message, 8), &body)
+}
+
+/// A reply to `asked` of one document.
+pub(super) fn reply(asked: &[u8], document: &[u8]) -> Vec<u8> {
+    if operation(asked) == MSG {
+        return with_head(MSG, 0, number(asked), &[&[0; 5], document].concat());
+    }
+    // No flags, no cursor, from the beginning, one document.
+    with_head(REPLY, 0, number(asked), &[&[0; 16][..], &1_u32.to_le_bytes(), document].concat())
+}
+
+/// `{ok: 1}` with what makes a conversation of authentication complete.
+pub(super) fn trusted() -> Vec<u8> {
+    let binary_of_nothing = [0; 5];
+    bson::document(&[
+        Element { kind: kind::INT32, name: b"conversationId", value: &1_i32.to_le_bytes() },
+        Element { kind: 0x08, name: b"done", value: &[1] },
+        Element { kind: 0x05, name: b"payload", value: &binary_of_nothing },
+        Element { kind: kind::DOUBLE, name: b"ok", value: &1_f64.to_le_bytes() },
+    ])
+}
+
+/// `{ok: 0}` with a text; code 1 is `InternalError`, 18 `AuthenticationFailed`.
+pub(super) fn error(text: &str, code: i32) -> Vec<u8> {
+    let name = if code == 18 { "AuthenticationFailed" } else { "InternalError" };
+    bson::document(&[
+        Element { kind: kind::DOUBLE, name: b"ok", value: &0_f64.to_le_bytes() },
+        Element { kind: kind::STRING, name: b"errmsg", value: &bson::string(text) },
+        Element { kind: kind::INT32, name: b"code", value: &code.to_le_bytes() },
+        Element { kind: kind::STRING, name: b"codeName", value: &bson::string(name) },
+    ])
+}

@@ -1,0 +1,162 @@
+//! Where the answer to a command ends.
+
+use super::packet::{self, command};
+use crate::record::protocol::dialogue::Fault;
+
+/// `SERVER_MORE_RESULTS_EXISTS`.
+const MORE_RESULTS: u16 = 1 << 3;
+/// `SERVER_STATUS_CURSOR_EXISTS`: the rows are to be fetched.
+const CURSOR: u16 = 1 << 6;
+
+/// What is to come next of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// One message of any kind.
+    One,
+    /// What authentication is answered with, up to OK or an error.
+    Login,
+    /// OK, an error, or the beginning of a result.
+    Result,
+    /// So many definitions of columns, then rows.
+    Columns(u64),
+    /// The message after the columns.
+    ColumnsEnd,
+    /// Rows up to their end, then maybe another result.
+    Rows,
+    /// Definitions up to their end.
+    Fields,
+    /// OK or an error for a prepared statement.
+    Prepared,
+    /// So many messages of definitions of its parameters and columns.
+    Definitions(u64),
+}
+
+/// What an answer needs after one of its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Another one.
+    More(Answer),
+    /// Nothing.
+    Whole,
+    /// The file that the client was asked for.
+    File,
+}
+
+/// How a command is answered; `None` if it is not.
+pub(super) fn begin(code: u8) -> Result<Option<Answer>, Fault> {
+    Ok(Some(match code {
+        command::QUIT | command::CLOSE | command::LONG_DATA => return Ok(None),
+        command::QUERY | command::EXECUTE | command::BULK_EXECUTE | command::PROCESS_INFO => Answer::Result,
+        command::FIELD_LIST => Answer::Fields,
+        command::PREPARE => Answer::Prepared,
+        command::FETCH => Answer::Rows,
+        command::CHANGE_USER => Answer::Login,
+        command::BINLOG_DUMP | command::BINLOG_DUMP_GTID | command::TABLE_DUMP | command::CLONE => {
+            return Err("it became a stream of another kind (replication)");
+        }
+        _ => Answer::One,
+    }))
+}
+
+impl Answer {
+    /// Reads one message of the server. `no_eof`: whether rows end with an OK packet (`CLIENT_DEPRECATE_EOF`).
+    pub(super) fn read(self, message: &[u8], no_eof: bool) -> Result<Next, Fault> {
+        let payload = packet::payload(message);
+        let first = *payload.first().ok_or("MySQL sent an empty packet")?;
+        if first == 0xff {
+            return Ok(Next::Whole);
+        }
+        Ok(match self {
+            Self::Login if first == 0 => Next::Whole,
+            Self::Login => Next::More(self),
+            Self::Result => match first {
+                0 => after_result(status_of_ok(payload)?),
+                0xfb => Next::File,
+                _ => Next::More(Self::Columns(packet::integer(&mut &payload[..])?)),
+            },
+            Self::Columns(0 | 1) => Next::More(if no_eof { Self::Rows } else { Self::ColumnsEnd }),
+            Self::Columns(left) => Next::More(Self::Columns(left - 1)),
+            Self::ColumnsEnd if status_of_eof(payload) & CURSOR != 0 => Next::Whole,
+            Self::ColumnsEnd => Next::More(Self::Rows),
+            Self::Rows | Self::Fields if !ends(message, no_eof) => Next::More(self),
+            Self::Rows if no_eof => after_result(status_of_ok(payload)?),
+            Self::Rows => after_result(status_of_eof(payload)),
+            Self::One | Self::Fields | Self::Definitions(0 | 1) => Next::Whole,
+            Self::Prepared => match definitions(payload, no_eof)? {
+                0 => Next::Whole,
+                count => Next::More(Self::Definitions(count)),
+            },
+            Self::Definitions(left) => Next::More(Self::Definitions(left - 1)),
+        })
+    }
+}
+
+fn after_result(status: u16) -> Next {
+    if status & MORE_RESULTS != 0 { Next::More(Answer::Result) } else { Next::Whole }
+}
+
+/// Whether rows end here: 0xfe also begins a row whose first value is longer than a packet.
+fn ends(message: &[u8], no_eof: bool) -> bool {
+    let limit = if no_eof { 0xff_ffff } else { 9 };
+    message.get(4) == Some(&0xfe) && message.len() - 4 < limit
+}
+
+fn status_of_ok(payload: &[u8]) -> Result<u16, Fault> {
+    let mut rest = &payload[1..];
+    packet::integer(&mut rest)?;
+    packet::integer(&mut rest)?;
+    let status = packet::bytes(&mut rest, 2)?;
+    Ok(u16::from_le_bytes([status[0], status[1]]))
+}
+
+/// The status at the end of an answer, in OK or EOF; `None` of anything else.
+pub(super) fn status(payload: &[u8]) -> Option<u16> {
+    match payload.first()? {
+        0xfe if payload.len() == 5 => Some(status_of_eof(payload)),
+        0 | 0xfe => status_of_ok(payload).ok(),
+        _ => None,
+    }
+}
+
+/// A message without its number and without what stands from the status on in OK or EOF.
+pub(in crate::record) fn without_status(message: &[u8]) -> &[u8] {
+    let payload = packet::payload(message);
+    match payload.first() {
+        Some(0xfe) if ends(message, true) && status(payload).is_some() => &[],
+        Some(0) => {
+            let mut rest = &payload[1..];
+            let is_ok = packet::integer(&mut rest).and_then(|_| packet::integer(&mut rest)).is_ok();
+            if is_ok { &payload[..payload.len() - rest.len()] } else { payload }
+        }
+        _ => payload,
+    }
+}
+
+fn status_of_eof(payload: &[u8]) -> u16 {
+    match payload.get(3..5) {
+        Some(status) => u16::from_le_bytes([status[0], status[1]]),
+        None => 0,
+    }
+}
+
+/// The messages that follow `COM_STMT_PREPARE_OK`: parameters and columns, each list with an end unless there is none.
+fn definitions(payload: &[u8], no_eof: bool) -> Result<u64, Fault> {
+    let (parameters, columns) = prepared(payload).ok_or("an answer about a prepared statement is too short")?.counts;
+    let list = |count: u16| if count == 0 { 0 } else { u64::from(count) + u64::from(!no_eof) };
+    Ok(list(parameters) + list(columns))
+}
+
+/// What the first message of the answer to `COM_STMT_PREPARE` says.
+pub(super) struct Prepared {
+    /// The number of the statement.
+    pub(super) id: u32,
+    /// Parameters and columns.
+    pub(super) counts: (u16, u16),
+}
+
+pub(super) fn prepared(payload: &[u8]) -> Option<Prepared> {
+    let field = payload.get(..9).filter(|field| field[0] == 0)?;
+    let id = u32::from_le_bytes([field[1], field[2], field[3], field[4]]);
+    let (columns, parameters) = (u16::from_le_bytes([field[5], field[6]]), u16::from_le_bytes([field[7], field[8]]));
+    Some(Prepared { id, counts: (parameters, columns) })
+}

@@ -1,0 +1,179 @@
+//! Greeting and authentication (`PAGE_PROTOCOL_CONNECTION_PHASE`).
+
+use super::packet;
+use crate::record::protocol::dialogue::Fault;
+
+/// `CLIENT_CONNECT_WITH_DB`: a database follows.
+const WITH_DATABASE: u32 = 1 << 3;
+const COMPRESS: u32 = 1 << 5;
+/// `CLIENT_PROTOCOL_41`.
+const PROTOCOL_41: u32 = 1 << 9;
+/// `CLIENT_SSL`.
+const ENCRYPTION: u32 = 1 << 11;
+/// `CLIENT_SECURE_CONNECTION`: the answer to the challenge has a length of one byte.
+const SHORT_ANSWER: u32 = 1 << 15;
+/// `CLIENT_PLUGIN_AUTH`: the name of a method follows.
+const METHOD: u32 = 1 << 19;
+const ATTRIBUTES: u32 = 1 << 20;
+/// `CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA`: the answer to the challenge has a length of any size.
+const LONG_ANSWER: u32 = 1 << 21;
+/// `CLIENT_DEPRECATE_EOF`: rows end with an OK packet.
+pub(super) const NO_EOF: u32 = 1 << 24;
+const OPTIONAL_METADATA: u32 = 1 << 25;
+const ZSTD: u32 = 1 << 26;
+const QUERY_ATTRIBUTES: u32 = 1 << 27;
+/// `CLIENT_MYSQL` (`CLIENT_LONG_PASSWORD`): unset by `MariaDB`, which then has capabilities of its own.
+const MYSQL: u32 = 1;
+/// `MariaDB`'s reports of progress, and results without the columns that are known: answers of another shape.
+const MARIADB_REFUSED: u8 = 0x01 | 0x10;
+
+/// The method that needs no password when the server says so.
+const CACHING: &[u8] = b"caching_sha2_password";
+
+/// The greeting without what cannot be followed: compression, attributes of queries, results without columns, and
+/// encryption unless it may stay. A client does then without.
+pub(super) fn greeting(message: &[u8], encryption: bool) -> Result<Vec<u8>, Fault> {
+    let mut greeting = message.to_vec();
+    let version = memchr::memchr(0, packet::payload(message)).ok_or("the greeting of MySQL has no version")?;
+    // Head of the packet, version, thread, first part of the challenge, filler.
+    let low = 4 + version + 1 + 4 + 8 + 1;
+    let high = low + 2 + 1 + 2;
+    let refused = COMPRESS | OPTIONAL_METADATA | ZSTD | QUERY_ATTRIBUTES | if encryption { 0 } else { ENCRYPTION };
+    let Some(field) = greeting.get(low..high + 2) else { return Ok(greeting) };
+    let is_mysql = u32::from(field[0]) & MYSQL != 0;
+    let [a, b, c, d] = refused.to_le_bytes();
+    for (at, bits) in [(low, a), (low + 1, b), (high, c), (high + 1, d)] {
+        greeting[at] &= !bits;
+    }
+    // Length of the challenge and six bytes of filler lie before them.
+    if let Some(own) = greeting.get_mut(high + 2 + 1 + 6).filter(|_| !is_mysql) {
+        *own &= !MARIADB_REFUSED;
+    }
+    Ok(greeting)
+}
+
+/// A greeting of a server of which only answers were recorded.
+pub(super) fn own_greeting() -> Vec<u8> {
+    let capabilities = PROTOCOL_41 | MYSQL | WITH_DATABASE | SHORT_ANSWER | METHOD | ATTRIBUTES | LONG_ANSWER | NO_EOF;
+    // Transactions, several statements and results (bits 13, 16 to 18).
+    let [a, b, c, d] = (capabilities | 1 << 13 | 0b111 << 16).to_le_bytes();
+    let mut payload = b"\n8.0.36\0\x01\0\0\0challeng\0".to_vec();
+    payload.extend([a, b, 0xff, 2, 0, c, d, 21]);
+    payload.extend([0; 10]);
+    payload.extend(b"e-of-replay.\0");
+    payload.extend(CACHING);
+    payload.push(0);
+    packet::message(0, &payload)
+}
+
+/// What a client says to a greeting.
+pub(super) enum Hello {
+    /// It wants to go on encrypted.
+    Encryption,
+    /// Who it is.
+    Login(Login),
+}
+
+/// Who a client is.
+pub(in crate::record) struct Login {
+    pub(super) capabilities: u32,
+    /// The message without password and attributes: what is looked up.
+    pub(super) question: Vec<u8>,
+    pub(in crate::record) user: Vec<u8>,
+    pub(in crate::record) database: Vec<u8>,
+    /// Whether it waits to be told that its password need not be checked any further.
+    pub(super) waits: bool,
+}
+
+/// Reads `HandshakeResponse41`, or the beginning of one that asks for encryption.
+pub(super) fn hello(message: &[u8]) -> Result<Hello, Fault> {
+    let mut rest = packet::payload(message);
+    let fixed = packet::bytes(&mut rest, 32)?;
+    let capabilities = u32::from_le_bytes([fixed[0], fixed[1], fixed[2], fixed[3]]);
+    if capabilities & PROTOCOL_41 == 0 {
+        return Err("a client of MySQL speaks the protocol from before version 4.1");
+    }
+    if rest.is_empty() && capabilities & ENCRYPTION != 0 {
+        return Ok(Hello::Encryption);
+    }
+    let user = packet::text(&mut rest);
+    let answer = if capabilities & LONG_ANSWER != 0 {
+        let length = packet::integer(&mut rest)?;
+        packet::bytes(&mut rest, usize::try_from(length).unwrap_or(usize::MAX))?
+    } else if capabilities & SHORT_ANSWER != 0 {
+        let length = packet::bytes(&mut rest, 1)?[0];
+        packet::bytes(&mut rest, usize::from(length))?
+    } else {
+        packet::text(&mut rest)
+    };
+    let database = if capabilities & WITH_DATABASE != 0 { packet::text(&mut rest) } else { b"" };
+    let method = if capabilities & METHOD != 0 { packet::text(&mut rest) } else { b"" };
+    // Neither the encryption nor the attributes, in which the process identifier is, are part of who it is.
+    let kept = capabilities & !(ENCRYPTION | ATTRIBUTES | LONG_ANSWER) | SHORT_ANSWER;
+    let mut payload = kept.to_le_bytes().to_vec();
+    payload.extend_from_slice(&fixed[4..]);
+    for (text, there) in
+        [(user, true), (b"".as_slice(), true), (database, kept & WITH_DATABASE != 0), (method, kept & METHOD != 0)]
+    {
+        if there {
+            payload.extend_from_slice(text);
+            payload.push(0);
+        }
+    }
+    Ok(Hello::Login(Login {
+        capabilities,
+        question: packet::message(1, &payload),
+        user: user.to_vec(),
+        database: database.to_vec(),
+        waits: waits(method, answer),
+    }))
+}
+
+/// Reads `COM_CHANGE_USER`, by which a connection is used again for somebody else.
+pub(super) fn change_user(message: &[u8], capabilities: u32) -> Result<Login, Fault> {
+    let mut rest = packet::payload(message);
+    packet::bytes(&mut rest, 1)?;
+    let user = packet::text(&mut rest);
+    let answer = if capabilities & SHORT_ANSWER != 0 {
+        let length = packet::bytes(&mut rest, 1)?[0];
+        packet::bytes(&mut rest, usize::from(length))?
+    } else {
+        packet::text(&mut rest)
+    };
+    let database = packet::text(&mut rest);
+    let length = rest.len().min(2);
+    let charset = packet::bytes(&mut rest, length)?;
+    let method = packet::text(&mut rest);
+    let parts = [&[packet::command::CHANGE_USER], user, b"\0\0", database, b"\0", charset, method, b"\0"];
+    Ok(Login {
+        capabilities,
+        question: packet::message(0, &parts.concat()),
+        user: user.to_vec(),
+        database: database.to_vec(),
+        waits: waits(method, answer),
+    })
+}
+
+/// After `caching_sha2_password` got an answer a client waits to hear whether that was enough; one without a password does
+/// not.
+fn waits(method: &[u8], answer: &[u8]) -> bool {
+    method == CACHING && !matches!(answer, b"" | b"\0")
+}
+
+/// Whether a message of a server ends authentication, well or not.
+pub(super) fn is_verdict(message: &[u8]) -> bool {
+    matches!(packet::payload(message).first(), Some(0 | 0xff))
+}
+
+/// Answers a login with the recorded verdict, numbered to follow `sequence`.
+pub(super) fn accept(login: &Login, verdict: Option<&[u8]>, sequence: u8) -> Vec<u8> {
+    const OK: &[u8] = &[7, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0];
+    let verdict = verdict.unwrap_or(OK);
+    let next = sequence.wrapping_add(1);
+    if login.waits && packet::payload(verdict).first() == Some(&0) {
+        // AuthMoreData: fast authentication was enough.
+        let enough = packet::message(next, &[1, 3]);
+        return [enough, packet::renumbered(verdict, next.wrapping_add(1))].concat();
+    }
+    packet::renumbered(verdict, next)
+}

@@ -1,0 +1,20 @@
+//! The client/server protocol of `MySQL` and `MariaDB` (`dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html`).
+//!
+//! A call is one command and its answer. One that uses a prepared statement begins with the command that prepared it, so
+//! that it stands for itself whatever number the statement has. Greetings and authentication belong to the connection;
+//! passwords are never recorded, and a replayed server trusts everybody whom a recording lets in.
+
+mod answer;
+mod handshake;
+mod packet;
+mod playing;
+mod recording;
+mod said;
+mod statements;
+#[cfg(test)]
+mod tests;
+
+pub(in crate::record) use answer::without_status;
+pub(in crate::record) use playing::Playing;
+pub(in crate::record) use recording::Recording;
+pub(in crate::record) use said::{Status, carries_out, is_of_context, login_of, resets, selected_by};

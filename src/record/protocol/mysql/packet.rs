@@ -1,0 +1,137 @@
+//! Packets of `MySQL`: three bytes of length, a sequence number, and the payload. A payload of 16 MiB and more is cut into
+//! packets of which all but the last are full; a message here is all of them together.
+
+use crate::record::protocol::dialogue::Fault;
+
+/// Length of a packet that another one follows.
+const FULL: usize = 0xff_ffff;
+
+/// Commands (`PAGE_PROTOCOL_COMMAND_PHASE`).
+pub(super) mod command {
+    pub(crate) const QUIT: u8 = 0x01;
+    pub(crate) const INIT_DB: u8 = 0x02;
+    pub(crate) const QUERY: u8 = 0x03;
+    pub(crate) const FIELD_LIST: u8 = 0x04;
+    pub(crate) const STATISTICS: u8 = 0x09;
+    pub(crate) const PROCESS_INFO: u8 = 0x0a;
+    pub(crate) const PING: u8 = 0x0e;
+    pub(crate) const CHANGE_USER: u8 = 0x11;
+    pub(crate) const BINLOG_DUMP: u8 = 0x12;
+    pub(crate) const TABLE_DUMP: u8 = 0x13;
+    pub(crate) const PREPARE: u8 = 0x16;
+    pub(crate) const EXECUTE: u8 = 0x17;
+    pub(crate) const LONG_DATA: u8 = 0x18;
+    pub(crate) const CLOSE: u8 = 0x19;
+    pub(crate) const RESET: u8 = 0x1a;
+    pub(crate) const SET_OPTION: u8 = 0x1b;
+    pub(crate) const FETCH: u8 = 0x1c;
+    pub(crate) const BINLOG_DUMP_GTID: u8 = 0x1e;
+    pub(crate) const RESET_CONNECTION: u8 = 0x1f;
+    pub(crate) const CLONE: u8 = 0x20;
+    /// `MariaDB`'s execution with many rows of parameters.
+    pub(crate) const BULK_EXECUTE: u8 = 0xfa;
+}
+
+/// The length of the first message, packets and heads together.
+pub(super) fn length(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let head = bytes.get(at..at + 4)?;
+        let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
+        at += 4 + length;
+        if length < FULL {
+            return Some(at);
+        }
+    }
+}
+
+/// The sequence number of the last packet of a message.
+pub(super) fn sequence(message: &[u8]) -> u8 {
+    let mut at = 0;
+    while let Some(head) = message.get(at..at + 4) {
+        let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
+        if length < FULL {
+            return head[3];
+        }
+        at += 4 + length;
+    }
+    0
+}
+
+/// What a message holds. Of a long one only the first packet's, which has all that is ever read of an answer.
+pub(super) fn payload(message: &[u8]) -> &[u8] {
+    let end = message.len().min(4 + FULL);
+    message.get(4..end).unwrap_or_default()
+}
+
+/// All that a message holds.
+pub(super) fn whole_payload(message: &[u8]) -> Vec<u8> {
+    let mut found = Vec::with_capacity(message.len());
+    let mut rest = message;
+    while rest.len() >= 4 {
+        let end = rest.len().min(4 + FULL);
+        found.extend_from_slice(&rest[4..end]);
+        rest = &rest[end..];
+    }
+    found
+}
+
+/// A message with this payload, whose first packet has this sequence number.
+pub(super) fn message(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(payload.len() + 4);
+    let (mut rest, mut sequence) = (payload, sequence);
+    loop {
+        let (part, after) = rest.split_at(rest.len().min(FULL));
+        bytes.extend_from_slice(&(part.len() as u32).to_le_bytes()[..3]);
+        bytes.push(sequence);
+        bytes.extend_from_slice(part);
+        if part.len() < FULL {
+            return bytes;
+        }
+        (rest, sequence) = (after, sequence.wrapping_add(1));
+    }
+}
+
+/// The same message with another sequence number; it must be of one packet.
+pub(super) fn renumbered(message: &[u8], sequence: u8) -> Vec<u8> {
+    let mut bytes = message.to_vec();
+    if let Some(byte) = bytes.get_mut(3) {
+        *byte = sequence;
+    }
+    bytes
+}
+
+/// An error (`ERR_Packet`) of no more special kind (1105 is `ER_UNKNOWN_ERROR`).
+pub(super) fn error(sequence: u8, text: &str) -> Vec<u8> {
+    message(sequence, &[&[0xff, 0x51, 0x04][..], b"#HY000", text.as_bytes()].concat())
+}
+
+/// Cuts `length` bytes off.
+pub(super) fn bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Fault> {
+    let (found, after) = rest.split_at_checked(length).ok_or("a packet of MySQL is shorter than what it holds")?;
+    *rest = after;
+    Ok(found)
+}
+
+/// Cuts a text that ends with NUL off, or with the packet.
+pub(super) fn text<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
+    let end = memchr::memchr(0, rest).unwrap_or(rest.len());
+    let found = &rest[..end];
+    *rest = rest.get(end + 1..).unwrap_or_default();
+    found
+}
+
+/// Cuts a number of one to nine bytes off (`PAGE_PROTOCOL_BASIC_DT_INTEGERS`).
+pub(super) fn integer(rest: &mut &[u8]) -> Result<u64, Fault> {
+    let first = bytes(rest, 1)?[0];
+    let length = match first {
+        0..=0xfa => return Ok(u64::from(first)),
+        0xfc => 2,
+        0xfd => 3,
+        0xfe => 8,
+        _ => return Err("a number of MySQL has no known length"),
+    };
+    let mut number = [0; 8];
+    number[..length].copy_from_slice(bytes(rest, length)?);
+    Ok(u64::from_le_bytes(number))
+}

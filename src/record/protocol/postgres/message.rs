@@ -1,0 +1,248 @@
+//! Messages of `PostgreSQL`: where they end, what they hold, and those that are made here.
+
+use crate::limits::MAX_POSTGRES_STARTUP_BYTES;
+use crate::record::protocol::dialogue::Fault;
+
+/// What a client may say first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// `SSLRequest`.
+    Encryption,
+    /// `GSSENCRequest`.
+    Gss,
+    /// `CancelRequest`: a connection of its own.
+    Cancel,
+    /// `StartupMessage` of version 3.
+    Startup,
+}
+
+/// The length of the first message of a client, which has no type.
+pub(super) fn opening_length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
+    let Some(length) = be32(bytes, 0) else { return Ok(None) };
+    if (8..=MAX_POSTGRES_STARTUP_BYTES).contains(&length) {
+        Ok(Some(length))
+    } else {
+        Err("it does not begin as a connection to PostgreSQL does")
+    }
+}
+
+/// The length of any other message.
+pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
+    match be32(bytes, 1) {
+        None => Ok(None),
+        Some(length) if length >= 4 && bytes[0].is_ascii_graphic() => Ok(Some(length + 1)),
+        Some(_) => Err("a message of PostgreSQL has no type or is shorter than its head"),
+    }
+}
+
+/// What an opening message asks for: a version of the protocol, or a code in its place.
+pub(super) fn opening_of(message: &[u8]) -> Option<u32> {
+    be32(message, 4).map(|code| code as u32)
+}
+
+pub(super) fn opening(message: &[u8]) -> Result<Opening, Fault> {
+    match opening_of(message) {
+        Some(80_877_103) => Ok(Opening::Encryption),
+        Some(80_877_104) => Ok(Opening::Gss),
+        Some(80_877_102) => Ok(Opening::Cancel),
+        Some(version) if version >> 16 == 3 => Ok(Opening::Startup),
+        _ => Err("it begins with a version of PostgreSQL's protocol that is not 3"),
+    }
+}
+
+/// The parameters of a startup message: names and values.
+pub(super) fn parameters(startup: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut words = startup.get(8..).unwrap_or_default().split(|byte| *byte == 0);
+    std::iter::from_fn(move || Some((words.next().filter(|name| !name.is_empty())?, words.next()?)))
+}
+
+/// The value of a parameter of a startup message.
+pub(super) fn parameter<'a>(startup: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    parameters(startup).find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+/// Cuts a text that ends with NUL off.
+pub(super) fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Fault> {
+    let end = memchr::memchr(0, rest).ok_or("a text of PostgreSQL has no end")?;
+    let found = &rest[..end];
+    *rest = &rest[end + 1..];
+    Ok(found)
+}
+
+/// Cuts `length` bytes off.
+pub(super) fn bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Fault> {
+    let (found, after) =
+        rest.split_at_checked(length).ok_or("a message of PostgreSQL is shorter than what it holds")?;
+    *rest = after;
+    Ok(found)
+}
+
+/// Cuts a number of two bytes off.
+pub(super) fn count(rest: &mut &[u8]) -> Result<usize, Fault> {
+    let found = bytes(rest, 2)?;
+    Ok(usize::from(u16::from_be_bytes([found[0], found[1]])))
+}
+
+fn be32(bytes: &[u8], at: usize) -> Option<usize> {
+    let word = bytes.get(at..at + 4)?;
+    Some(u32::from_be_bytes([word[0], word[1], word[2], word[3]]) as usize)
+}
+
+/// A message of this type.
+pub(super) fn message(kind: u8, body: &[&[u8]]) -> Vec<u8> {
+    let length = 4 + body.iter().map(|part| part.len()).sum::<usize>();
+    let mut bytes = Vec::with_capacity(length + 1);
+    bytes.push(kind);
+    bytes.extend((length as u32).to_be_bytes());
+    for part in body {
+        bytes.extend_from_slice(part);
+    }
+    bytes
+}
+
+/// `ReadyForQuery` with the state of the transaction: `I` none, `T` in one, `E` in one that failed.
+pub(super) fn ready(state: u8) -> Vec<u8> {
+    message(b'Z', &[&[state]])
+}
+
+/// `ErrorResponse` (its fields: section "Error and Notice Message Fields").
+pub(super) fn error(severity: &str, text: &str) -> Vec<u8> {
+    // internal_error: nothing that a program handles as a fault of its own.
+    error_of("XX000", severity, text)
+}
+
+/// What is answered in a transaction that failed (`in_failed_sql_transaction`).
+pub(super) fn aborted() -> Vec<u8> {
+    error_of("25P02", "ERROR", "current transaction is aborted, commands ignored until end of transaction block")
+}
+
+fn error_of(code: &str, severity: &str, text: &str) -> Vec<u8> {
+    let fields = format!("S{severity}\0V{severity}\0C{code}\0M{text}\0\0");
+    message(b'E', &[fields.as_bytes()])
+}
+
+/// `AuthenticationOk`.
+pub(super) fn authenticated() -> Vec<u8> {
+    message(b'R', &[&[0; 4]])
+}
+
+/// With which number and key the calls of a connection are cancelled, if a server says it here (`BackendKeyData`).
+pub(super) fn cancel_key(message: &[u8]) -> Option<&[u8]> {
+    message.strip_prefix(b"K")?.get(4..)
+}
+
+/// A message in which the key, which only a `CancelRequest` says again, is that of one connection of a replay. The number of
+/// the process stays: statements may name it.
+pub(super) fn with_own_key(message: &[u8], connection: u64) -> Vec<u8> {
+    let mut own = message.to_vec();
+    if let Some(key) = cancel_key(message).and_then(|key| key.len().checked_sub(4)) {
+        let number = connection.to_be_bytes();
+        let length = key.min(number.len());
+        let at = own.len() - length;
+        own[at..].copy_from_slice(&number[number.len() - length..]);
+    }
+    own
+}
+
+/// Whether it says that a statement was cancelled (`query_canceled`).
+pub(super) fn is_cancelled(message: &[u8]) -> bool {
+    let fields = message.get(5..).unwrap_or_default();
+    message.first() == Some(&b'E') && fields.split(|byte| *byte == 0).any(|field| field == b"C57014")
+}
+
+/// Whether it says that a statement is ignored in a transaction that failed.
+pub(in crate::record) fn is_aborted(message: &[u8]) -> bool {
+    let fields = message.get(5..).unwrap_or_default();
+    message.first() == Some(&b'E') && fields.split(|byte| *byte == 0).any(|field| field == b"C25P02")
+}
+
+/// How much of these messages stands before the one that says that.
+pub(super) fn before_cancelled(messages: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Ok(Some(length)) = length(&messages[at..]) {
+        let message = messages.get(at..at + length)?;
+        if is_cancelled(message) {
+            return Some(at);
+        }
+        at += length;
+    }
+    None
+}
+
+/// Whether it is a challenge of authentication, whose answer depends on a password or on chance.
+pub(super) fn is_challenge(message: &[u8]) -> bool {
+    message.first() == Some(&b'R') && be32(message, 5) != Some(0)
+}
+
+/// What a server says of itself when only its answers were recorded.
+pub(super) fn welcome() -> Vec<u8> {
+    const PARAMETERS: [(&str, &str); 8] = [
+        ("server_version", "16.0"),
+        ("server_encoding", "UTF8"),
+        ("client_encoding", "UTF8"),
+        ("DateStyle", "ISO, MDY"),
+        ("IntervalStyle", "postgres"),
+        ("TimeZone", "UTC"),
+        ("integer_datetimes", "on"),
+        ("standard_conforming_strings", "on"),
+    ];
+    let mut bytes = authenticated();
+    for (name, value) in PARAMETERS {
+        bytes.extend(message(b'S', &[name.as_bytes(), b"\0", value.as_bytes(), b"\0"]));
+    }
+    bytes.extend(message(b'K', &[&[0; 8]]));
+    bytes.extend(ready(b'I'));
+    bytes
+}
+
+/// What an answer does to the state of the transaction. Recorded calls may be asked in another one than they were recorded
+/// in, so only those that begin or end one, and errors, change it; an error of what was to end one (`ends`) does, too.
+pub(super) fn state_after<'a>(state: u8, ends: bool, answer: impl Iterator<Item = &'a [u8]>) -> u8 {
+    let (mut controlled, mut failed, mut recorded) = (None, false, None);
+    for message in answer {
+        match message.first() {
+            Some(b'Z') => recorded = message.get(5).copied(),
+            Some(b'E') => failed = true,
+            Some(b'C') => match tag(message) {
+                b"BEGIN" | b"START TRANSACTION" => controlled = Some(b'T'),
+                b"COMMIT" | b"ROLLBACK" | b"PREPARE TRANSACTION" => controlled = Some(b'I'),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    match (controlled, failed, state) {
+        (Some(to), _, _) => recorded.unwrap_or(to),
+        (None, true, b'T' | b'E') if ends => recorded.unwrap_or(b'I'),
+        (None, true, b'T' | b'E') => b'E',
+        _ => state,
+    }
+}
+
+/// What a message says to be complete, if it is a `CommandComplete`.
+pub(super) fn tag_of(message: &[u8]) -> Option<&[u8]> {
+    (message.first() == Some(&b'C')).then(|| tag(message))
+}
+
+/// The tag of a `CommandComplete`.
+pub(super) fn tag(message: &[u8]) -> &[u8] {
+    let body = message.get(5..).unwrap_or_default();
+    body.strip_suffix(b"\0").unwrap_or(body)
+}
+
+fn is_setter(tag: &[u8]) -> bool {
+    [&b"SET"[..], b"RESET", b"DISCARD ALL", b"DEALLOCATE", b"DEALLOCATE ALL", b"LISTEN", b"UNLISTEN"].contains(&tag)
+}
+
+/// Whether an answer is that of a command that sets something of its connection and gives no rows.
+pub(super) fn only_sets<'a>(answer: impl Iterator<Item = &'a [u8]>) -> bool {
+    let mut sets = false;
+    for message in answer {
+        match message.first() {
+            Some(b'C') if is_setter(tag(message)) => sets = true,
+            Some(b'C' | b'D' | b'E' | b'G' | b'I') => return false,
+            _ => {}
+        }
+    }
+    sets
+}

@@ -1,0 +1,296 @@
+//! Statements and portals by what they are and not by how a driver numbers them.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::message::{bytes, count, message, text};
+use crate::limits::MAX_WIRE_STATEMENTS;
+use crate::record::protocol::control::Control;
+use crate::record::protocol::dialogue::Fault;
+use crate::record::protocol::sql::{self, Token};
+use crate::text::escape::hex;
+
+/// A message of a client, in the form in which it is looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// `Query`, or `FunctionCall`: they are answered up to `ReadyForQuery`.
+    Query(Vec<u8>),
+    /// `Parse`, or `Describe` of a statement: they answer as often as they are asked.
+    Prepare(Vec<u8>),
+    /// `Bind`, with which a run begins.
+    Bind(Vec<u8>),
+    /// `Describe` of a portal; whether the portal is that of the run.
+    DescribePortal(Vec<u8>, bool),
+    /// `Execute`; whether it belongs to the `Bind` before it.
+    Execute(Vec<u8>, bool),
+    /// `Close`.
+    Close,
+    /// `Sync`.
+    Sync,
+    /// `Flush`.
+    Flush,
+    /// `CopyData`, the bytes in it: where they are cut is of no meaning.
+    CopyData(Vec<u8>),
+    /// `CopyDone` or `CopyFail`.
+    CopyEnd(Vec<u8>),
+    /// `Terminate`.
+    Terminate,
+}
+
+struct Portal {
+    /// By its statement and its parameters.
+    name: Vec<u8>,
+    /// By its statement and the formats of its results: what `Describe` tells depends on nothing else.
+    described: Vec<u8>,
+    /// How many rows were asked of it so far.
+    asked: u64,
+}
+
+/// What a `Parse` or `Close` does to a name, as long as it is not known whether it was carried out.
+enum Change {
+    /// What the name stands for before and after it.
+    Statement { name: Vec<u8>, before: Option<Arc<Vec<u8>>>, after: Option<Arc<Vec<u8>>> },
+    /// `Close` of a portal.
+    Portal,
+    /// `Sync`: the next message is carried out whatever failed before it.
+    Sync,
+}
+
+/// What the names of one connection stand for.
+#[derive(Default)]
+pub(super) struct Names {
+    statements: HashMap<Vec<u8>, Arc<Vec<u8>>>,
+    /// What is not answered yet, in its order.
+    changes: VecDeque<Change>,
+    portals: HashMap<Vec<u8>, Portal>,
+    /// The portal that was bound last and not executed since.
+    run: Option<Vec<u8>>,
+    kept: usize,
+}
+
+impl Names {
+    /// Bytes that the names and what they stand for take.
+    pub(super) fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// Reads a message and puts what they stand for in place of names.
+    pub(super) fn read(&mut self, whole: &[u8]) -> Result<Part, Fault> {
+        let (kind, mut rest) = (whole[0], whole.get(5..).unwrap_or_default());
+        if !matches!(kind, b'D' | b'E') {
+            self.run = None;
+        }
+        Ok(match kind {
+            b'Q' => {
+                // It ends the statement that has no name (manual, "Message Flow", "Extended Query").
+                self.statements.remove(&b""[..]);
+                self.forget(text(&mut rest)?);
+                Part::Query(whole.to_vec())
+            }
+            b'F' => Part::Query(whole.to_vec()),
+            b'P' => {
+                let name = text(&mut rest)?.to_vec();
+                let meaning = parsed(rest)?;
+                self.keep(name.len() + meaning.len())?;
+                // That is refused, whatever the text.
+                let is_taken = !name.is_empty() && self.statements.contains_key(&name);
+                self.define(name, Some(meaning));
+                Part::Prepare(message(b'P', &[if is_taken { b"again\0" } else { b"\0" }, rest]))
+            }
+            b'B' => self.bind(rest)?,
+            b'D' => {
+                let is_statement = bytes(&mut rest, 1)? == b"S";
+                let name = text(&mut rest)?;
+                if is_statement {
+                    self.run = None;
+                    Part::Prepare(message(b'D', &[b"S", self.statement(name), b"\0"]))
+                } else {
+                    let described = self.portals.get(name).map_or(name, |portal| &portal.described);
+                    let joined = self.run.as_deref() == Some(name);
+                    Part::DescribePortal(message(b'D', &[b"P", described, b"\0"]), joined)
+                }
+            }
+            b'E' => {
+                let name = text(&mut rest)?;
+                let joined = self.run.take().as_deref() == Some(name);
+                let rows = rest.first_chunk().map_or(0, |rows| u32::from_be_bytes(*rows));
+                let named = self.portals.get_mut(name).map(|portal| portal.execute(rows));
+                let portal = if joined { Vec::new() } else { named.unwrap_or_else(|| name.to_vec()) };
+                Part::Execute(message(b'E', &[&portal, b"\0", rest]), joined)
+            }
+            b'C' => {
+                let kind = bytes(&mut rest, 1)?;
+                let name = text(&mut rest)?;
+                if kind == b"S" {
+                    self.define(name.to_vec(), None);
+                } else {
+                    let gone = self.portals.remove(name).map_or(0, |portal| portal.size(name));
+                    self.kept = self.kept.saturating_sub(gone);
+                    self.changes.push_back(Change::Portal);
+                }
+                Part::Close
+            }
+            b'S' => {
+                self.changes.push_back(Change::Sync);
+                Part::Sync
+            }
+            b'H' => Part::Flush,
+            b'd' => Part::CopyData(rest.to_vec()),
+            b'c' | b'f' => Part::CopyEnd(whole.to_vec()),
+            b'X' => Part::Terminate,
+            _ => return Err("a message of a client of PostgreSQL is of no known type"),
+        })
+    }
+
+    fn statement<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {
+        self.statements.get(name).map_or(name, |meaning| meaning)
+    }
+
+    fn define(&mut self, name: Vec<u8>, meaning: Option<Vec<u8>>) {
+        let after = meaning.map(Arc::new);
+        let before = match &after {
+            Some(after) => self.statements.insert(name.clone(), Arc::clone(after)),
+            None => self.statements.remove(&name),
+        };
+        self.changes.push_back(Change::Statement { name, before, after });
+    }
+
+    /// The last `Sync` is ignored: the server waits for data.
+    pub(super) fn unsynchronised(&mut self) {
+        self.changes.pop_back_if(|change| matches!(change, Change::Sync));
+    }
+
+    /// The server says that the next `Parse` or `Close` was carried out.
+    pub(super) fn confirmed(&mut self) {
+        if let Some(Change::Statement { name, before: Some(before), .. }) = self.changes.pop_front() {
+            self.kept = self.kept.saturating_sub(name.len() + before.len());
+        }
+    }
+
+    /// The server is at the next `Sync`.
+    pub(super) fn synchronised(&mut self) {
+        while !matches!(self.changes.pop_front(), None | Some(Change::Sync)) {}
+    }
+
+    /// The server ignores what came since, up to the next `Sync`: names stand for what they stood for.
+    pub(super) fn ignored(&mut self) {
+        let end = self.changes.iter().position(|change| matches!(change, Change::Sync)).unwrap_or(self.changes.len());
+        for change in self.changes.drain(..end).collect::<Vec<_>>().into_iter().rev() {
+            let Change::Statement { name, before, after } = change else { continue };
+            let now = self.statements.get(&name);
+            // A later one has given it another meaning.
+            if now.map(Arc::as_ptr) != after.as_ref().map(Arc::as_ptr) {
+                continue;
+            }
+            if let Some(after) = after {
+                self.kept = self.kept.saturating_sub(name.len() + after.len());
+            }
+            match before {
+                Some(before) => drop(self.statements.insert(name, before)),
+                None => drop(self.statements.remove(&name)),
+            }
+        }
+    }
+
+    /// A text may end prepared statements.
+    fn forget(&mut self, asked: &[u8]) {
+        let has = |word: &[u8]| asked.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+        if self.statements.is_empty() || !(has(b"deallocate") || has(b"discard")) {
+            return;
+        }
+        for statement in sql::statements(asked, false, &[]) {
+            let name = match Control::of(&statement) {
+                Some(Control::Deallocate(name)) => name,
+                _ if statement == ["discard", "all"].map(|word| Token::Word(word.to_owned())) => None,
+                _ => continue,
+            };
+            let statements = std::mem::take(&mut self.statements);
+            let is_ended = |known: &[u8]| name.as_ref().is_none_or(|name| name.as_bytes() == known);
+            let (ended, kept): (HashMap<_, _>, HashMap<_, _>) =
+                statements.into_iter().partition(|(known, _)| is_ended(known));
+            self.statements = kept;
+            self.kept = self.kept.saturating_sub(ended.iter().map(|(name, meaning)| name.len() + meaning.len()).sum());
+        }
+    }
+
+    fn bind(&mut self, mut rest: &[u8]) -> Result<Part, Fault> {
+        let name = text(&mut rest)?.to_vec();
+        let statement = text(&mut rest)?;
+        let statement = self.statement(statement).to_vec();
+        self.forget(&statement);
+        let bound = message(b'B', &[b"\0", &statement, b"\0", rest]);
+        let mut formats = rest;
+        for _ in 0..count(&mut formats)? {
+            count(&mut formats)?;
+        }
+        for _ in 0..count(&mut formats)? {
+            let length = bytes(&mut formats, 4)?;
+            let length = i32::from_be_bytes([length[0], length[1], length[2], length[3]]);
+            // -1 is NULL, which has no bytes.
+            bytes(&mut formats, usize::try_from(length).unwrap_or(0))?;
+        }
+        let described = [&statement, format!(" -- results {}", hex(formats)).as_bytes()].concat();
+        let portal = Portal { name: portal_name(&statement, &bound), described, asked: 0 };
+        self.keep(portal.size(&name))?;
+        if let Some(before) = self.portals.insert(name.clone(), portal) {
+            self.kept = self.kept.saturating_sub(before.size(&name));
+        }
+        self.run = Some(name);
+        Ok(Part::Bind(bound))
+    }
+
+    /// A `Bind` was answered by a recording of this one: its portal has the name that it has there.
+    pub(super) fn answered_as(&mut self, asked: &[u8], recorded: &[u8]) {
+        let name = |bind: &[u8]| {
+            let mut rest = bind.strip_prefix(b"B")?.get(4..)?;
+            let (_, statement) = (text(&mut rest).ok()?, text(&mut rest).ok()?);
+            Some(portal_name(statement, bind))
+        };
+        if asked == recorded {
+            return;
+        }
+        let (Some(asked), Some(recorded)) = (name(asked), name(recorded)) else { return };
+        for portal in self.portals.values_mut().filter(|portal| portal.name == asked) {
+            portal.name.clone_from(&recorded);
+        }
+    }
+
+    fn keep(&mut self, size: usize) -> Result<(), Fault> {
+        self.kept += size;
+        if self.statements.len() + self.portals.len() < MAX_WIRE_STATEMENTS {
+            Ok(())
+        } else {
+            Err("it has more than 65,536 prepared statements and portals")
+        }
+    }
+}
+
+/// What a portal is named by: its statement, and all that was bound to it.
+fn portal_name(statement: &[u8], bound: &[u8]) -> Vec<u8> {
+    [statement, format!(" -- bound {}", hex(&Sha256::digest(bound)[..16])).as_bytes()].concat()
+}
+
+impl Portal {
+    /// What names it when so many rows more are asked of it, 0 for all: by those that were before.
+    fn execute(&mut self, rows: u32) -> Vec<u8> {
+        let before = self.asked;
+        self.asked = before.saturating_add(u64::from(rows));
+        let after = if before == 0 { String::new() } else { format!(" -- after {before}") };
+        [self.name.as_slice(), after.as_bytes()].concat()
+    }
+
+    fn size(&self, name: &[u8]) -> usize {
+        name.len() + self.name.len() + self.described.len()
+    }
+}
+
+/// A statement by its text, and by the types of its parameters where the client gives them.
+fn parsed(mut rest: &[u8]) -> Result<Vec<u8>, Fault> {
+    let mut meaning = text(&mut rest)?.to_vec();
+    if count(&mut rest)? > 0 {
+        meaning.extend(format!(" -- types {}", hex(rest)).into_bytes());
+    }
+    Ok(meaning)
+}

@@ -1,0 +1,505 @@
+//! A connection to `PostgreSQL`, as it is recorded.
+
+mod copied;
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use super::message::{self, Opening};
+use super::names::{Names, Part};
+use super::unasked::{Last, NOTIFICATION};
+use crate::record::call::{Message, Protocol, Side};
+use crate::record::protocol::cancels::Listening;
+use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
+use crate::record::protocol::spoken::Origin;
+use crate::record::protocol::wire::RecordStep;
+use copied::{copy_of, has_ended};
+
+/// How far the connection is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The client has not said who it is.
+    Opening,
+    /// The server is to say in one byte whether it encrypts.
+    Encryption,
+    /// The client wants to cancel something of another connection.
+    Cancel,
+    /// Authentication, up to the first `ReadyForQuery`.
+    Startup,
+    /// Calls.
+    Calls,
+}
+
+/// What the server is to answer next.
+enum Slot {
+    /// `Parse` or `Describe`: one message (two for a statement's `Describe`).
+    Prepare(Draft),
+    /// `Bind`: one message.
+    Bind(Draft),
+    /// `Execute` of the portal that was bound before it.
+    Joined(Vec<u8>),
+    /// `Execute`, up to its end.
+    Execute(Draft),
+    /// `Close`: one message.
+    Close,
+    /// `Sync`: `ReadyForQuery`.
+    Sync,
+    /// `Query`, up to `ReadyForQuery`.
+    Query(Draft),
+    /// Data that came before it was asked for, and what ended it.
+    Data(Vec<u8>, Vec<u8>),
+    /// What comes after data was copied in; whether it was a `Query` that asked for it.
+    Copied(Draft, bool),
+}
+
+/// Makes calls of what is said to `PostgreSQL`.
+pub(crate) struct Recording {
+    origin: Origin,
+    phase: Phase,
+    names: Names,
+    startup: Option<Draft>,
+    slots: VecDeque<Slot>,
+    /// A `Bind` that was answered, and whose `Execute` may follow.
+    bound: Option<Draft>,
+    /// Calls that are complete up to `ReadyForQuery`.
+    done: Vec<Draft>,
+    /// Data that is copied in.
+    data: Vec<u8>,
+    /// The server ignores everything up to the next `Sync`, after an error.
+    skipping: bool,
+    /// A `Bind` failed before the `Execute` came with which it is looked up.
+    failed_bind: bool,
+    /// What came without a question: it goes with the next call.
+    unasked: Vec<Vec<u8>>,
+    /// Whether it listens to channels.
+    listens: bool,
+    /// Its last call, if it does.
+    last: Option<Last>,
+    kept: usize,
+    /// Requests to cancel what is asked here.
+    cancels: Option<Listening>,
+    /// How many of them there were before the calls that are not handed out yet.
+    cancels_seen: u64,
+}
+
+impl Recording {
+    pub(crate) fn new(origin: Origin) -> Self {
+        Self {
+            origin,
+            phase: Phase::Opening,
+            names: Names::default(),
+            startup: None,
+            slots: VecDeque::new(),
+            bound: None,
+            done: Vec::new(),
+            data: Vec::new(),
+            skipping: false,
+            failed_bind: false,
+            unasked: Vec::new(),
+            listens: false,
+            last: None,
+            kept: 0,
+            cancels: None,
+            cancels_seen: 0,
+        }
+    }
+
+    fn opening(&mut self, bytes: Vec<u8>, at: SystemTime) -> Result<Way, Fault> {
+        match message::opening(&bytes)? {
+            Opening::Encryption if self.origin.relay_tls && !self.origin.tls => self.phase = Phase::Encryption,
+            Opening::Encryption | Opening::Gss => return Ok(Way::Back(b"N".to_vec())),
+            Opening::Cancel => {
+                self.origin.cancels.ask(bytes.get(8..).unwrap_or_default());
+                self.phase = Phase::Cancel;
+            }
+            Opening::Startup => {
+                let mut draft = Draft::asked(bytes, at);
+                draft.session = true;
+                self.startup = Some(draft);
+                self.phase = Phase::Startup;
+            }
+        }
+        Ok(Way::On)
+    }
+
+    fn draft(&mut self, question: Vec<u8>, at: SystemTime) -> Draft {
+        let mut draft = Draft::new(at);
+        for message in self.unasked.drain(..) {
+            draft.push(Side::Server, message);
+        }
+        self.kept = self.kept.saturating_sub(draft.size());
+        draft.push(Side::Client, question);
+        self.kept += draft.size();
+        draft
+    }
+
+    fn asked(&mut self, part: Part, at: SystemTime) {
+        match part {
+            // While it waits for data the server ignores it.
+            Part::Sync if self.copying() => return self.names.unsynchronised(),
+            Part::Sync => (self.skipping, self.failed_bind) = (false, false),
+            Part::Terminate | Part::Flush => return,
+            Part::Execute(ref question, true) if self.failed_bind => {
+                self.failed_bind = false;
+                if let Some(last) = self.done.last_mut() {
+                    last.push(Side::Client, question.clone());
+                }
+                return;
+            }
+            _ if self.skipping => return,
+            _ => {}
+        }
+        let slot = match part {
+            Part::Query(question) => Slot::Query(self.draft(question, at)),
+            Part::Prepare(question) | Part::DescribePortal(question, _) => {
+                let mut draft = Draft::asked(question, at);
+                draft.session = true;
+                self.kept += draft.size();
+                Slot::Prepare(draft)
+            }
+            Part::Bind(question) => Slot::Bind(self.draft(question, at)),
+            Part::Execute(question, true) => {
+                self.kept += question.len() + size_of::<Message>();
+                Slot::Joined(question)
+            }
+            Part::Execute(question, false) => Slot::Execute(self.draft(question, at)),
+            Part::Close => Slot::Close,
+            Part::Sync => Slot::Sync,
+            Part::CopyData(data) => {
+                self.kept += data.len();
+                self.data.extend(data);
+                return;
+            }
+            Part::CopyEnd(end) => {
+                self.copied_in(end);
+                return;
+            }
+            Part::Flush | Part::Terminate => return,
+        };
+        self.slots.push_back(slot);
+    }
+
+    fn answered(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
+        let kind = bytes[0];
+        self.kept += bytes.len() + size_of::<Message>();
+        // Data that nothing asked for is ignored by the server.
+        while let Some(Slot::Data(data, end)) = self.slots.front() {
+            self.kept = self.kept.saturating_sub(data.len() + end.len() + 2 * size_of::<Message>());
+            self.slots.pop_front();
+        }
+        if matches!(kind, b'1' | b'3') {
+            self.names.confirmed();
+        }
+        if kind == b'W' {
+            return Err("it became a stream of another kind (replication)");
+        }
+        // A run without `Execute` ends with what is answered after it.
+        let goes_on = matches!(self.slots.front(), None | Some(Slot::Joined(_) | Slot::Prepare(_)));
+        if !goes_on && let Some(mut alone) = self.bound.take() {
+            alone.session = true;
+            self.done.push(alone);
+        }
+        let asynchronous = matches!(kind, b'N' | b'A' | b'S');
+        let Some(slot) = self.slots.pop_front() else {
+            if !asynchronous && kind != b'E' {
+                return Err("PostgreSQL answered something that was not asked");
+            }
+            self.came_unasked(bytes);
+            return Ok(());
+        };
+        if asynchronous && matches!(slot, Slot::Prepare(_) | Slot::Bind(_) | Slot::Close | Slot::Sync) {
+            match self.done.last_mut().filter(|last| !last.session) {
+                Some(last) => last.push(Side::Server, bytes),
+                None => self.unasked.push(bytes),
+            }
+            self.slots.push_front(slot);
+            return Ok(());
+        }
+        let simple = matches!(slot, Slot::Query(_) | Slot::Copied(_, true));
+        match slot {
+            Slot::Prepare(mut draft) => {
+                draft.push(Side::Server, bytes);
+                // A statement's parameters come before its columns.
+                match kind {
+                    b't' => self.slots.push_front(Slot::Prepare(draft)),
+                    _ => self.done.push(draft),
+                }
+            }
+            Slot::Bind(mut draft) => {
+                draft.push(Side::Server, bytes);
+                match kind {
+                    b'E' => self.failed_run(draft),
+                    _ => self.bound = Some(draft),
+                }
+            }
+            Slot::Joined(question) => {
+                let mut draft = self.bound.take().unwrap_or_else(|| Draft::new(at));
+                draft.push(Side::Client, question);
+                self.executed(draft, bytes);
+            }
+            Slot::Execute(draft) => self.executed(draft, bytes),
+            Slot::Close | Slot::Data(..) => {}
+            Slot::Sync if kind == b'Z' => self.synchronised(bytes, at, made),
+            Slot::Sync => {
+                // What was deferred to the end of the transaction failed.
+                if let Some(last) = self.done.iter_mut().rev().find(|draft| !draft.session) {
+                    last.push(Side::Server, bytes);
+                }
+                self.slots.push_front(Slot::Sync);
+                return Ok(());
+            }
+            Slot::Query(draft) => self.queried(draft, bytes, at, made),
+            Slot::Copied(mut draft, simple) => {
+                draft.push(Side::Server, bytes);
+                match kind {
+                    b'Z' => {
+                        self.copied(draft, made);
+                        self.emit(at, made);
+                    }
+                    b'C' | b'E' if !simple => self.copied(draft, made),
+                    _ => self.slots.push_front(Slot::Copied(draft, simple)),
+                }
+            }
+        }
+        if kind == b'E' && !simple {
+            self.skip();
+        }
+        Ok(())
+    }
+
+    /// A notification belongs to the call before it, and all else to the one that comes next.
+    fn came_unasked(&mut self, bytes: Vec<u8>) {
+        let size = bytes.len() + size_of::<Message>();
+        let left = match &mut self.last {
+            Some(last) if bytes.first() == Some(&NOTIFICATION) => last.add(bytes),
+            _ => Err(bytes),
+        };
+        match left {
+            Ok(()) => self.kept = self.kept.saturating_sub(size),
+            Err(bytes) => self.unasked.push(bytes),
+        }
+    }
+
+    /// A `Bind` that failed: looked up together with its `Execute`.
+    fn failed_run(&mut self, mut draft: Draft) {
+        while let Some(slot) = self.slots.front() {
+            match slot {
+                Slot::Joined(question) => {
+                    draft.push(Side::Client, question.clone());
+                    self.done.push(draft);
+                    return;
+                }
+                Slot::Prepare(_) => {
+                    self.slots.pop_front();
+                }
+                _ => break,
+            }
+        }
+        self.failed_bind = self.slots.is_empty();
+        self.done.push(draft);
+    }
+
+    fn executed(&mut self, mut draft: Draft, bytes: Vec<u8>) {
+        let kind = bytes[0];
+        draft.push(Side::Server, bytes);
+        match kind {
+            b'C' | b'E' | b's' | b'I' => self.done.push(draft),
+            b'G' => {
+                let next = copy_of(&draft);
+                self.done.push(draft);
+                // The server ignores a `Sync` while it waits for data.
+                while let Some(Slot::Sync) = self.slots.front() {
+                    self.slots.pop_front();
+                    self.names.unsynchronised();
+                }
+                self.copies(next, false);
+            }
+            _ => self.slots.push_front(Slot::Execute(draft)),
+        }
+    }
+
+    fn queried(&mut self, mut draft: Draft, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
+        let kind = bytes[0];
+        draft.push(Side::Server, bytes);
+        match kind {
+            b'Z' => {
+                self.done.push(draft);
+                self.emit(at, made);
+            }
+            b'G' => {
+                let next = copy_of(&draft);
+                self.done.push(draft);
+                self.copies(next, true);
+            }
+            _ => self.slots.push_front(Slot::Query(draft)),
+        }
+    }
+
+    /// After an error everything up to the next `Sync` is ignored.
+    fn skip(&mut self) {
+        self.names.ignored();
+        while let Some(slot) = self.slots.front() {
+            match slot {
+                Slot::Sync => return,
+                Slot::Close => {}
+                Slot::Data(data, end) => {
+                    self.kept = self.kept.saturating_sub(data.len() + end.len() + 2 * size_of::<Message>());
+                }
+                Slot::Joined(question) => self.kept = self.kept.saturating_sub(question.len() + size_of::<Message>()),
+                Slot::Prepare(draft)
+                | Slot::Bind(draft)
+                | Slot::Execute(draft)
+                | Slot::Query(draft)
+                | Slot::Copied(draft, _) => self.kept = self.kept.saturating_sub(draft.size()),
+            }
+            self.slots.pop_front();
+        }
+        self.skipping = true;
+    }
+
+    fn synchronised(&mut self, ready: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
+        self.names.synchronised();
+        if let Some(last) = self.done.iter_mut().rev().find(|draft| !draft.session) {
+            last.push(Side::Server, ready);
+        }
+        self.emit(at, made);
+    }
+
+    fn emit(&mut self, at: SystemTime, made: &mut Vec<RecordStep>) {
+        let asked_to_cancel = self.cancels.as_ref().map_or(0, Listening::count);
+        let may_be_cancelled = asked_to_cancel > std::mem::replace(&mut self.cancels_seen, asked_to_cancel);
+        for mut draft in std::mem::take(&mut self.done) {
+            self.kept = self.kept.saturating_sub(draft.size());
+            draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
+            self.listens |= draft.said(Side::Server).any(|message| message::tag_of(message) == Some(b"LISTEN"));
+            draft.cancelled =
+                may_be_cancelled && draft.said(Side::Server).any(|message| message::is_cancelled(message));
+            made.push(draft.finish(&self.origin, Protocol::Postgres, at));
+        }
+        if self.slots.is_empty() {
+            self.kept = self.data.len();
+            self.last = if self.listens { Last::of(made) } else { None };
+        }
+    }
+
+    /// A call whose answer was not whole when the connection ended.
+    fn left(&self, draft: Draft, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
+        // Nobody misses the answer to what only prepares, unless it waited for it.
+        if by == Side::Server && draft.session {
+            return;
+        }
+        made.push(draft.left(by, &self.origin, Protocol::Postgres, at));
+    }
+
+    fn started(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
+        let ready = matches!(bytes[0], b'Z' | b'E');
+        if let Some(key) = message::cancel_key(&bytes) {
+            self.cancels = self.origin.cancels.listen(key);
+        }
+        if let Some(draft) = self.startup.as_mut().filter(|_| !message::is_challenge(&bytes)) {
+            draft.push(Side::Server, bytes);
+        }
+        if ready {
+            self.phase = Phase::Calls;
+            made.extend(self.startup.take().map(|draft| draft.finish(&self.origin, Protocol::Postgres, at)));
+        }
+    }
+}
+
+impl Dialogue for Recording {
+    fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        match (self.phase, from) {
+            (Phase::Opening, Side::Client) => message::opening_length(bytes),
+            (Phase::Encryption, Side::Server) => Ok(Some(1)),
+            (Phase::Encryption, Side::Client) => Err("a client of PostgreSQL did not wait to be told about encryption"),
+            // A server that has no room for one more connection says so at once.
+            (Phase::Startup | Phase::Calls, _) | (Phase::Opening, Side::Server) => message::length(bytes),
+            (Phase::Cancel, _) => Ok(Some(bytes.len())),
+        }
+    }
+
+    fn holds(&self, _from: Side) -> bool {
+        matches!(self.phase, Phase::Opening | Phase::Encryption)
+    }
+
+    fn message(
+        &mut self,
+        from: Side,
+        bytes: Vec<u8>,
+        at: SystemTime,
+        made: &mut Vec<RecordStep>,
+    ) -> Result<Way, Fault> {
+        match (self.phase, from) {
+            (Phase::Opening, Side::Client) => return self.opening(bytes, at),
+            (Phase::Opening, Side::Server) | (Phase::Startup, Side::Client) | (Phase::Cancel, _) => {}
+            (Phase::Encryption, _) => {
+                self.phase = Phase::Opening;
+                if bytes == b"S" {
+                    self.origin.tls = true;
+                    return Ok(Way::Encrypt);
+                }
+                self.origin.relay_tls = false;
+            }
+            (Phase::Startup, Side::Server) => self.started(bytes, at, made),
+            // The server ignores them.
+            (Phase::Calls, Side::Client) if self.skipping && matches!(bytes[0], b'P' | b'C') => {}
+            (Phase::Calls, Side::Client) => {
+                made.extend(self.last.take().map(Last::finish));
+                let part = self.names.read(&bytes)?;
+                self.asked(part, at);
+            }
+            (Phase::Calls, Side::Server) => {
+                let answered = self.answered(bytes, at, made);
+                if answered.is_err() {
+                    made.extend(self.last.take().map(Last::finish));
+                }
+                answered?;
+            }
+        }
+        Ok(Way::On)
+    }
+
+    fn kept(&self) -> usize {
+        let last = self.last.as_ref().map_or(0, Last::size);
+        self.kept + self.names.kept() + self.slots.len() * size_of::<Slot>() + last
+    }
+
+    fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
+        made.extend(self.last.take().map(Last::finish));
+        self.listens = false;
+        if self.slots.is_empty() && self.unasked.iter().any(|message| message.first() == Some(&NOTIFICATION)) {
+            let target = &self.origin.target;
+            made.push(RecordStep::Lost(format!("a notification of `{target}`: nothing was asked after it")));
+        }
+        let mut slots = std::mem::take(&mut self.slots).into_iter().peekable();
+        let mut bound = self.bound.take();
+        if !matches!(slots.peek(), Some(Slot::Joined(_) | Slot::Prepare(_))) {
+            self.done.extend(bound.take());
+        }
+        self.emit(at, made);
+        for slot in slots {
+            let draft = match slot {
+                Slot::Bind(draft) => {
+                    // Its `Execute` comes next, if there is one.
+                    bound = Some(draft);
+                    continue;
+                }
+                Slot::Joined(question) => {
+                    let mut draft = bound.take().unwrap_or_else(|| Draft::new(at));
+                    draft.push(Side::Client, question);
+                    draft
+                }
+                Slot::Copied(draft, _) if !has_ended(&draft) => {
+                    made.push(unanswered(&self.origin));
+                    continue;
+                }
+                Slot::Prepare(draft) | Slot::Execute(draft) | Slot::Query(draft) | Slot::Copied(draft, _) => draft,
+                Slot::Close | Slot::Sync | Slot::Data(..) => continue,
+            };
+            self.left(draft, by, at, made);
+        }
+        if let Some(draft) = bound {
+            self.left(draft, by, at, made);
+        }
+    }
+}

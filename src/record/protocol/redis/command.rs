@@ -1,0 +1,189 @@
+//! What a command means for the connection: how it is answered, and what of it is compared.
+
+use super::resp::words;
+use crate::record::call::{Message, Side, Wire};
+use crate::record::matching::history::History;
+
+/// How a command is answered, and what it is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// One reply.
+    Plain,
+    /// One reply, the same for every connection: what libraries send when they connect.
+    Session,
+    /// `MULTI`.
+    Begin,
+    /// `EXEC` or `DISCARD`.
+    Finish,
+    /// As many confirmations as it names channels (0: as many as there are), then whatever is published.
+    Subscription(usize),
+    /// One reply, and the connection ends.
+    Quit,
+    /// `RESET`: one reply, and the connection is as it was at the beginning.
+    Reset,
+    /// `CLIENT REPLY ON`, `OFF` or `SKIP`.
+    Replies(Replies),
+    /// Nothing at all: an empty line.
+    Empty,
+    /// No replies from here on but a stream of another kind (`MONITOR`, `SYNC`, `PSYNC`).
+    Foreign,
+}
+
+/// Which commands are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Replies {
+    /// All.
+    On,
+    /// None.
+    Off,
+    /// All but the next.
+    Skip,
+}
+
+/// A command as it is looked up, and its manner.
+pub(super) fn read(command: Vec<u8>) -> (Vec<u8>, Manner) {
+    let manner = manner(&words(&command));
+    (command, manner)
+}
+
+fn manner(words: &[&[u8]]) -> Manner {
+    let word = |index: usize| words.get(index).map(|word| word.to_ascii_uppercase()).unwrap_or_default();
+    match word(0).as_slice() {
+        b"" => Manner::Empty,
+        b"MULTI" => Manner::Begin,
+        b"EXEC" | b"DISCARD" => Manner::Finish,
+        b"SUBSCRIBE" | b"PSUBSCRIBE" | b"SSUBSCRIBE" => Manner::Subscription((words.len() - 1).max(1)),
+        b"UNSUBSCRIBE" | b"PUNSUBSCRIBE" | b"SUNSUBSCRIBE" => Manner::Subscription(words.len() - 1),
+        b"QUIT" => Manner::Quit,
+        b"RESET" => Manner::Reset,
+        b"MONITOR" | b"SYNC" | b"PSYNC" => Manner::Foreign,
+        b"HELLO" | b"AUTH" | b"SELECT" | b"COMMAND" | b"INFO" | b"PING" | b"READONLY" | b"READWRITE" | b"ASKING"
+        | b"CLUSTER" | b"SENTINEL" => Manner::Session,
+        b"CLIENT" => match (word(1).as_slice(), word(2).as_slice()) {
+            (b"REPLY", b"ON") => Manner::Replies(Replies::On),
+            (b"REPLY", b"OFF") => Manner::Replies(Replies::Off),
+            (b"REPLY", b"SKIP") => Manner::Replies(Replies::Skip),
+            _ => Manner::Session,
+        },
+        _ => Manner::Plain,
+    }
+}
+
+/// The database that a command selects; `None` if it is no `SELECT`.
+fn selected(command: &[u8]) -> Option<u64> {
+    match words(command).as_slice() {
+        [name, number] if name.eq_ignore_ascii_case(b"SELECT") => std::str::from_utf8(number).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The user that a command logs in as: `default` if it names none (`redis.io/docs/latest/commands/auth`). `None` if it is no
+/// login.
+fn logs_in(command: &[u8]) -> Option<Vec<u8>> {
+    let words = words(command);
+    if is(&words, 0, b"AUTH") {
+        return Some(if words.len() > 2 { words[1].to_vec() } else { DEFAULT_USER.to_vec() });
+    }
+    let at = (1..words.len()).find(|index| is(&words, 0, b"HELLO") && is(&words, *index, b"AUTH"))?;
+    words.get(at + 1).map(|user| user.to_vec())
+}
+
+fn is(words: &[&[u8]], index: usize, name: &[u8]) -> bool {
+    words.get(index).is_some_and(|word| word.eq_ignore_ascii_case(name))
+}
+
+/// Who everybody is at first.
+const DEFAULT_USER: &[u8] = b"default";
+
+/// The version of the protocol that a command chooses: replies have other forms in each (`redis.io/docs/latest/commands/hello`).
+fn speaks(command: &[u8]) -> Option<u64> {
+    match words(command).as_slice() {
+        [name, version, ..] if name.eq_ignore_ascii_case(b"HELLO") => std::str::from_utf8(version).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The version that is spoken at first.
+const FIRST_VERSION: u64 = 2;
+
+/// Takes over what the commands of a call chose, if they were carried out: the database, who it is, the version of the protocol.
+/// Without an answer it is not known, so they count as carried out.
+pub(in crate::record) fn choose(history: &mut History, wire: &Wire) {
+    let of =
+        |side| wire.messages.iter().filter(move |message| message.from == side).map(|message| message.bytes.as_slice());
+    let commands: Vec<&[u8]> = of(Side::Client).collect();
+    let answer = of(Side::Server).next_back();
+    if commands.last().is_some_and(|last| is(&words(last), 0, b"RESET")) {
+        *history = History::default();
+        return;
+    }
+    let refused = answer.is_some_and(|answer| answer.starts_with(b"-"));
+    if let [command] = commands[..]
+        && !refused
+    {
+        if let Some(version) = speaks(command) {
+            let version = if version == FIRST_VERSION { String::new() } else { version.to_string() };
+            history.enter("version", version.as_bytes());
+        }
+        if let Some(user) = logs_in(command) {
+            history.enter("user", if user == DEFAULT_USER { b"" } else { &user });
+        }
+    }
+    if let Some(database) = commands.iter().filter_map(|command| selected(command)).next_back()
+        && carried_out(commands.len(), answer)
+    {
+        let database = if database == 0 { String::new() } else { database.to_string() };
+        history.enter("database", database.as_bytes());
+    }
+}
+
+/// Whether what a call of so many commands asks for was carried out. Of those without an answer nothing tells, so
+/// they count as carried out; a transaction is answered with a list, and that is null if nothing of it was carried out.
+fn carried_out(commands: usize, answer: Option<&[u8]>) -> bool {
+    match answer {
+        None => true,
+        Some(answer) if commands > 1 => answer.first() == Some(&b'*') && !answer.starts_with(b"*-1"),
+        Some(answer) => answer == b"+OK\r\n",
+    }
+}
+
+/// Commands that read and change nothing, whatever they are given, and what sets when a key expires, which programs say again and
+/// again (`redis.io/docs/latest/commands`).
+const READS: &str = "\
+    GET MGET STRLEN GETRANGE EXISTS TYPE TTL PTTL EXPIRETIME PEXPIRETIME KEYS SCAN DBSIZE HGET HMGET HGETALL
+    HEXISTS HKEYS HVALS HLEN HSCAN LRANGE LINDEX LLEN SMEMBERS SISMEMBER SMISMEMBER SCARD SINTER SUNION SDIFF
+    SSCAN ZRANGE ZREVRANGE ZRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE ZCARD ZCOUNT ZRANK ZREVRANK XRANGE XREVRANGE XLEN
+    JSON.GET EXPIRE PEXPIRE";
+
+/// Whether a call is one of these.
+pub(in crate::record) fn reads(wire: &Wire) -> bool {
+    let mut commands = wire.messages.iter().filter(|message| message.from == Side::Client);
+    let reads = |message: &Message| {
+        words(&message.bytes)
+            .first()
+            .is_some_and(|word| READS.split_ascii_whitespace().any(|known| word.eq_ignore_ascii_case(known.as_bytes())))
+    };
+    commands.next().is_some_and(reads) && commands.next().is_none()
+}
+
+/// Whether a call sets a key to a value whatever is there, so that saying it again changes nothing: `SET` with no more than a time.
+pub(in crate::record) fn sets(wire: &Wire) -> bool {
+    const TIMES: [&str; 5] = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
+    let mut commands = wire.messages.iter().filter(|message| message.from == Side::Client);
+    let sets = |message: &Message| {
+        let words = words(&message.bytes);
+        let is_time = |word: &[u8]| {
+            word.iter().all(u8::is_ascii_digit) || TIMES.iter().any(|time| word.eq_ignore_ascii_case(time.as_bytes()))
+        };
+        words.first().is_some_and(|word| word.eq_ignore_ascii_case(b"SET"))
+            && words.len() >= 3
+            && words[3..].iter().all(|word| is_time(word))
+    };
+    commands.next().is_some_and(sets) && commands.next().is_none()
+}
+
+/// Whether the answer to a call depends on the database and on who asks.
+pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
+    let first = wire.messages.iter().find(|message| message.from == Side::Client);
+    first.is_some_and(|first| matches!(manner(&words(&first.bytes)), Manner::Plain | Manner::Begin))
+}

@@ -1,0 +1,116 @@
+//! Redis, as it is played.
+
+use super::command::{self, Manner, Replies};
+use super::resp::Scan;
+use crate::record::call::Side;
+use crate::record::protocol::dialogue::Fault;
+use crate::record::protocol::role::{Prompter, Role, said};
+use crate::record::protocol::wire::PlayStep;
+
+/// Answers commands from the book.
+pub(crate) struct Playing {
+    prompter: Prompter,
+    scan: Scan,
+    /// The commands since `MULTI`.
+    transaction: Option<Vec<Vec<u8>>>,
+    kept: usize,
+    replies: Replies,
+}
+
+impl Playing {
+    pub(crate) fn new(prompter: Prompter) -> Self {
+        Self { prompter, scan: Scan::default(), transaction: None, kept: 0, replies: Replies::On }
+    }
+
+    /// A command after `MULTI`: what it gives is known when the transaction is whole.
+    fn queue(&mut self, question: Vec<u8>, manner: Manner) -> Vec<PlayStep> {
+        let Some(commands) = &mut self.transaction else { return Vec::new() };
+        self.kept += question.len() + size_of::<Vec<u8>>();
+        commands.push(question);
+        if !matches!(manner, Manner::Finish | Manner::Quit | Manner::Reset) {
+            return send(b"+QUEUED\r\n");
+        }
+        let commands = self.transaction.take().unwrap_or_default();
+        self.kept = 0;
+        let found = self.prompter.ask(commands.iter().map(Vec::as_slice));
+        let mut steps = match found {
+            Ok(found) if found.abandoned => vec![PlayStep::Hold],
+            // The replies to the commands before were sent when they came; what was pushed in between came first.
+            Ok(found) => send(said(&found, Side::Server).next_back().unwrap_or_default()),
+            Err(text) => error(&text),
+        };
+        if manner == Manner::Quit {
+            steps.push(PlayStep::Close);
+        }
+        steps
+    }
+}
+
+fn send(bytes: &[u8]) -> Vec<PlayStep> {
+    vec![PlayStep::Send(bytes.to_vec())]
+}
+
+fn error(text: &str) -> Vec<PlayStep> {
+    send(format!("-ERR {text}\r\n").as_bytes())
+}
+
+impl Role for Playing {
+    fn open(&mut self) -> Vec<PlayStep> {
+        Vec::new()
+    }
+
+    fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        self.scan.length(Side::Client, bytes)
+    }
+
+    fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<PlayStep>, Fault> {
+        let (question, manner) = command::read(bytes);
+        if manner == Manner::Empty {
+            return Ok(Vec::new());
+        }
+        if self.transaction.is_some() {
+            return Ok(self.queue(question, manner));
+        }
+        let before = self.replies;
+        self.replies = match (manner, before) {
+            (Manner::Replies(replies), _) => replies,
+            (_, Replies::Off) => Replies::Off,
+            _ => Replies::On,
+        };
+        match manner {
+            Manner::Begin => {
+                self.transaction = Some(vec![question]);
+                return Ok(send(b"+OK\r\n"));
+            }
+            Manner::Quit => return Ok(vec![PlayStep::Send(b"+OK\r\n".to_vec()), PlayStep::Close]),
+            _ => {}
+        }
+        let found = self.prompter.ask([question.as_slice()]);
+        if before != Replies::On && manner != Manner::Replies(Replies::On) {
+            return Ok(Vec::new());
+        }
+        Ok(match found {
+            Ok(found) => {
+                // What is published comes whatever else is asked.
+                let is_stream = matches!(manner, Manner::Subscription(_));
+                let overtaken = self.prompter.book.overtaken_here(&found).filter(|_| !is_stream);
+                let mut steps: Vec<_> =
+                    overtaken.map(|overtaken| PlayStep::UntilMore(overtaken.stayed)).into_iter().collect();
+                steps.extend(send(&said(&found, Side::Server).collect::<Vec<_>>().concat()));
+                if found.abandoned {
+                    steps.push(PlayStep::Hold);
+                }
+                steps
+            }
+            Err(text) => error(&text),
+        })
+    }
+
+    fn kept(&self) -> usize {
+        self.kept + self.prompter.history.size()
+    }
+
+    fn refuse(&mut self, fault: Fault) -> Vec<u8> {
+        format!("-ERR Protocol error: {fault}\r\n").into_bytes()
+    }
+}

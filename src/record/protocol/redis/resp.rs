@@ -1,0 +1,144 @@
+//! Where a RESP message ends, and the little of it that has to be read.
+
+use memchr::memchr;
+
+use crate::limits::{MAX_RESP_DEPTH, MAX_RESP_LINE_BYTES};
+use crate::record::call::Side;
+use crate::record::protocol::dialogue::Fault;
+
+/// Finds the end of the first message in bytes that grow, and reads each byte once.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// Where the element begins that is not yet whole.
+    at: usize,
+    /// Up to where its first line was searched for its end.
+    searched: usize,
+    /// How many elements each open aggregate still waits for, the innermost last.
+    open: Vec<u64>,
+}
+
+impl Scan {
+    /// The length of the first message, once all of it is there; the next call begins with the message after it.
+    pub(super) fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        loop {
+            let start = self.at.max(self.searched);
+            let Some(found) = memchr(b'\n', &bytes[start..]) else {
+                self.searched = bytes.len();
+                let too_long = bytes.len() - self.at > MAX_RESP_LINE_BYTES;
+                return if too_long { Err("a line of RESP is longer than 64 KiB") } else { Ok(None) };
+            };
+            let end = start + found + 1;
+            let line = &bytes[self.at..end];
+            let kind = line[0];
+            if from == Side::Client && kind != b'*' && self.open.is_empty() && self.at == 0 {
+                return Ok(Some(self.whole(end)));
+            }
+            let Some(head) = line.strip_suffix(b"\r\n").filter(|head| !head.is_empty()) else {
+                return Err("a line of RESP does not end with CRLF");
+            };
+            let (next, children) = match kind {
+                b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(' if from == Side::Server => (end, 0),
+                b'$' | b'!' | b'=' => match number(&head[1..])? {
+                    -1 => (end, 0),
+                    length => {
+                        let length = usize::try_from(length).map_err(|_| "a length of RESP is negative")?;
+                        let next = end.saturating_add(length).saturating_add(2);
+                        if bytes.len() < next {
+                            self.searched = end - 1;
+                            return Ok(None);
+                        }
+                        if &bytes[next - 2..next] != b"\r\n" {
+                            return Err("a string of RESP does not end with CRLF");
+                        }
+                        (next, 0)
+                    }
+                },
+                b'*' | b'~' | b'>' | b'%' | b'|' => {
+                    let count = number(&head[1..])?;
+                    let count = if count == -1 {
+                        0
+                    } else {
+                        u64::try_from(count).map_err(|_| "a count of RESP is negative")?
+                    };
+                    match kind {
+                        b'%' => (end, count.saturating_mul(2)),
+                        // Attributes stand before the element that they belong to, which counts as one with them.
+                        b'|' => (end, count.saturating_mul(2).saturating_add(1)),
+                        _ => (end, count),
+                    }
+                }
+                _ => return Err("an element of RESP is of no known type"),
+            };
+            self.at = next;
+            self.searched = 0;
+            if children > 0 {
+                if self.open.len() == MAX_RESP_DEPTH {
+                    return Err("a reply of Redis is nested deeper than 128 levels");
+                }
+                self.open.push(children);
+            } else if self.element_ends() {
+                return Ok(Some(self.whole(next)));
+            }
+        }
+    }
+
+    /// Counts an element that is whole; whether the message is.
+    fn element_ends(&mut self) -> bool {
+        while let Some(left) = self.open.last_mut() {
+            *left -= 1;
+            if *left > 0 {
+                return false;
+            }
+            self.open.pop();
+        }
+        true
+    }
+
+    fn whole(&mut self, length: usize) -> usize {
+        *self = Self::default();
+        length
+    }
+}
+
+fn number(text: &[u8]) -> Result<i64, Fault> {
+    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or("a length of RESP is no number")
+}
+
+/// The words of a command: an array of strings, or a line of them.
+pub(super) fn words(command: &[u8]) -> Vec<&[u8]> {
+    if command.first() == Some(&b'*') {
+        elements(command)
+    } else {
+        command.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect()
+    }
+}
+
+/// The elements of an array of simple elements; empty at the first that is not one.
+pub(super) fn elements(array: &[u8]) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    let Some((_, mut rest)) = line(array) else { return found };
+    while let Some((head, after)) = line(rest) {
+        rest = after;
+        match head.first() {
+            Some(b'$') => {
+                let Ok(length) = number(&head[1..]).and_then(|length| usize::try_from(length).map_err(|_| "")) else {
+                    found.push(&[][..]);
+                    continue;
+                };
+                let Some(word) = rest.get(..length) else { break };
+                found.push(word);
+                rest = rest.get(length + 2..).unwrap_or_default();
+            }
+            Some(b':' | b'+') => found.push(&head[1..]),
+            Some(b'_') => found.push(&[][..]),
+            _ => break,
+        }
+    }
+    found
+}
+
+fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = memchr(b'\n', bytes)?;
+    let head = &bytes[..end];
+    Some((head.strip_suffix(b"\r").unwrap_or(head), &bytes[end + 1..]))
+}

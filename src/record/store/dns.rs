@@ -1,0 +1,58 @@
+//! Questions of names, in Keploy's layout.
+
+use super::Problem;
+use super::node::{Members, Node};
+use crate::record::call::{Content, Dns};
+
+/// Names of response codes that other files have instead of numbers (RFC 1035, 4.1.1; RFC 2136, 2.2), in their order.
+const CODES: [&str; 6] = ["NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED"];
+/// Types of questions that other files have as numbers (RFC 1035, 3.2.2; RFC 3596; RFC 2782; RFC 9460).
+const TYPES: [(&str, &str); 9] = [
+    ("1", "A"),
+    ("2", "NS"),
+    ("5", "CNAME"),
+    ("12", "PTR"),
+    ("15", "MX"),
+    ("16", "TXT"),
+    ("28", "AAAA"),
+    ("33", "SRV"),
+    ("65", "HTTPS"),
+];
+
+/// What `spec` holds of a question beside its metadata and times.
+pub(super) fn write(dns: &Dns) -> Members {
+    let mut request = Members::default();
+    request.put("name", &format!("{}.", dns.name));
+    request.put("qtype", &dns.kind);
+    request.put("qclass", "IN");
+    let mut response = Members::default();
+    response.put("rcode", &dns.code.to_string());
+    response.put("authoritative", false);
+    response.put("recursionAvailable", true);
+    response.put("truncated", false);
+    response.put("answers", dns.answers.iter().map(Node::from).collect::<Vec<_>>());
+    response.put("ns", Vec::<Node>::new());
+    response.put("extra", Vec::<Node>::new());
+    let mut parts = Members::default();
+    parts.put("request", request);
+    parts.put("response", response);
+    parts
+}
+
+/// The question of a document of kind `DNS`.
+pub(super) fn read(spec: &Node) -> Result<Content, Problem> {
+    let (name, kind) =
+        spec.need("request", |request| Ok((request.need("name", Node::text)?, request.get("qtype", Node::text)?)))?;
+    let (code, answers) = spec.need("response", |response| {
+        let code = response.find("rcode", |code| {
+            let text = code.text()?;
+            let known = CODES.iter().position(|known| known.eq_ignore_ascii_case(&text)).map(|at| at as u8);
+            let number = if text.is_empty() { Some(0) } else { text.parse().ok() };
+            known.or(number).ok_or_else(|| code.expected("a code of RFC 1035"))
+        })?;
+        Ok((code.unwrap_or(0), response.get("answers", Node::texts)?))
+    })?;
+    let kind = TYPES.iter().find(|(number, _)| *number == kind).map_or(kind.as_str(), |(_, name)| name).to_owned();
+    let name = name.strip_suffix('.').unwrap_or(&name).to_ascii_lowercase();
+    Ok(Content::Dns(Dns { name, kind, code, answers }))
+}

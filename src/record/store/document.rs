@@ -1,0 +1,244 @@
+//! One document <-> the call it stands for: what all kinds share.
+//!
+//! What the fields of a kind cannot hold stands in `metadata` as texts, which other readers pass over.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::node::{Members, Node};
+use super::{Apart, Bodies, DeclaredNoise, Problem, dns, emit, grpc, http, wires};
+use crate::record::call::{Content, Exchange, Target};
+use crate::record::matching::Recording;
+
+/// The only version there is.
+pub const VERSION: &str = "api.keploy.io/v1beta1";
+
+/// Keys of ours in `metadata`.
+pub(super) mod key {
+    /// Name or address that the call went to.
+    pub const HOST: &str = "targetHost";
+    /// Its port.
+    pub const PORT: &str = "targetPort";
+    /// `true` where the connection was encrypted.
+    pub const TLS: &str = "targetTls";
+    /// `Host` or `:authority`, where the fields do not say it.
+    pub const AUTHORITY: &str = "authority";
+    /// `http` or `https`, where encryption says something else.
+    pub const SCHEME: &str = "scheme";
+    /// Fields of a request as JSON pairs, where a mapping cannot hold them.
+    pub const REQUEST_HEADERS: &str = "reqHeaders";
+    /// Fields of a response as JSON pairs, where a mapping cannot hold them.
+    pub const RESPONSE_HEADERS: &str = "respHeaders";
+    /// Fields after a body as JSON pairs.
+    pub const RESPONSE_TRAILERS: &str = "respTrailers";
+    /// Version of HTTP, where the kind does not say it.
+    pub const VERSION: &str = "proto";
+    /// What the call is to those who read it: `config` for one that answers as often as it is asked.
+    pub const TYPE: &str = "type";
+    /// `true` where the program left before the answer was whole.
+    pub const ABANDONED: &str = "abandoned";
+    /// `true` where the program had it cancelled over another connection.
+    pub const CANCELLED: &str = "cancelled";
+    /// The connection.
+    pub const CONNECTION: &str = "connID";
+}
+
+/// `metadata`: texts by their keys, in the order of the file.
+#[derive(Debug, Default)]
+pub(super) struct Metadata(Vec<(String, String)>);
+
+impl Metadata {
+    /// The value of a key.
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+    }
+
+    /// Adds an entry; the key is a new one.
+    pub(super) fn add(&mut self, key: &str, value: impl Into<String>) {
+        self.0.push((key.to_owned(), value.into()));
+    }
+
+    /// Whether we wrote it ourselves.
+    pub(super) fn is_ours(&self) -> bool {
+        self.get(key::HOST).is_some()
+    }
+
+    /// Whether the call answers as often as it is asked.
+    pub(super) fn is_session(&self) -> bool {
+        self.get(key::TYPE).is_some_and(|word| word == "config" || word == "connection")
+    }
+
+    fn is_true(&self, key: &str) -> bool {
+        self.get(key) == Some("true")
+    }
+
+    fn of(spec: &Node) -> Result<Self, Problem> {
+        let metadata = spec.get("metadata", |metadata| metadata.pairs(Node::text)).map(Self)?;
+        let port = |node: &Node| node.number::<u16>().map_err(|_| node.expected("a port from 0 to 65535"));
+        spec.find("metadata", |metadata| metadata.find(key::PORT, port))?;
+        Ok(metadata)
+    }
+
+    /// Of this call, behind the keys of its kind. The type is the kind's word unless the call may be answered again and again.
+    fn of_call(recording: &Recording) -> Self {
+        let exchange = &recording.exchange;
+        let is_wire_session = matches!(&exchange.content, Content::Wire(_, wire) if wire.session);
+        let mut metadata = Self::default();
+        let is_session = recording.reusable || is_wire_session;
+        for (name, value) in own(&exchange.content) {
+            metadata.add(name, if name == key::TYPE && is_session { "config" } else { value });
+        }
+        if is_session && metadata.get(key::TYPE).is_none() {
+            metadata.add(key::TYPE, "config");
+        }
+        metadata.add(key::CONNECTION, exchange.connection.to_string());
+        if !recording.named {
+            metadata.add(key::HOST, exchange.target.host.as_str());
+            metadata.add(key::PORT, exchange.target.port.to_string());
+        }
+        let flags =
+            [(key::TLS, exchange.tls), (key::ABANDONED, exchange.abandoned), (key::CANCELLED, exchange.cancelled)];
+        for (name, _) in flags.iter().filter(|(_, is_so)| *is_so) {
+            metadata.add(name, "true");
+        }
+        metadata
+    }
+}
+
+/// What other readers expect of each kind.
+fn own(content: &Content) -> Vec<(&'static str, &str)> {
+    match content {
+        Content::Http(call) => {
+            vec![("name", http::kind(call)), (key::TYPE, "HTTP_CLIENT"), ("operation", &call.request.method)]
+        }
+        Content::Grpc(_) => vec![("name", "gRPC"), (key::TYPE, "gRPC_CLIENT")],
+        // A name is asked for as often as a resolver likes, so its answer is never used up.
+        Content::Dns(dns) => vec![("name", "DNS"), ("qtype", &dns.kind), (key::TYPE, "config")],
+        Content::Wire(..) => Vec::new(),
+    }
+}
+
+/// The call that a document stands for. Fails, with line and key, when it does not hold enough to answer the call again.
+pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem> {
+    if root.members().is_err() {
+        let message = "a recorded call is a mapping with `version`, `kind` and `spec`";
+        return Err(Problem::new(root.line, message.to_owned()));
+    }
+    let version = root.need("version", Node::text).map_err(|problem| missing(root, "version", problem))?;
+    if version != VERSION {
+        let message = format!("expected `{VERSION}`, got `{}`", version.escape_debug());
+        return Err(Problem::new(root.line, message).inside("version", 0));
+    }
+    let kind = root.need("kind", Node::text).map_err(|problem| missing(root, "kind", problem))?;
+    let name = root.need("name", Node::text).map_err(|problem| missing(root, "name", problem))?;
+    if root.member("spec").is_none() {
+        return Err(missing(root, "spec", Problem::default()));
+    }
+    let noise = root.find("noise", DeclaredNoise::read)?.filter(|noise| !noise.is_empty());
+    let connection = root.get("connectionId", Node::text)?;
+    root.need("spec", |spec| {
+        let metadata = Metadata::of(spec)?;
+        let read = Part { spec, metadata: &metadata, bodies };
+        let content = match kind.as_str() {
+            "Http" | "Http2" => http::read(&read, &kind)?,
+            "gRPC" => grpc::read(&read)?,
+            "DNS" => dns::read(spec)?,
+            _ => wires::read(&read, &kind)?,
+        };
+        let (target, tls) = target(&content, &metadata);
+        let sent_at = read.time(&["reqTimestampMock", "reqtimestampmock"], &["req", "grpcReq"])?.unwrap_or(UNIX_EPOCH);
+        let answered_at = read.time(&["resTimestampMock", "restimestampmock"], &["resp", "grpcResp"])?;
+        let number = connection.parse().ok().or_else(|| metadata.get(key::CONNECTION)?.parse().ok());
+        let exchange = Exchange {
+            target,
+            tls,
+            connection: number.unwrap_or(0),
+            sent_at,
+            answered_at: answered_at.unwrap_or(sent_at),
+            abandoned: metadata.is_true(key::ABANDONED),
+            cancelled: metadata.is_true(key::CANCELLED),
+            content,
+        };
+        let named = !metadata.is_ours() && matches!(exchange.content, Content::Http(_) | Content::Grpc(_));
+        let reusable = metadata.is_session() || matches!(exchange.content, Content::Dns(_));
+        Ok(Recording { name, exchange, reusable, noise, named })
+    })
+}
+
+/// Of the keys that make a mapping a recorded call it is said as of a whole.
+fn missing(root: &Node, key: &str, problem: Problem) -> Problem {
+    if root.member(key).is_some() {
+        return problem;
+    }
+    Problem::new(root.line, format!("the document has no `{key}`"))
+}
+
+/// Where the call went, and whether it was encrypted: of others' only the request says it.
+fn target(content: &Content, metadata: &Metadata) -> (Target, bool) {
+    match content {
+        Content::Http(http) | Content::Grpc(http) if !metadata.is_ours() => {
+            let tls = metadata.is_true(key::TLS) || http.request.scheme == "https";
+            (Target::of_authority(&http.request.authority), tls)
+        }
+        _ => {
+            let port = metadata.get(key::PORT).and_then(|port| port.parse().ok()).unwrap_or(0);
+            let host = metadata.get(key::HOST).unwrap_or_default().to_owned();
+            (Target { host, port }, metadata.is_true(key::TLS))
+        }
+    }
+}
+
+/// What a kind is read from.
+pub(super) struct Part<'a> {
+    pub(super) spec: &'a Node,
+    pub(super) metadata: &'a Metadata,
+    pub(super) bodies: Bodies<'a>,
+}
+
+impl Part<'_> {
+    /// A time of the call, under one of these keys or in the part of one of those.
+    fn time(&self, keys: &[&str], parts: &[&str]) -> Result<Option<SystemTime>, Problem> {
+        for key in keys {
+            if let Some(time) = self.spec.find(key, Node::time)? {
+                return Ok(Some(time));
+            }
+        }
+        for part in parts {
+            if let Some(Some(time)) = self.spec.find(part, |part| part.find("timestamp", Node::time))? {
+                return Ok(Some(time));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Appends the document of a call, without the line that separates documents; large bodies go into files of their own.
+pub(super) fn write(recording: &Recording, apart: &mut Apart, out: &mut String) {
+    let exchange = &recording.exchange;
+    let mut metadata = Metadata::of_call(recording);
+    let (kind, parts) = match &exchange.content {
+        Content::Http(http) => (http::kind(http), http::write(http, exchange, &mut metadata, apart)),
+        Content::Grpc(http) => ("gRPC", grpc::write(http, exchange, &mut metadata, apart)),
+        Content::Dns(dns) => ("DNS", dns::write(dns)),
+        Content::Wire(protocol, wire) => (wires::kind(*protocol), wires::write(*protocol, wire, apart)),
+    };
+    let mut spec = Members::default();
+    let mut texts = Members::default();
+    for (name, value) in &metadata.0 {
+        texts.put(name, value);
+    }
+    spec.put("metadata", texts);
+    spec.join(parts);
+    spec.put("reqTimestampMock", exchange.sent_at);
+    spec.put("resTimestampMock", exchange.answered_at);
+    let mut document = Members::default();
+    document.put("version", VERSION);
+    document.put("kind", kind);
+    document.put("name", &recording.name);
+    document.put("spec", spec);
+    if let Some(noise) = recording.noise.as_ref().filter(|noise| !noise.is_empty()) {
+        document.put("noise", noise);
+    }
+    // Always and last: a document that lacks it was cut short.
+    document.put("connectionId", exchange.connection.to_string().as_str());
+    emit::mapping(out, document.entries(), 0);
+}

@@ -1,0 +1,281 @@
+//! Files of recorded calls: `mocks.yaml` in Keploy's layout `v1beta1`, as bytes in and bytes out.
+//!
+//! A file is a sequence of documents, one a call. It is cut at the lines that separate them (a line that begins with `---`
+//! can be nothing else in YAML), so one broken document is known by its lines and hides no other one.
+
+mod apart;
+mod dns;
+mod document;
+mod emit;
+mod grpc;
+mod head;
+mod http;
+mod node;
+mod noise;
+mod protoscope;
+mod wires;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{self, Write as _};
+
+pub use apart::{Apart, Bodies, BodyRef};
+pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
+pub use noise::DeclaredNoise;
+
+use head::Writer;
+
+use crate::limits::MAX_CALLS_FILE_BYTES;
+use crate::record::matching::Recording;
+
+/// What a problem says of the document that has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    /// Its text is not what it should be: it may have been cut short.
+    #[default]
+    Text,
+    /// It is whole, and lacks a body that is elsewhere or was not kept.
+    Body,
+    /// It is whole, and of a form out of which a call cannot be answered: only another recording mends that.
+    Form,
+}
+
+/// Something wrong in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problem {
+    /// The line, from 1; 0 where it is not known.
+    pub line: u64,
+    /// Which field, as `spec.resp.status_code`; empty for a whole document.
+    pub path: String,
+    /// What was got, and what is expected.
+    pub message: String,
+    /// What that says of the document.
+    pub fault: Fault,
+}
+
+impl Problem {
+    pub(crate) fn new(line: u64, message: String) -> Self {
+        Self { line, message, ..Self::default() }
+    }
+
+    /// The same problem seen from the mapping or the list around it.
+    pub(crate) fn inside(mut self, key: &str, line: u64) -> Self {
+        if self.line == 0 {
+            self.line = line;
+        }
+        let separator = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
+        self.path = format!("{key}{separator}{}", self.path);
+        self
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line > 0 {
+            write!(f, "{}: ", self.line)?;
+        }
+        if !self.path.is_empty() {
+            write!(f, "`{}`: ", self.path)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// Why a file cannot be read, or not be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    /// It is larger than what is read.
+    #[error("{file}: {bytes} bytes; a file of calls may have at most {MAX_CALLS_FILE_BYTES}")]
+    TooLarge {
+        /// The file as it was named.
+        file: String,
+        /// Its size, or what it would be.
+        bytes: u64,
+    },
+    /// One of its documents is broken, and it is not the last one of several.
+    #[error("{file}:{problem}")]
+    Broken {
+        /// The file as it was named.
+        file: String,
+        /// What is wrong.
+        problem: Problem,
+        /// How many documents before it are whole.
+        whole: usize,
+    },
+}
+
+/// The next step where a set is of a form that is not read.
+const RECORD_AGAIN: &str = "record it again with `replay calls record -- COMMAND`";
+
+impl FileError {
+    /// The next step.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::TooLarge { .. } => "record fewer calls into one set".to_owned(),
+            Self::Broken { problem: Problem { fault: Fault::Form, .. }, .. } => RECORD_AGAIN.to_owned(),
+            Self::Broken { whole: 0, .. } => "is it a file of recorded calls? record the set again".to_owned(),
+            Self::Broken { whole, .. } => {
+                format!("correct that document or remove it; the {whole} before it are whole")
+            }
+        }
+    }
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Calls {
+    /// What holds for all of them.
+    pub head: Head,
+    /// The calls, in order.
+    pub recordings: Vec<Recording>,
+    /// The lines on which they begin.
+    pub lines: Vec<u64>,
+    /// What is wrong with the last document if it was left out: a recorder that appends and is killed leaves half of one.
+    pub torn: Option<Problem>,
+}
+
+/// Reads a file of calls; `file` is its name in messages.
+///
+/// Fails when it is too large, or when a document is broken that another one follows, or that is the only one. If the last
+/// one of several is broken, the others are returned, and `torn` says so. A last document that ends without a line break
+/// counts as broken (every writer ends with one), as does one of ours without its last key.
+pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileError> {
+    if bytes.len() as u64 > MAX_CALLS_FILE_BYTES {
+        return Err(FileError::TooLarge { file: file.to_owned(), bytes: bytes.len() as u64 });
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut calls = Calls::default();
+    calls.head.command = CommandMark::read(bytes);
+    let broken = |problem, whole| FileError::Broken { file: file.to_owned(), problem, whole };
+    let writer = Writer::of(bytes).map_err(|problem| broken(problem, 0))?;
+    let pieces = pieces(bytes);
+    for (index, (line, piece)) in pieces.iter().enumerate() {
+        let is_last = pieces.len() == index + 1;
+        match document(piece, *line, (writer, is_last), bodies) {
+            Ok(Document::Nothing) => {}
+            Ok(Document::Head(head)) if calls.recordings.is_empty() => {
+                calls.head = Head { command: calls.head.command.take(), ..head };
+            }
+            Ok(Document::Head(_)) => {
+                let message = "what holds for all calls stands before the first of them".to_owned();
+                return Err(broken(Problem::new(*line, message), calls.recordings.len()));
+            }
+            Ok(Document::Call(recording, line)) => {
+                calls.recordings.push(*recording);
+                calls.lines.push(line);
+            }
+            Err(problem) if is_last && !calls.recordings.is_empty() && problem.fault == Fault::Text => {
+                calls.torn = Some(problem);
+            }
+            Err(problem) => return Err(broken(problem, calls.recordings.len())),
+        }
+    }
+    Ok(calls)
+}
+
+/// Writes a file of calls; `file` is its name in messages, and large bodies go to those `apart`. Fails when it would be too
+/// large to be read again.
+pub fn write(file: &str, head: &Head, recordings: &[Recording], apart: &mut Apart) -> Result<Vec<u8>, FileError> {
+    let (mut out, mut is_behind) = head.write();
+    for recording in recordings {
+        if is_behind {
+            out.push_str("---\n");
+        }
+        is_behind = true;
+        document::write(recording, apart, &mut out);
+        if out.len() as u64 > MAX_CALLS_FILE_BYTES {
+            return Err(FileError::TooLarge { file: file.to_owned(), bytes: out.len() as u64 });
+        }
+    }
+    Ok(out.into_bytes())
+}
+
+/// A file with other noise at some of its calls, by their places in it; all else stays as it is, to the byte.
+pub fn with_noise(file: &str, bytes: &[u8], noise: &[Option<DeclaredNoise>]) -> Result<Vec<u8>, FileError> {
+    let mut noise = noise.iter();
+    let mut out = Vec::with_capacity(bytes.len());
+    for (line, piece) in pieces(bytes) {
+        let text = std::str::from_utf8(piece).ok();
+        let is_call = text.and_then(|text| node::parse(text, line).ok().flatten()).is_some_and(|root| !Head::is(&root));
+        match (text, is_call.then(|| noise.next()).flatten()) {
+            (Some(text), Some(Some(noise))) => {
+                let put = noise::put(text, line, noise);
+                let broken = |problem| FileError::Broken { file: file.to_owned(), problem, whole: 0 };
+                out.extend_from_slice(put.map_err(broken)?.as_bytes());
+            }
+            _ => out.extend_from_slice(piece),
+        }
+    }
+    Ok(out)
+}
+
+/// Bytes as digits.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The documents with the number of their first line. The separating line belongs to what follows it.
+fn pieces(bytes: &[u8]) -> Vec<(u64, &[u8])> {
+    let mut pieces = Vec::new();
+    let (mut start, mut first_line, mut line) = (0, 1, 1);
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let separates = rest.starts_with(b"---") && rest.get(3).is_none_or(u8::is_ascii_whitespace);
+        if separates && at > start {
+            pieces.push((first_line, &bytes[start..at]));
+            (start, first_line) = (at, line);
+        }
+        at += memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+        line += 1;
+    }
+    pieces.push((first_line, &bytes[start..]));
+    pieces
+}
+
+/// What stands between two separating lines.
+enum Document {
+    /// Nothing but comments.
+    Nothing,
+    Head(Head),
+    /// With the line on which it begins.
+    Call(Box<Recording>, u64),
+}
+
+fn document(
+    piece: &[u8],
+    line: u64,
+    (writer, is_last): (Writer, bool),
+    bodies: Bodies<'_>,
+) -> Result<Document, Problem> {
+    let text = std::str::from_utf8(piece).map_err(|error| {
+        let before = &piece[..error.valid_up_to()];
+        let line = line + memchr::memchr_iter(b'\n', before).count() as u64;
+        Problem::new(line, "bytes that are not UTF-8, which YAML is written in".to_owned())
+    })?;
+    let Some(root) = node::parse(text, line)? else { return Ok(Document::Nothing) };
+    if Head::is(&root) {
+        let mut head = Head::default();
+        return head.read(&root).map(|()| Document::Head(head));
+    }
+    let cut = match writer {
+        Writer::Other => (!piece.ends_with(b"\n")).then_some("the last document does not end with a line break"),
+        _ => root.member("connectionId").is_none().then_some("the last document lacks its last key, `connectionId`"),
+    };
+    if let Some(reason) = cut.filter(|_| is_last) {
+        return Err(Problem::new(root.line, format!("{reason}, so it may have been cut short")));
+    }
+    let recording = document::read(&root, bodies)?;
+    if writer == Writer::Earlier && wires::begins_with_state(&recording.exchange.content) {
+        let message = "a call that an earlier version recorded with the state of its connection, which is read no more";
+        return Err(Problem { fault: Fault::Form, ..Problem::new(root.line, message.to_owned()) });
+    }
+    Ok(Document::Call(Box::new(recording), root.line))
+}

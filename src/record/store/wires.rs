@@ -1,0 +1,221 @@
+//! Protocols that are no HTTP: the bytes of each message, in their order, with what a person can read in it as a comment.
+//!
+//! Turns of Keploy's kinds `Redis`, `Generic` and `Kafka`, and what an earlier version of ours wrote, are only read.
+
+use super::apart::{BodyRef, is_large, look_up};
+use super::document::Part;
+use super::node::{Members, Node, unpacked};
+use super::{Apart, Fault, Problem};
+use crate::limits::MAX_SHOWN_QUESTION_CHARS;
+use crate::record::call::{Content, Message, Protocol, Side, Wire};
+use crate::record::naming::summary;
+
+/// The word for each protocol in `kind`. What has several is written with the first.
+const KINDS: [(&str, Protocol); 6] = [
+    ("Generic", Protocol::Generic),
+    ("Redis", Protocol::Redis),
+    ("Postgres", Protocol::Postgres),
+    ("MySQL", Protocol::MySql),
+    ("Mongo", Protocol::Mongo),
+    ("Kafka", Protocol::Generic),
+];
+/// Keploy's later kinds for `PostgreSQL`.
+const LATER_POSTGRES: [&str; 2] = ["PostgresV2", "PostgresV3"];
+
+/// Keploy's kinds that keep the bytes of what was said.
+const TURNS: [&str; 3] = ["Generic", "Redis", "Kafka"];
+
+/// The words for the sides, as keys of a message.
+const SIDES: [(&str, Side); 2] = [("client", Side::Client), ("server", Side::Server)];
+
+/// The word for a protocol in `kind`.
+pub(super) fn kind(protocol: Protocol) -> &'static str {
+    KINDS.iter().find(|(_, known)| *known == protocol).map_or(KINDS[0].0, |(kind, _)| kind)
+}
+
+/// What `spec` holds of a call beside its metadata and times.
+pub(super) fn write(protocol: Protocol, wire: &Wire, apart: &mut Apart) -> Members {
+    let mut parts = Members::default();
+    if is_large(wire.messages.iter().map(|it| it.bytes.len()).sum()) {
+        parts.put("messages_ref", apart.put(framed(&wire.messages)));
+        return parts;
+    }
+    parts.put("messages", wire.messages.iter().map(|it| message(protocol, it)).collect::<Vec<_>>());
+    parts
+}
+
+fn message(protocol: Protocol, message: &Message) -> Node {
+    let bytes = Node::from(message.bytes.as_slice());
+    let note = if bytes.is_base64() { readable(protocol, message) } else { String::new() };
+    let mut side = Members::default();
+    side.put(if message.from == Side::Client { "client" } else { "server" }, bytes);
+    Node { note: note.chars().take(MAX_SHOWN_QUESTION_CHARS).collect(), ..side.into() }
+}
+
+/// What a person can read of a message whose bytes are no text.
+fn readable(protocol: Protocol, message: &Message) -> String {
+    match (message.from, protocol) {
+        (Side::Client, _) | (_, Protocol::Mongo) => summary::text(protocol, &message.bytes),
+        (Side::Server, _) => summary::text(Protocol::Generic, &message.bytes),
+    }
+}
+
+/// The call of a document of one of these kinds.
+pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
+    let Some((_, protocol)) = KINDS.iter().find(|(known, _)| *known == kind) else {
+        if LATER_POSTGRES.contains(&kind) {
+            return Err(foreign(kind));
+        }
+        let known = "Http, Http2, gRPC, DNS, Redis, Generic, Kafka, Postgres, MySQL or Mongo";
+        return Err(Problem::new(0, format!("expected a call of kind {known}, got `{}`", kind.escape_debug())));
+    };
+    let session = part.metadata.is_session();
+    let messages = match part.spec.find("messages", |messages| messages.items(said))? {
+        Some(messages) => messages,
+        None => match elsewhere(part)? {
+            Some(messages) => messages,
+            None => in_turns(part, kind)?,
+        },
+    };
+    Ok(Content::Wire(*protocol, Wire { messages, session }))
+}
+
+/// A message with the word for its side.
+fn said(message: &Node) -> Result<Message, Problem> {
+    match message.members()? {
+        [(side, bytes)] if let Some((_, from)) = SIDES.iter().find(|(word, _)| word == side) => {
+            let bytes = bytes.bytes().map_err(|problem| problem.inside(side, bytes.line))?;
+            Ok(Message { from: *from, bytes })
+        }
+        _ => Err(Problem::new(message.line, "expected `client` or `server`, and what it said".to_owned())),
+    }
+}
+
+/// Messages in a file of their own, if they are in one.
+fn elsewhere(part: &Part<'_>) -> Result<Option<Vec<Message>>, Problem> {
+    const EARLIER: &str = "messagesFile";
+    let bytes = match part.metadata.get(EARLIER) {
+        Some(path) => Some(look_up(&BodyRef { path: path.to_owned(), size: 0 }, part.bodies)?),
+        None => part.spec.get("messages_ref", |reference| reference.apart(part.bodies))?,
+    };
+    let Some(bytes) = bytes else { return Ok(None) };
+    let expected = || Problem::new(0, "expected messages with their side and their length before them".to_owned());
+    unframed(&bytes).map(Some).ok_or_else(|| expected().inside("messages_ref", 0))
+}
+
+/// What one side said before the other did, as others write it.
+fn in_turns(part: &Part<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
+    if !part.metadata.is_ours() && !TURNS.contains(&kind) {
+        return Err(foreign(kind));
+    }
+    let prefix = if matches!(kind, "MySQL" | "Mongo") { String::new() } else { kind.to_ascii_lowercase() };
+    let turns = |side: &str, from: Side| {
+        part.spec.get(&format!("{prefix}{side}"), |turns| {
+            turns.items(|turn| turned(turn, kind).map(|bytes| Message { from, bytes }))
+        })
+    };
+    let (requests, responses) = (turns("requests", Side::Client)?, turns("responses", Side::Server)?);
+    let Some(order) = part.metadata.get("order") else { return Ok([requests, responses].concat()) };
+    ordered(requests, responses, order).ok_or_else(|| {
+        let message = format!("expected the order of all messages, as `c1s2`, got `{}`", order.escape_debug());
+        Problem::new(0, message).inside("order", 0).inside("metadata", 0)
+    })
+}
+
+/// The bytes of a turn: those of a message of an earlier version of ours, or of all its payloads.
+fn turned(turn: &Node, kind: &str) -> Result<Vec<u8>, Problem> {
+    let packed = |node: &Node| unpacked(&node.text()?);
+    if let Some(bytes) = turn.find("raw", Node::bytes)? {
+        return Ok(bytes);
+    }
+    if let Some(bytes) = turn.find("payload", packed)? {
+        return Ok(bytes);
+    }
+    if !TURNS.contains(&kind) {
+        return Err(foreign(kind));
+    }
+    let payload = |payload: &Node| {
+        let is_binary = payload.get("type", Node::text)? == "binary";
+        // What has the tag `!!binary` is decoded already.
+        payload.get("data", |data| {
+            let bytes = data.bytes()?;
+            if is_binary && bytes.is_ascii() { unpacked(&String::from_utf8_lossy(&bytes)) } else { Ok(bytes) }
+        })
+    };
+    turn.get("message", |message| message.items(payload)).map(|payloads| payloads.concat())
+}
+
+/// Whose messages followed whose: `c1s3c1`.
+fn ordered(requests: Vec<Message>, responses: Vec<Message>, order: &str) -> Option<Vec<Message>> {
+    let count = requests.len() + responses.len();
+    let (mut requests, mut responses) = (requests.into_iter(), responses.into_iter());
+    let mut messages = Vec::with_capacity(count);
+    let mut rest = order;
+    while let Some(side) = rest.chars().next() {
+        let digits = rest.get(1..)?;
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        let run: usize = digits[..end].parse().ok()?;
+        match side {
+            'c' => messages.extend(requests.by_ref().take(run)),
+            's' => messages.extend(responses.by_ref().take(run)),
+            _ => return None,
+        }
+        rest = &digits[end..];
+    }
+    (messages.len() == count).then_some(messages)
+}
+
+/// The problem that others keep no bytes of such calls that could be sent again.
+fn foreign(kind: &str) -> Problem {
+    let message =
+        format!("a call of kind `{kind}` as Keploy writes it cannot be answered again; HTTP, gRPC and Redis can");
+    Problem { fault: Fault::Form, ..Problem::new(0, message) }
+}
+
+/// Whether a call of an earlier version of ours begins with what its connection had been told, as one message that no program
+/// said: of its database and user (Redis, `MySQL`), or of all its settings (`PostgreSQL`).
+pub(super) fn begins_with_state(content: &Content) -> bool {
+    let Content::Wire(protocol, wire) = content else { return false };
+    let mut client = wire.messages.iter().filter(|message| message.from == Side::Client);
+    let (Some(first), Some(second)) = (client.next(), client.next()) else { return false };
+    match protocol {
+        Protocol::Redis => {
+            let command = summary::text(Protocol::Redis, &first.bytes);
+            command.split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case("SELECT"))
+        }
+        // Length and sequence number, then the command: COM_INIT_DB.
+        Protocol::MySql => first.bytes.get(3..5) == Some(&[0, 2]),
+        // Only an opening message has no type. Passwords and other opening messages after it are of a login.
+        Protocol::Postgres => {
+            first.bytes.first() == Some(&0) && !matches!(second.bytes.first(), None | Some(b'p' | b'\0'))
+        }
+        _ => false,
+    }
+}
+
+/// Each message with the letter of its side and its length before it (8 bytes, big-endian).
+fn framed(messages: &[Message]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for message in messages {
+        out.push(if message.from == Side::Client { b'c' } else { b's' });
+        out.extend_from_slice(&(message.bytes.len() as u64).to_be_bytes());
+        out.extend_from_slice(&message.bytes);
+    }
+    out
+}
+
+fn unframed(mut bytes: &[u8]) -> Option<Vec<Message>> {
+    let mut messages = Vec::new();
+    while let Some((side, rest)) = bytes.split_first() {
+        let from = match side {
+            b'c' => Side::Client,
+            b's' => Side::Server,
+            _ => return None,
+        };
+        let (length, rest) = rest.split_first_chunk()?;
+        let (message, rest) = rest.split_at_checked(usize::try_from(u64::from_be_bytes(*length)).ok()?)?;
+        messages.push(Message { from, bytes: message.to_vec() });
+        bytes = rest;
+    }
+    Some(messages)
+}
