@@ -1,10 +1,13 @@
 //! What the commands of one server do not share, what root's commands do not read, and which limit ended a command.
 
+use std::fs;
+use std::path::PathBuf;
+
 use pretty_assertions::assert_eq;
 use replay::sandbox::Tier;
 use serde_json::json;
 
-use super::{Walls, everywhere, installed, program};
+use super::{Walls, everywhere, installed, launcher, program};
 
 /// Fills segments of System V memory that nobody has attached.
 const UNATTACHED: &str = "import ctypes, time\n\
@@ -49,7 +52,7 @@ fn system_v_memory_that_nobody_has_attached_counts() {
             return;
         }
         let mut walls = Walls::start(setting, &["--limit-memory-bytes", "200000000"], &[]);
-        std::fs::write(walls.tree.path("work/fill.py"), UNATTACHED).unwrap();
+        fs::write(walls.tree.path("work/fill.py"), UNATTACHED).unwrap();
         let text = walls.sh("python3 fill.py").text;
         assert!(text.contains("more memory than a command may"), "{setting:?}: {text}");
         walls.end();
@@ -100,6 +103,54 @@ fn who_finds_no_room_for_a_process_is_told() {
         assert!(text.contains(note), "{setting:?}: {text}");
         let text = walls.sh("for i in $(seq 900); do sleep 100 & done").text;
         assert!(!text.contains(note), "{setting:?}: {text}");
+        walls.end();
+    });
+}
+
+/// A control group (cgroups(7)) with this much memory, in which the kernel ends processes as it does on a full machine.
+struct Container(PathBuf);
+
+impl Container {
+    /// `None` where this user may make none.
+    fn of(bytes: u64) -> Option<Self> {
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        own.lines().find_map(|line| {
+            let (controllers, place) = line.split_once(':')?.1.split_once(':')?;
+            let (root, most) = match controllers {
+                "" => ("/sys/fs/cgroup", "memory.max"),
+                "memory" => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+                _ => return None,
+            };
+            let dir = PathBuf::from(format!("{root}{place}/replay-it-{}", std::process::id()));
+            fs::create_dir(&dir).ok()?;
+            let made = Self(dir);
+            fs::write(made.0.join(most), bytes.to_string()).ok()?;
+            Some(made)
+        })
+    }
+
+    fn take(&self, pid: u32) {
+        fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn who_is_ended_because_the_machine_has_no_memory_left_is_told() {
+    let Some(container) = Container::of(100_000_000) else { return };
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        container.take(launcher(&walls.server));
+        // It keeps a line until its end.
+        let text = walls.sh("head -c 400000000 /dev/zero | tail").text;
+        let note = "[the kernel ended a process for want of memory: the machine, or the container around the server, has no \
+                    more; use less at once]";
+        assert!(text.contains(note), "{setting:?}: {text}");
         walls.end();
     });
 }
