@@ -125,6 +125,8 @@ pub const COARSEST_CLOCK_SECS: i64 = 2;
 pub const CHANGE_ATTEMPTS: usize = 8;
 /// How often a name is exchanged again to give it back to what other programs put there meanwhile.
 pub const GIVE_BACK_ROUNDS: usize = 64;
+/// Replaced files that wait to be closed; of more each is closed by who has replaced it.
+pub const MAX_CLOSED_ASIDE: usize = 64;
 /// A temporary file that nobody holds is left over when it is older than this, in seconds.
 pub const STALE_TEMP_SECS: u64 = 60;
 /// Directories remembered as swept of left-over temporary files.
@@ -279,7 +281,7 @@ pub const MAX_EDIT_FILES: usize = 10_000;
 /// Threads that write the files of one call.
 pub const WRITE_THREADS: usize = 8;
 /// Pieces of a new content up to this length in bytes are gathered before they are written.
-pub const WRITE_BUFFER_BYTES: usize = 256 * 1024;
+pub const WRITE_BUFFER_BYTES: usize = 128 * 1024;
 /// Most that one `edit_files` call loads in all, in bytes; a single file may be larger.
 pub const MAX_EDIT_TOTAL_BYTES: u64 = 1024 * 1024 * 1024;
 /// How long the edits of one file may take, in milliseconds.

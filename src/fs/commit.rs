@@ -16,6 +16,7 @@ use crate::limits::GIVE_BACK_ROUNDS;
 use crate::policy::{Id, Rules};
 use crate::sandbox::is_lease_undisturbed;
 
+use super::aside;
 use super::attributes;
 use super::error::FsError;
 use super::locks::{DirLocks, keep_writers_out};
@@ -80,6 +81,7 @@ pub fn commit_all(prepared: Vec<Prepared>, held: Option<&DirLocks>) -> Result<()
     let Err(mut failure) = outcome else {
         // The old files go without it.
         drop(own);
+        done.into_iter().for_each(Committed::finish);
         return Ok(());
     };
     for one in done.into_iter().rev() {
@@ -272,6 +274,14 @@ impl Committed {
     pub(super) fn is_wanted(&self) -> bool {
         self.undo == Undo::Exchange
             && self.prepared.old.as_ref().is_some_and(|old| old.leased && !is_lease_undisturbed(old.file.as_fd()))
+    }
+
+    /// Lets go of the old file for good.
+    fn finish(mut self) {
+        let old = self.prepared.old.take();
+        // First its name.
+        drop(self);
+        old.into_iter().for_each(|old| aside::close(old.file));
     }
 
     /// Puts the old file back, under its own identity where the filesystem can exchange names. `false` if another program has

@@ -15,6 +15,7 @@ pub mod tree;
 pub mod walk;
 pub mod write;
 
+mod aside;
 mod attributes;
 mod commit;
 mod descent;

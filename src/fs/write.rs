@@ -275,7 +275,8 @@ fn each_piece(
     shown: &Path,
     mut work: impl FnMut(&[u8]) -> Result<(), FsError>,
 ) -> Result<(), FsError> {
-    let mut buffer = vec![0; 256 * 1024];
+    // Larger ones are given back to the kernel each time.
+    let mut buffer = vec![0; 64 * 1024];
     loop {
         match std::io::Read::read(from, &mut buffer) {
             Ok(0) => return Ok(()),

@@ -50,10 +50,7 @@ pub struct Cells {
     hidden: Vec<hidden::At>,
     /// Looks for filesystems of the kernel, where they would be seen by commands.
     kernels: Option<kernels::Look>,
-    /// Those of the next command.
-    terminals: Option<OwnedFd>,
-    /// As many processes the kernel had ended for want of memory when the last command ended.
-    kernel_kills: Option<u64>,
+    ready: Ready,
     /// HOME of commands in the view.
     home: &'static str,
     /// Where the broker lets metadata be changed.
@@ -61,6 +58,16 @@ pub struct Cells {
     /// Where it lets attributes be read.
     readable: Vec<PathBuf>,
     hello: Hello,
+}
+
+/// What was found out and made for the next command while nobody waited.
+#[derive(Debug, Default)]
+struct Ready {
+    terminals: Option<OwnedFd>,
+    /// How many processes the kernel has ended for want of memory.
+    kernel_kills: Option<u64>,
+    /// How far the counters are, if no command runs that could move them.
+    refused: Option<u64>,
 }
 
 /// What came with the request for one command.
@@ -188,8 +195,7 @@ impl Cells {
             pinned: Vec::new(),
             hidden,
             kernels,
-            terminals: None,
-            kernel_kills: kernel_kills(),
+            ready: Ready { kernel_kills: kernel_kills(), ..Ready::default() },
             home: private_home,
             writable,
             readable,
@@ -276,7 +282,7 @@ impl Cells {
 
     /// This supervisor has the command, or nobody.
     pub fn settle(&mut self, supervisor: Option<Pid>, berth: Berth) {
-        self.terminals = None;
+        (self.ready.terminals, self.ready.refused) = (None, None);
         if let (Some(watcher), Some((_, line)), Some(supervisor)) = (&self.watcher, berth.line, supervisor) {
             self.roll.begin(supervisor.as_raw(), line, berth.stays, watcher.appearances());
         }
@@ -297,10 +303,10 @@ impl Cells {
         if let Some(groups) = &mut self.groups {
             groups.tidy(|supervisor| supervisors.contains(&supervisor));
         }
-        // Now, when nobody waits.
-        self.kernel_kills = kernel_kills();
-        if self.start.tier == Tier::Namespaces && self.terminals.is_none() {
-            self.terminals = view::terminals().ok();
+        self.ready.kernel_kills = kernel_kills();
+        self.ready.refused = self.counters.as_ref().filter(|_| supervisors.is_empty()).and_then(Counters::refused);
+        if self.start.tier == Tier::Namespaces && self.ready.terminals.is_none() {
+            self.ready.terminals = view::terminals().ok();
         }
     }
 
@@ -319,12 +325,13 @@ impl Cells {
         let line = berth.line.map(|(line, _)| line);
         drop(std::mem::take(&mut self.roll));
         let places = self.watcher.take().map(|watcher| watcher.places()).unwrap_or_default();
-        let terminals = self.terminals.take();
+        let ready = std::mem::take(&mut self.ready);
+        let kernel_kills = ready.kernel_kills;
         let quiet = berth.quiet.map(|(quiet, _)| quiet);
         let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, quiet));
-        match self.enter(&places, terminals, channel, bundle) {
+        match self.enter(&places, ready, channel, bundle) {
             Ok((reach, duties, usher)) => {
-                let (start, alone, group, kernel_kills) = (&self.start, &self.alone, berth.group, self.kernel_kills);
+                let (start, alone, group) = (&self.start, &self.alone, berth.group);
                 let told = usher.as_ref().map(|usher| request.with_proxy_port(usher.port()));
                 let supervisor =
                     Supervisor { reach, server: command, start, alone, duties, usher, line, group, kernel_kills };
@@ -366,7 +373,7 @@ impl Cells {
     fn enter(
         &self,
         places: &[Guarded],
-        terminals: Option<OwnedFd>,
+        ready: Ready,
         channel: Option<Intercepted>,
         bundle: Option<OwnedFd>,
     ) -> Result<Entered<'_>, Fault> {
@@ -382,7 +389,7 @@ impl Cells {
                 let first = FirstProcess::check()
                     .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
                 view::own_proc()?;
-                view::own_terminals(&terminals.map_or_else(view::terminals, Ok)?)?;
+                view::own_terminals(&ready.terminals.map_or_else(view::terminals, Ok)?)?;
                 if let Some(processes) = self.start.limits.processes.filter(|_| namespaces::can_bound_root()) {
                     namespaces::bound_root(processes)?;
                 }
@@ -397,7 +404,7 @@ impl Cells {
                     namespaces::enter_own_loopback()?;
                 }
                 let (interceptor, usher) = self.intercept(channel)?;
-                let duties = InView::new(self.counters.as_ref(), interceptor);
+                let duties = InView::new(self.counters.as_ref(), ready.refused, interceptor);
                 Ok((Reach::PidNamespace(first), Box::new(duties), usher))
             }
             Tier::Landlock => {

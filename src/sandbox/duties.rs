@@ -130,9 +130,9 @@ pub struct InView<'a> {
 }
 
 impl<'a> InView<'a> {
-    /// Remembers how far the counters are.
-    pub fn new(counters: Option<&'a Counters>, interceptor: Option<Interceptor>) -> Self {
-        let refused = counters.and_then(|counters| Some((counters, counters.refused()?)));
+    /// Remembers how far the counters are; `before`, if that is known already.
+    pub fn new(counters: Option<&'a Counters>, before: Option<u64>, interceptor: Option<Interceptor>) -> Self {
+        let refused = counters.and_then(|counters| Some((counters, before.or_else(|| counters.refused())?)));
         Self { refused, broker: Served::new(interceptor) }
     }
 }

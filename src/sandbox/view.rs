@@ -178,14 +178,12 @@ pub fn leave(home: &str) {
 }
 
 /// Gives the calling process, number 1 of its pid namespace and in a mount namespace of its own, a /proc of that
-/// namespace in the place of the launcher's.
+/// namespace over the launcher's. To unmount that one would wait for all processors (`namespace_unlock` in the kernel's
+/// fs/namespace.c), and nobody inside unmounts what covers it, as with the files below.
 pub fn own_proc() -> Result<(), Fault> {
-    // A new one is given only to who still sees a whole one, so the old one goes second (mount_too_revealing in the
-    // kernel's fs/namespace.c).
     let flags =
         MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let proc = file_system("proc", &[], flags)?;
-    unmount("/proc", UnmountFlags::DETACH).step("unmount the old /proc")?;
     move_mount(&proc, "", CWD, "/proc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /proc")?;
     if rustix::process::geteuid().is_root() {
         for name in OF_ROOT {
