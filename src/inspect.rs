@@ -44,6 +44,7 @@ fn protected_paths(policy: &Policy) -> Vec<Protected> {
             Cause::Asked => ("--protect", None),
             Cause::Configures => ("configures this server", None),
             Cause::Default(program) => ("by default", Some(program)),
+            Cause::Hidden => ("hidden", None),
         };
         Protected { path: path.into(), by, program }
     });

@@ -207,7 +207,7 @@ impl Policy {
         let Some(rules) = Arc::get_mut(&mut self.rules) else { return Ok(()) };
         for path in hidden.iter().map(|hidden| &hidden.path) {
             // As protected as any: nothing is made, moved or removed at their places, or above them.
-            rules.protected.push(Protected { path: path.clone(), any_case: false, why: Cause::Default("") });
+            rules.protected.push(Protected { path: path.clone(), any_case: false, why: Cause::Hidden });
             if rules.over(path).is_some()
                 && let (Some(dir), Some(name)) = (path.parent(), path.file_name())
             {

@@ -69,12 +69,14 @@ pub enum Cause {
     Configures,
     /// By default, as this program obeys it.
     Default(&'static str),
+    /// No agent may see what is there.
+    Hidden,
 }
 
 impl Cause {
     /// Whether the operator named it, with whatever flag: where it cannot be held, nothing is run.
     pub fn is_asked(self) -> bool {
-        !matches!(self, Self::Default(_))
+        !matches!(self, Self::Default(_) | Self::Hidden)
     }
 }
 
