@@ -11,7 +11,6 @@ use super::commands;
 use super::noise::{Change, Fields, Given, Lesson, Noise, Shape, are_secret};
 use super::parts::{Parts, Value};
 use crate::record::call::{Content, Exchange, Protocol, is_no_call};
-use crate::record::naming::summary::word;
 
 /// The calls of one shape in a recording.
 pub(super) type Calls<'a> = Vec<(&'a Exchange, Parts)>;
@@ -57,7 +56,7 @@ fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Calls<'_>> {
 }
 
 pub(super) fn lesson(shape: &Shape, text: &str, calls: usize, changes: Vec<Change>) -> Lesson {
-    let place = format!("{} {} {}", word(shape.protocol), shape.target, short(text));
+    let place = format!("{} {} {}", shape.protocol.word(), shape.target, short(text));
     Lesson { place, calls: (calls, calls), changes }
 }
 

@@ -25,7 +25,6 @@ pub(in crate::record) use names::decoded;
 pub use names::is_secret_name;
 pub use stand_in::is_stand_in;
 pub(in crate::record) use stand_in::{is_made, is_signed, is_uuid, places};
-pub(in crate::record) use wires::command;
 
 use names::Kind;
 use shapes::Shapes;

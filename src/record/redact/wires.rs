@@ -6,6 +6,7 @@ use super::Found;
 use super::names::{self, Kind};
 use super::stand_in::stand_in;
 use crate::record::call::Protocol;
+use crate::record::protocol::redis::command;
 
 /// What stands where `PostgreSQL` was told a password.
 const LOGIN: &[u8] = b"redacted";
@@ -110,28 +111,6 @@ fn redis(bytes: &[u8]) -> Option<Vec<u8>> {
     }
     out.extend_from_slice(rest);
     is_changed.then_some(out)
-}
-
-/// The words of the command at the beginning, in either of its forms, and what follows it.
-pub fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
-    fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-        let end = memchr::memmem::find(bytes, b"\r\n")?;
-        Some((&bytes[..end], &bytes[end + 2..]))
-    }
-    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<usize>().ok();
-    let (head, mut rest) = line(bytes)?;
-    let Some(count) = head.strip_prefix(b"*") else {
-        return Some((head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect(), rest));
-    };
-    // A count costs its sender nothing; what it counts does.
-    let mut words = Vec::new();
-    for _ in 0..number(count)? {
-        let (head, after) = line(rest)?;
-        let (word, after) = after.split_at_checked(number(head.strip_prefix(b"$")?)?)?;
-        rest = after.strip_prefix(b"\r\n")?;
-        words.push(word);
-    }
-    Some((words, rest))
 }
 
 /// A message of `MongoDB` with others in place of the values of keys of secrets, at the same length, and without what proves a

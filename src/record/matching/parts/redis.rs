@@ -3,7 +3,7 @@
 use sha1::{Digest as _, Sha1};
 
 use super::{Parts, Piece, Taken};
-use crate::record::redact;
+use crate::record::protocol::redis::command;
 use crate::text::escape::hex;
 
 /// What an argument chooses.
@@ -123,7 +123,7 @@ fn is_member(number: usize, arguments: &[&[u8]]) -> bool {
 impl Taken {
     /// A command and its arguments, which are counted through all commands of a transaction.
     pub(super) fn redis(&mut self, bytes: &[u8]) -> Option<()> {
-        let (words, rest) = redact::command(bytes)?;
+        let (words, rest) = command(bytes)?;
         let (command, arguments) = words.split_first().filter(|_| rest.is_empty())?;
         // Of a line it is the first letter.
         self.head(if bytes.first() == Some(&b'*') { b"*" } else { b"" });

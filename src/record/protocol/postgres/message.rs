@@ -126,47 +126,10 @@ pub(super) fn authenticated() -> Vec<u8> {
     message(b'R', &[&[0; 4]])
 }
 
-/// With which number and key the calls of a connection are cancelled, if a server says it here (`BackendKeyData`).
-pub(super) fn cancel_key(message: &[u8]) -> Option<&[u8]> {
-    message.strip_prefix(b"K")?.get(4..)
-}
-
-/// A message in which the key, which only a `CancelRequest` says again, is that of one connection of a replay. The number of
-/// the process stays: statements may name it.
-pub(super) fn with_own_key(message: &[u8], connection: u64) -> Vec<u8> {
-    let mut own = message.to_vec();
-    if let Some(key) = cancel_key(message).and_then(|key| key.len().checked_sub(4)) {
-        let number = connection.to_be_bytes();
-        let length = key.min(number.len());
-        let at = own.len() - length;
-        own[at..].copy_from_slice(&number[number.len() - length..]);
-    }
-    own
-}
-
-/// Whether it says that a statement was cancelled (`query_canceled`).
-pub(super) fn is_cancelled(message: &[u8]) -> bool {
-    let fields = message.get(5..).unwrap_or_default();
-    message.first() == Some(&b'E') && fields.split(|byte| *byte == 0).any(|field| field == b"C57014")
-}
-
 /// Whether it says that a statement is ignored in a transaction that failed.
 pub(in crate::record) fn is_aborted(message: &[u8]) -> bool {
     let fields = message.get(5..).unwrap_or_default();
     message.first() == Some(&b'E') && fields.split(|byte| *byte == 0).any(|field| field == b"C25P02")
-}
-
-/// How much of these messages stands before the one that says that.
-pub(super) fn before_cancelled(messages: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let Ok(Some(length)) = length(&messages[at..]) {
-        let message = messages.get(at..at + length)?;
-        if is_cancelled(message) {
-            return Some(at);
-        }
-        at += length;
-    }
-    None
 }
 
 /// Whether it is a challenge of authentication, whose answer depends on a password or on chance.

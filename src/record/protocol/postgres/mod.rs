@@ -21,5 +21,5 @@ pub(in crate::record) use forms::unify;
 pub(in crate::record) use message::is_aborted;
 pub(in crate::record) use playing::Playing;
 pub(in crate::record) use recording::Recording;
-pub(in crate::record) use startup::{open, startup_of};
+pub(in crate::record) use startup::{startup_of, who};
 pub(in crate::record) use unasked::again;

@@ -3,7 +3,7 @@
 use super::application::NAME;
 use super::message::{opening, parameter, parameters};
 use crate::record::call::{Side, Wire};
-use crate::record::matching::history::{History, digest, set};
+use crate::record::protocol::script::Who;
 
 /// The startup message of a login.
 pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
@@ -12,15 +12,19 @@ pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
 }
 
 /// The database of a startup message: the user's, if it names none.
-pub(super) fn database(startup: &[u8]) -> Option<&[u8]> {
+fn database(startup: &[u8]) -> Option<&[u8]> {
     parameter(startup, b"database").or_else(|| parameter(startup, b"user"))
 }
 
-/// Opens a connection as a startup message says.
-pub(in crate::record) fn open(history: &mut History, startup: &[u8]) {
+/// Who a startup message is of. The name that a program gives itself chooses nothing.
+pub(in crate::record) fn who(startup: &[u8]) -> Who {
     let settings = parameters(startup).filter_map(|(name, value)| {
         let name = std::str::from_utf8(name).ok().filter(|name| !["user", "database", NAME].contains(name))?;
-        Some((set(name), digest([Some(value)].into_iter())))
+        Some((name.to_owned(), value.to_vec()))
     });
-    history.open(parameter(startup, b"user").unwrap_or_default(), database(startup).unwrap_or_default(), settings);
+    Who {
+        user: parameter(startup, b"user").unwrap_or_default().to_vec(),
+        database: database(startup).unwrap_or_default().to_vec(),
+        settings: settings.collect(),
+    }
 }

@@ -11,6 +11,7 @@ mod resp;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::record) use command::{choose, is_of_context, reads, sets};
+pub(in crate::record) use command::{chosen, is_of_context, reads, sets};
 pub(in crate::record) use playing::Playing;
 pub(in crate::record) use recording::Recording;
+pub(in crate::record) use resp::command;

@@ -142,3 +142,25 @@ fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let head = &bytes[..end];
     Some((head.strip_suffix(b"\r").unwrap_or(head), &bytes[end + 1..]))
 }
+
+/// The words of the command at the beginning, in either of its forms, and what follows it.
+pub(in crate::record) fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
+    fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+        let end = memchr::memmem::find(bytes, b"\r\n")?;
+        Some((&bytes[..end], &bytes[end + 2..]))
+    }
+    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<usize>().ok();
+    let (head, mut rest) = line(bytes)?;
+    let Some(count) = head.strip_prefix(b"*") else {
+        return Some((head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect(), rest));
+    };
+    // A count costs its sender nothing; what it counts does.
+    let mut words = Vec::new();
+    for _ in 0..number(count)? {
+        let (head, after) = line(rest)?;
+        let (word, after) = after.split_at_checked(number(head.strip_prefix(b"$")?)?)?;
+        rest = after.strip_prefix(b"\r\n")?;
+        words.push(word);
+    }
+    Some((words, rest))
+}

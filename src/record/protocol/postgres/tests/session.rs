@@ -102,8 +102,8 @@ fn values_that_are_bound_count() {
 
 #[test]
 fn what_is_left_out_as_noise_leads_to_the_recorded_state() {
+    use crate::record::matching::DeclaredNoise;
     use crate::record::matching::{Book, Noise};
-    use crate::record::store::DeclaredNoise;
 
     let whole = |run: &str| {
         let set = format!("SELECT set_config('app.run', '{run}', true)");
@@ -151,8 +151,8 @@ fn a_login_is_the_same_whatever_the_name_of_the_application_is() {
 
 #[test]
 fn rows_are_fetched_on_from_a_portal_whose_values_are_left_out_as_noise() {
+    use crate::record::matching::DeclaredNoise;
     use crate::record::matching::{Book, Noise};
-    use crate::record::store::DeclaredNoise;
 
     let conversation = |id: &str| {
         let first = [parse("s", "SELECT v FROM t WHERE id = $1"), bind("p", "s", id), execute("p", 1), only(b'H')];
