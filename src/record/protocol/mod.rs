@@ -5,6 +5,7 @@ pub(super) mod dialogue;
 pub(super) mod generic;
 pub(super) mod mongo;
 pub(super) mod mysql;
+pub(super) mod parts;
 pub(super) mod postgres;
 pub(super) mod redis;
 pub(super) mod role;

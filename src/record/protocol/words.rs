@@ -1,8 +1,7 @@
 //! What was said, as people read it.
 
 use crate::record::call::{Protocol, Side, Wire};
-use crate::record::protocol::mongo;
-use crate::record::protocol::redis::command;
+use crate::record::protocol::parts::{Part, Role, parts_of};
 
 /// What a program said to a server, in words where its protocol has some.
 pub fn said(protocol: Protocol, wire: &Wire) -> String {
@@ -11,50 +10,38 @@ pub fn said(protocol: Protocol, wire: &Wire) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-/// A message of a program in words: the command or the statement, or what of its bytes can be read.
+/// A message in words: the command or the statement with its values, or what of its bytes can be read.
 pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
-    let known = match protocol {
-        Protocol::Redis => {
-            command(bytes).map(|(words, _)| words.iter().map(|word| readable(word)).collect::<Vec<_>>().join(" "))
-        }
-        Protocol::Postgres => match bytes.first() {
-            Some(b'Q' | b'P') => bytes.get(5..).map(readable),
-            Some(b'B') => bytes.get(5..).and_then(bound),
-            // Of a startup message the length and the version are no words.
-            Some(0) => bytes.get(8..).map(readable),
-            // Nor are numbers of formats, names of statements and what proves a password.
-            Some(b'S' | b'H' | b'D' | b'E' | b'C' | b'p') => Some(String::new()),
-            _ => None,
-        },
-        Protocol::MySql => bytes.get(5..).map(readable),
-        Protocol::Mongo => mongo::text(bytes),
-        Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => None,
+    let rest = match (protocol, bytes.first()) {
+        // Of a startup message of PostgreSQL the length and the version are no words.
+        (Protocol::Postgres, Some(0)) => 8,
+        // Nor are names of statements, and what proves a password.
+        (Protocol::Postgres, Some(b'S' | b'H' | b'D' | b'E' | b'C' | b'p')) => bytes.len(),
+        (Protocol::Postgres | Protocol::MySql, _) => 5,
+        _ => 0,
     };
-    known.unwrap_or_else(|| readable(bytes))
+    match parts_of(protocol, bytes).filter(|_| rest < bytes.len()) {
+        Some(parts) => told(&parts),
+        None => readable(bytes.get(rest..).unwrap_or(bytes)),
+    }
 }
 
-/// The statement and the values of a `Bind`, without their lengths and formats.
-fn bound(body: &[u8]) -> Option<String> {
-    let mut parts = body.splitn(3, |byte| *byte == 0);
-    let (_, statement, mut rest) = (parts.next()?, parts.next()?, parts.next()?);
-    let count = |rest: &mut &[u8]| {
-        let (count, after) = rest.split_first_chunk()?;
-        *rest = after;
-        Some(usize::from(u16::from_be_bytes(*count)))
+/// The text with its values, and those beside it; of documents with their names, but for what drivers add.
+fn told(parts: &[Part]) -> String {
+    let is_added = |part: &&Part| {
+        let added = ["body.lsid", "body.$clusterTime", "body.txnNumber", "body.$readPreference"];
+        added
+            .iter()
+            .any(|name| part.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
     };
-    let formats = count(&mut rest)?;
-    rest = rest.get(2 * formats..)?;
-    let mut words = vec![readable(statement)];
-    for _ in 0..count(&mut rest)? {
-        let (length, after) = rest.split_first_chunk()?;
-        // -1 is NULL.
-        let length = usize::try_from(i32::from_be_bytes(*length));
-        let (value, after) = length.map_or(Some((&b"NULL"[..], after)), |length| after.split_at_checked(length))?;
-        words.push(readable(value));
-        rest = after;
-    }
-    words.retain(|word| !word.is_empty());
-    Some(words.join(" "))
+    let in_text: Vec<u8> = parts.iter().filter(|part| part.is_in_text()).flat_map(|part| part.bytes.clone()).collect();
+    let beside = parts.iter().filter(|part| !part.is_in_text() && !part.text.is_empty() && !is_added(part));
+    let beside = beside.map(|part| match part.name.strip_prefix("body.") {
+        Some(name) if part.role == Role::Bound => format!("{name}={}", part.text),
+        _ => part.text.clone(),
+    });
+    let words = std::iter::once(readable(&in_text)).chain(beside.map(|text| readable(text.as_bytes())));
+    words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// Bytes as text; what is no text becomes one space.

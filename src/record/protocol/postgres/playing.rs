@@ -10,7 +10,6 @@ use crate::record::call::{Exchange, Side};
 use crate::record::protocol::control::Control;
 use crate::record::protocol::dialogue::Fault;
 use crate::record::protocol::role::{Prompter, Role, said};
-use crate::record::protocol::sql;
 use crate::record::protocol::wire::PlayStep;
 
 /// A `Bind` and what came after it, before it is known whether more belongs to it.
@@ -107,7 +106,6 @@ impl Playing {
                 _ => out.extend(self.extended(&[question])),
             },
             Part::Close => {
-                self.names.confirmed();
                 out.extend(message::message(b'3', &[]));
             }
             Part::Sync | Part::Flush | Part::CopyData(_) | Part::CopyEnd(_) | Part::Terminate => {}
@@ -117,12 +115,10 @@ impl Playing {
 
     fn synchronise(&mut self) -> Vec<u8> {
         if self.copy.is_some() && !self.skipping {
-            self.names.unsynchronised();
             return Vec::new();
         }
         let mut out = if self.skipping { Vec::new() } else { self.end_run() };
         (self.skipping, self.run) = (false, None);
-        self.names.synchronised();
         self.prompter.script.synchronised();
         out.extend(message::ready(self.state));
         self.unasked.append(&mut self.after);
@@ -196,12 +192,7 @@ impl Playing {
         let peek = |question: &Vec<u8>| self.prompter.peek([question.as_slice()]);
         let query = forms::query_of_preparation(&question).filter(|_| peek(&question).is_none());
         match query.and_then(|query| peek(&query)) {
-            Some(found) if !self.is_aborted(&[]) => {
-                if question.first() == Some(&b'P') {
-                    self.names.confirmed();
-                }
-                forms::prepared(question[0], &found)
-            }
+            Some(found) if !self.is_aborted(&[]) => forms::prepared(question[0], &found),
             _ => self.extended(&[question]),
         }
     }
@@ -215,7 +206,7 @@ impl Playing {
     /// Answers a part of the extended protocol.
     fn extended(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
         if self.is_aborted(questions) {
-            self.skip();
+            self.skipping = true;
             return message::aborted();
         }
         match self.ask(questions) {
@@ -228,8 +219,7 @@ impl Playing {
                 for answer in answers {
                     match answer.first() {
                         Some(b'Z') => continue,
-                        Some(b'E') => self.skip(),
-                        Some(b'1') => self.names.confirmed(),
+                        Some(b'E') => self.skipping = true,
                         Some(b'G') => self.expect_data(questions, false),
                         _ => {}
                     }
@@ -238,16 +228,10 @@ impl Playing {
                 out
             }
             Err(text) => {
-                self.skip();
+                self.skipping = true;
                 self.fail(&text)
             }
         }
-    }
-
-    /// Ignores everything up to the next `Sync`.
-    fn skip(&mut self) {
-        self.skipping = true;
-        self.names.ignored();
     }
 
     fn query(&mut self, question: Vec<u8>) -> Vec<u8> {
@@ -308,18 +292,9 @@ impl Playing {
 
 /// The control statement of a question, by itself.
 fn control(question: &[u8]) -> Option<Control> {
-    let body = question.get(5..)?;
-    let mut parts = body.splitn(3, |byte| *byte == 0);
-    let text = match question.first()? {
-        b'Q' => parts.next()?,
-        b'P' | b'B' => parts.nth(1)?,
-        b'D' => parts.next()?.strip_prefix(b"S")?,
-        _ => return None,
-    };
-    match sql::statements(text, false, &[]).as_slice() {
-        [one] => Control::of(one),
-        _ => None,
-    }
+    let at = message::statement(question)
+        .filter(|_| matches!(question[0], b'Q' | b'P' | b'B') || question.starts_with(b"D") && question[5] == b'S')?;
+    Control::of_text(&question[at], false)
 }
 
 fn commits(questions: &[Vec<u8>]) -> bool {

@@ -125,7 +125,7 @@ impl Recording {
     fn asked(&mut self, part: Part, at: SystemTime) {
         match part {
             // While it waits for data the server ignores it.
-            Part::Sync if self.copying() => return self.names.unsynchronised(),
+            Part::Sync if self.copying() => return,
             Part::Sync => (self.skipping, self.failed_bind) = (false, false),
             Part::Terminate | Part::Flush => return,
             Part::Execute(ref question, true) if self.failed_bind => {
@@ -175,9 +175,6 @@ impl Recording {
         while let Some(Slot::Data(data, end)) = self.slots.front() {
             self.kept = self.kept.saturating_sub(data.len() + end.len() + 2 * size_of::<Message>());
             self.slots.pop_front();
-        }
-        if matches!(kind, b'1' | b'3') {
-            self.names.confirmed();
         }
         if kind == b'W' {
             return Err("it became a stream of another kind (replication)");
@@ -299,7 +296,6 @@ impl Recording {
                 // The server ignores a `Sync` while it waits for data.
                 while let Some(Slot::Sync) = self.slots.front() {
                     self.slots.pop_front();
-                    self.names.unsynchronised();
                 }
                 self.copies(next, false);
             }
@@ -326,7 +322,6 @@ impl Recording {
 
     /// After an error everything up to the next `Sync` is ignored.
     fn skip(&mut self) {
-        self.names.ignored();
         while let Some(slot) = self.slots.front() {
             match slot {
                 Slot::Sync => return,
@@ -347,7 +342,6 @@ impl Recording {
     }
 
     fn synchronised(&mut self, ready: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
-        self.names.synchronised();
         if let Some(last) = self.done.iter_mut().rev().find(|draft| !draft.session) {
             last.push(Side::Server, ready);
         }

@@ -5,6 +5,7 @@
 //! begins with the `SELECT` of it, which names the user as well if that is not the usual one. Passwords are never recorded.
 
 mod command;
+mod parts;
 mod playing;
 mod recording;
 mod resp;
@@ -12,6 +13,7 @@ mod resp;
 mod tests;
 
 pub(in crate::record) use command::{chosen, is_of_context, reads, sets};
+pub(in crate::record) use parts::parts;
 pub(in crate::record) use playing::Playing;
 pub(in crate::record) use recording::Recording;
 pub(in crate::record) use resp::command;

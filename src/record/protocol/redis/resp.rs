@@ -104,13 +104,9 @@ fn number(text: &[u8]) -> Result<i64, Fault> {
     std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or("a length of RESP is no number")
 }
 
-/// The words of a command: an array of strings, or a line of them.
-pub(super) fn words(command: &[u8]) -> Vec<&[u8]> {
-    if command.first() == Some(&b'*') {
-        elements(command)
-    } else {
-        command.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect()
-    }
+/// The words of a command; none of what is no command.
+pub(super) fn words(bytes: &[u8]) -> Vec<&[u8]> {
+    command(bytes).map(|(words, _)| words).unwrap_or_default()
 }
 
 /// The elements of an array of simple elements; empty at the first that is not one.
@@ -145,11 +141,7 @@ fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The words of the command at the beginning, in either of its forms, and what follows it.
 pub(in crate::record) fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
-    fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-        let end = memchr::memmem::find(bytes, b"\r\n")?;
-        Some((&bytes[..end], &bytes[end + 2..]))
-    }
-    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<usize>().ok();
+    let number = |digits: &[u8]| usize::try_from(number(digits).ok()?).ok();
     let (head, mut rest) = line(bytes)?;
     let Some(count) = head.strip_prefix(b"*") else {
         return Some((head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect(), rest));

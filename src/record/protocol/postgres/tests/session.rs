@@ -119,24 +119,6 @@ fn what_is_left_out_as_noise_leads_to_the_recorded_state() {
 }
 
 #[test]
-fn a_name_that_is_set_is_set_whatever_it_is() {
-    let set = |text: &str| session(&[], &[(text, "SET")], ASKED, "v");
-    for [one, other] in [
-        ["SET application_name = 'worker-17'", "SET application_name = 'worker-18'"],
-        ["set session application_name TO worker17;", "set session application_name TO worker18;"],
-    ] {
-        let book = book(&record(Protocol::Postgres, &set(one)).calls);
-        assert_eq!(replay(&book, &set(other)), value("v"), "{one}");
-        assert_eq!(book.report().missed, [], "{one}");
-    }
-    for other in ["SET LOCAL application_name = 'a'", "SET application_name = 'a'; SET a.b = 1", "SET a.b = 'a'"] {
-        let book = book(&record(Protocol::Postgres, &set("SET application_name = 'a'")).calls);
-        replay(&book, &set(other));
-        assert_ne!(book.report().missed_count, 0, "{other}");
-    }
-}
-
-#[test]
 fn a_login_is_the_same_whatever_the_name_of_the_application_is() {
     let named = |name: &str| session(&[("application_name", name)], &[], ASKED, "v");
     let starting = message(b'E', &[b"SFATAL\0VFATAL\0C57P03\0Mstarting up\0\0"]);
