@@ -14,8 +14,8 @@ use crate::limits::{CALLS_FILE_COPIES, MAX_CALLS_BODIES_BYTES, MAX_CALLS_HEAD_BY
 use crate::policy::Policy;
 use crate::record::naming::names;
 use crate::record::redact::Secrets;
-use crate::record::store::{self, Apart, CommandMark, DeclaredNoise, FileError, Head, Problem};
-use crate::record::{Content, Exchange, Noise, Recording};
+use crate::record::store::{self, Apart, CommandMark, FileError, Head, Problem};
+use crate::record::{Content, DeclaredNoise, Exchange, Noise, Recording};
 
 /// A set that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]

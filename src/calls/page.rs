@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use super::summary::{call, lines, milliseconds, spoken, status};
-use crate::record::naming::summary::{Summary, text};
+use crate::record::naming::summary::Summary;
+use crate::record::words::text;
 use crate::record::{Content, Exchange, Message, Protocol, Side};
 
 /// Most bytes of a body that the page shows.

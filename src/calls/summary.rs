@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::record::matching::describe;
-use crate::record::naming::summary::{text, word};
 use crate::record::redact::{Left, left_over};
+use crate::record::words::text;
 use crate::record::{Content, Exchange, Protocol, Side, Wire};
 
 /// One kind of call.
@@ -78,7 +78,7 @@ pub fn left(exchanges: &[Exchange]) -> String {
 pub(super) fn spoken(exchange: &Exchange) -> &'static str {
     match &exchange.content {
         Content::Http(http) if http.request.scheme == "https" => "HTTPS",
-        content => word(content.protocol()),
+        content => content.protocol().word(),
     }
 }
 
@@ -243,7 +243,6 @@ mod tests {
             sent_at,
             answered_at: sent_at + Duration::from_millis(took_ms),
             abandoned: false,
-            cancelled: false,
             content: Content::Dns(Dns { name: name.to_owned(), kind: "A".to_owned(), code: 0, answers: Vec::new() }),
         }
     }

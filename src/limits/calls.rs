@@ -77,9 +77,6 @@ pub const MAX_WIRE_CALL_BYTES: usize = 64 * 1024 * 1024;
 pub const MAX_WIRE_CONNECTION_BYTES: usize = 128 * 1024 * 1024;
 /// Most prepared statements or portals of one connection.
 pub const MAX_WIRE_STATEMENTS: usize = 65_536;
-/// Longest number and key with which a request of a connection to `PostgreSQL` is cancelled, in bytes: 4 and at most 256 (manual,
-/// "Message Formats", `BackendKeyData`).
-pub const MAX_CANCEL_KEY_BYTES: usize = 260;
 /// Deepest nesting of a Redis reply.
 pub const MAX_RESP_DEPTH: usize = 128;
 /// Deepest nesting of documents of `MongoDB` in which values are looked for, as deep as the server takes.

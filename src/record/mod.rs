@@ -20,10 +20,9 @@ mod trial;
 
 pub use call::{
     Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message, Outline, Protocol, Refusal,
-    Side, Silence, Target, Wire,
+    Said, Side, Silence, Target, Wire,
 };
-pub use matching::{Book, Change, Closest, Lesson, Miss, Noise, Recording, Report, Unused};
+pub use matching::{Book, Change, Closest, Connection, DeclaredNoise, Lesson, Miss, Noise, Recording, Report, Unused};
 pub use protocol::{
-    Cancellable, Cancels, GenericPlayer, GenericRecorder, Origin, PlayStep, Player, RecordStep, Recorder, player,
-    recorder,
+    GenericPlayer, GenericRecorder, PlayStep, Player, RecordStep, Recorder, Script, Who, player, recorder, words,
 };

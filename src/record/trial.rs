@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::record::call::{Content, Exchange, Protocol, Side, Target, Wire};
-use crate::record::matching::{Book, Noise};
-use crate::record::protocol::spoken::{Origin, player, recorder};
+use crate::record::call::{Content, Exchange, Link, Protocol, Side, Target, Wire};
+use crate::record::matching::{Book, Connection, Noise};
+use crate::record::protocol::spoken::{player, recorder};
 use crate::record::protocol::wire::{PlayStep, Player, RecordStep};
 
 /// What one side said, and which.
@@ -23,9 +23,9 @@ pub(super) fn at(second: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(second)
 }
 
-pub(super) fn origin() -> Origin {
+pub(super) fn link() -> Link {
     let target = Target { host: "db.test".into(), port: 7 };
-    Origin { target, tls: false, connection: 3, relay_tls: false, cancels: Arc::default() }
+    Link { target, tls: false, connection: 3 }
 }
 
 /// What came of a recorded conversation.
@@ -73,12 +73,12 @@ impl Outcome {
 }
 
 /// Records a conversation in pieces of this many bytes, at whose end the server leaves.
-pub(super) fn record_in(protocol: Protocol, origin: &Origin, conversation: &[Said], pieces: usize) -> Outcome {
-    ended(protocol, origin, conversation, pieces, Side::Server)
+pub(super) fn record_in(protocol: Protocol, relay_tls: bool, conversation: &[Said], pieces: usize) -> Outcome {
+    ended(protocol, relay_tls, conversation, pieces, Side::Server)
 }
 
-fn ended(protocol: Protocol, origin: &Origin, conversation: &[Said], pieces: usize, by: Side) -> Outcome {
-    let mut recorder = recorder(protocol, origin).unwrap();
+fn ended(protocol: Protocol, relay_tls: bool, conversation: &[Said], pieces: usize, by: Side) -> Outcome {
+    let mut recorder = recorder(protocol, &link(), relay_tls).unwrap();
     let mut outcome = Outcome::default();
     for (second, (from, bytes)) in conversation.iter().enumerate() {
         for piece in bytes.chunks(pieces) {
@@ -96,9 +96,9 @@ pub(super) fn record(protocol: Protocol, conversation: &[Said]) -> Outcome {
 
 /// The same where this side leaves.
 pub(super) fn record_left(protocol: Protocol, conversation: &[Said], by: Side) -> Outcome {
-    let whole = ended(protocol, &origin(), conversation, usize::MAX, by);
+    let whole = ended(protocol, false, conversation, usize::MAX, by);
     for pieces in [1, 2, 3, 7] {
-        assert_eq!(ended(protocol, &origin(), conversation, pieces, by), whole, "in pieces of {pieces}");
+        assert_eq!(ended(protocol, false, conversation, pieces, by), whole, "in pieces of {pieces}");
     }
     // Each message cut once, at each of its bytes.
     let longest = conversation.iter().map(|(_, bytes)| bytes.len()).max().unwrap_or(0);
@@ -111,7 +111,7 @@ pub(super) fn record_left(protocol: Protocol, conversation: &[Said], by: Side) -
                 (second as u64, *from, first, rest)
             })
             .collect();
-        let mut recorder = recorder(protocol, &origin()).unwrap();
+        let mut recorder = recorder(protocol, &link(), false).unwrap();
         let mut outcome = Outcome::default();
         for (second, from, first, rest) in parts {
             outcome.add(recorder.take(from, first, at(second)));
@@ -123,10 +123,7 @@ pub(super) fn record_left(protocol: Protocol, conversation: &[Said], by: Side) -
     whole
 }
 
-/// What stands in what a played server sends where it waits until another connection asks it to cancel.
-pub(super) const UNTIL_CANCELLED: &[u8] = b"<until cancelled>";
-
-/// The same where it waits until the program says more.
+/// What stands in what a played server sends where it waits until the program says more.
 pub(super) const UNTIL_MORE: &[u8] = b"<until more>";
 
 /// One connection to a played server.
@@ -142,12 +139,12 @@ pub(super) struct Played {
 
 impl Played {
     pub(super) fn new(protocol: Protocol, book: &Arc<Book>) -> Self {
-        Self::of(protocol, &origin(), book)
+        Self::of(protocol, &link(), book)
     }
 
-    /// The connection of this origin.
-    pub(super) fn of(protocol: Protocol, origin: &Origin, book: &Arc<Book>) -> Self {
-        let player = player(protocol, origin, book).unwrap();
+    /// This connection.
+    pub(super) fn of(protocol: Protocol, link: &Link, book: &Arc<Book>) -> Self {
+        let player = player(protocol, link, Connection::on(book)).unwrap();
         Self { player, closed: false, held: false, encrypted: 0 }
     }
 
@@ -158,7 +155,6 @@ impl Played {
                 PlayStep::Send(bytes) => sent.extend(bytes),
                 PlayStep::StartTls { .. } => self.encrypted += 1,
                 PlayStep::Hold => self.held = true,
-                PlayStep::UntilCancelled(_) => sent.extend(UNTIL_CANCELLED),
                 PlayStep::UntilMore(_) => sent.extend(UNTIL_MORE),
                 PlayStep::Close => self.closed = true,
             }

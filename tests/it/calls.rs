@@ -1,6 +1,5 @@
 //! Recording what programs call and answering it, by the built program: from the command line and as tools.
 
-mod cancelled;
 mod choosing;
 mod command_line;
 mod cut_off;

@@ -24,6 +24,10 @@ const LAYERS: [&[&str]; 13] = [
     &["limits"],
 ];
 
+/// The folders of `record` from the bottom; a file imports only from those before its own, or from its own.
+const RECORD: [&[&str]; 8] =
+    [&["call"], &["net", "http"], &["protocol"], &["redact"], &["matching"], &["store"], &["proxy"], &["naming"]];
+
 /// The only modules that may hold `unsafe`: `sys.rs` and what lies in `sys/` beside it.
 const UNSAFE: [&str; 2] = ["sandbox/sys", "record/sys"];
 
@@ -170,6 +174,26 @@ fn heads(group: &str) -> Vec<String> {
     found
 }
 
+/// The folders of `record` that a file in one of them names: by `crate::record::x`, and by as many `super` as lead out of its
+/// own, in paths and in groups.
+fn imported_from_record(name: &str, code: &str) -> Vec<String> {
+    // `matching/noise.rs` is two modules below `record`, `matching/mod.rs` one.
+    let depth = 1 + name.trim_end_matches("/mod.rs").matches('/').count();
+    let mut found = Vec::new();
+    for prefix in ["crate::record::".to_owned(), "super::".repeat(depth)] {
+        for (index, _) in code.match_indices(&prefix) {
+            if code[..index].ends_with(|before: char| before.is_alphanumeric() || matches!(before, '_' | ':')) {
+                continue;
+            }
+            match code[index + prefix.len()..].strip_prefix('{') {
+                Some(group) => found.extend(heads(group)),
+                None => found.push(identifier(&code[index + prefix.len()..])),
+            }
+        }
+    }
+    found
+}
+
 fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|names| names.contains(&module))
 }
@@ -193,6 +217,29 @@ fn a_file_imports_only_from_the_layers_below() {
                 Some(0) if from == 0 && name != "main" => {}
                 Some(_) => faults.push(format!("src/{} imports `{name}`, which is not below `{own}`", source.name)),
                 None => {}
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_file_of_record_imports_only_from_the_folders_before_its_own() {
+    let place = |folder: &str| RECORD.iter().position(|folders| folders.contains(&folder));
+    let mut faults = Vec::new();
+    for source in sources().iter().filter(|source| !source.is_test()) {
+        let Some((own, _)) = source.name.strip_prefix("record/").and_then(|name| name.split_once('/')) else {
+            continue;
+        };
+        let Some(from) = place(own) else {
+            faults.push(format!("src/{}: `{own}` stands nowhere in RECORD of tests/it/layers.rs", source.name));
+            continue;
+        };
+        for name in imported_from_record(&source.name["record/".len()..], &source.code()) {
+            // What `record` itself exports may be of any folder: inside it is named by its own.
+            let is_before = place(&name).is_some_and(|to| to < from);
+            if name != own && !is_before {
+                faults.push(format!("src/{} imports `{name}`, which is not before `{own}`", source.name));
             }
         }
     }
@@ -261,4 +308,6 @@ let a = "crate::main"; let b = r#"crate::"cli"#; let c = '"'; let d: &'static st
     let mut names = imported(&strip(code));
     names.sort();
     assert_eq!(names, ["error", "fs", "limits", "policy", "text"]);
+    let code = "use crate::record::{call::Side, net}; use super::super::super::store; use super::noise; crate::record::http::coding();";
+    assert_eq!(imported_from_record("matching/parts/redis.rs", code), ["call", "net", "http", "store"]);
 }

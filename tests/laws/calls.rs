@@ -138,7 +138,6 @@ fn exchange(source: &mut Source<'_>) -> Exchange {
         sent_at,
         answered_at: sent_at + Duration::from_millis(u64::from(source.byte())),
         abandoned: false,
-        cancelled: false,
         content,
     }
 }

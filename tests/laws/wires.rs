@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use replay::record::matching::{Book, Noise};
-use replay::record::{Exchange, Origin, PlayStep, Protocol, RecordStep, Side, Target, player, recorder};
+use replay::record::matching::{Book, Connection, Noise};
+use replay::record::{Exchange, Link, PlayStep, Protocol, RecordStep, Side, Target, player, recorder};
 
 use super::Source;
 
@@ -39,20 +39,14 @@ impl Outcome {
     }
 }
 
-fn origin(relay_tls: bool) -> Origin {
-    Origin {
-        target: Target { host: "a".into(), port: 1 },
-        tls: false,
-        connection: 1,
-        relay_tls,
-        cancels: Arc::default(),
-    }
+fn link() -> Link {
+    Link { target: Target { host: "a".into(), port: 1 }, tls: false, connection: 1 }
 }
 
 /// Records what was said, cut into pieces of `size`; ends where encryption begins.
 fn record(protocol: Protocol, relay_tls: bool, said: &[(Side, &[u8])], size: usize) -> Outcome {
     let at = SystemTime::UNIX_EPOCH;
-    let mut recorder = recorder(protocol, &origin(relay_tls)).expect("each of these has a recorder");
+    let mut recorder = recorder(protocol, &link(), relay_tls).expect("each of these has a recorder");
     let mut outcome = Outcome::default();
     for (from, bytes) in said {
         for piece in bytes.chunks(size) {
@@ -68,7 +62,7 @@ fn record(protocol: Protocol, relay_tls: bool, said: &[(Side, &[u8])], size: usi
 /// Plays what a client said, cut into pieces of `size`.
 fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: usize) -> Vec<u8> {
     let book = Arc::new(Book::new(calls.to_vec(), Noise::default()));
-    let mut player = player(protocol, &origin(false), &book).expect("each of these has a player");
+    let mut player = player(protocol, &link(), Connection::on(&book)).expect("each of these has a player");
     let mut sent = Vec::new();
     let mut closed = false;
     let mut add = |steps: Vec<PlayStep>| {
@@ -76,7 +70,7 @@ fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: us
             assert!(!closed, "nothing is said on a closed connection");
             match step {
                 PlayStep::Send(bytes) => sent.extend(bytes),
-                PlayStep::Hold | PlayStep::UntilCancelled(_) | PlayStep::UntilMore(_) => {}
+                PlayStep::Hold | PlayStep::UntilMore(_) => {}
                 PlayStep::StartTls { .. } => return true,
                 PlayStep::Close => closed = true,
             }

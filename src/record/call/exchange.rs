@@ -5,7 +5,7 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use crate::record::net::dns::NOERROR;
+use crate::record::call::Link;
 
 /// Which end of a connection sent something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,22 @@ pub enum Protocol {
     Generic,
 }
 
+impl Protocol {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Http => "HTTP",
+            Self::Grpc => "gRPC",
+            Self::Dns => "DNS",
+            Self::Postgres => "Postgres",
+            Self::MySql => "MySQL",
+            Self::Redis => "Redis",
+            Self::Mongo => "MongoDB",
+            Self::Generic => "TCP",
+        }
+    }
+}
+
 /// One call and its answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
@@ -86,10 +102,23 @@ pub struct Exchange {
     /// Whether the program left before the answer was whole, such as at a time limit of its own: what there is of it is all
     /// that it was given. Of a response of HTTP that was begun its own note says so.
     pub abandoned: bool,
-    /// Whether the program had it cancelled over another connection, and the answer says that.
-    pub cancelled: bool,
     /// What was said. Without the answer's part where a call asks for one.
     pub content: Content,
+}
+
+impl Exchange {
+    /// A call on this connection, whole.
+    pub fn on(link: &Link, protocol: Protocol, wire: Wire, sent_at: SystemTime, answered_at: SystemTime) -> Self {
+        Self {
+            target: link.target.clone(),
+            tls: link.tls,
+            connection: link.connection,
+            sent_at,
+            answered_at,
+            abandoned: false,
+            content: Content::Wire(protocol, wire),
+        }
+    }
 }
 
 /// What was said in one exchange.
@@ -187,9 +216,14 @@ pub struct Dns {
 }
 
 impl Dns {
+    /// No error.
+    pub const NOERROR: u8 = 0;
+    /// There is no such name.
+    pub const NXDOMAIN: u8 = 3;
+
     /// Whether the answer leads nowhere: there is no such name, or nobody answered.
     pub fn is_nowhere(&self) -> bool {
-        self.code != NOERROR
+        self.code != Self::NOERROR
     }
 }
 

@@ -9,5 +9,5 @@ pub use exchange::{
     Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
 };
 pub use link::Link;
-pub use outline::{Outline, Refusal, is_no_call};
+pub use outline::{Outline, Refusal, Said, is_no_call};
 pub use silence::Silence;

@@ -5,8 +5,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-use crate::record::call::{Content, Exchange, HttpVersion, Link, Message, Protocol, Side, Silence, Target, Wire};
-use crate::record::protocol::generic::Said;
+use crate::record::call::{Content, Dns, Exchange, HttpVersion, Link, Message, Protocol, Side, Silence, Target, Wire};
+
+/// What was said at one target by programs: where a message ends can only be known from there.
+pub type Said = Arc<BTreeSet<Arc<[u8]>>>;
 
 /// See the module. Made before the recordings go into a book.
 #[derive(Clone, Debug, Default)]
@@ -90,19 +92,8 @@ impl Refusal {
     /// `connection N: certificate: REASON`, where N counts the connections to that target from 1.
     pub fn exchange(self, link: &Link, nth: u64, reason: &str, at: std::time::SystemTime) -> Exchange {
         let bytes = format!("connection {nth}: {}: {reason}", self.words()).into_bytes();
-        Exchange {
-            target: link.target.clone(),
-            tls: link.tls,
-            connection: link.connection,
-            sent_at: at,
-            answered_at: at,
-            abandoned: false,
-            cancelled: false,
-            content: Content::Wire(
-                Protocol::Generic,
-                Wire { messages: vec![Message { from: Side::Server, bytes }], session: true },
-            ),
-        }
+        let wire = Wire { messages: vec![Message { from: Side::Server, bytes }], session: true };
+        Exchange::on(link, Protocol::Generic, wire, at, at)
     }
 
     /// What an exchange says of this, if it stands for a connection that was refused.
@@ -240,6 +231,6 @@ impl Outline {
 
     /// Whether there was no such name, whatever type was asked for.
     pub fn no_such_name(&self, name: &str) -> bool {
-        ["A", "AAAA"].iter().any(|kind| self.name(name, kind) == Some(crate::record::net::dns::NXDOMAIN))
+        ["A", "AAAA"].iter().any(|kind| self.name(name, kind) == Some(Dns::NXDOMAIN))
     }
 }

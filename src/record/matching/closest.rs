@@ -16,8 +16,7 @@ use crate::record::call::{
     Content, Exchange, Http, HttpRequest, Message, Protocol, Refusal, Side, Silence, Target, Wire,
 };
 use crate::record::matching::history::Done;
-use crate::record::naming::summary;
-use crate::record::protocol::postgres;
+use crate::record::protocol::{postgres, words};
 use crate::record::redact::{self, places};
 
 /// What to do where a program was given a stand-in and made something of it that the recording has otherwise.
@@ -125,7 +124,7 @@ fn likeness(asked: &Exchange, recorded: &Exchange) -> i64 {
         }
         (Content::Dns(a), Content::Dns(b)) => alike(&a.name, &b.name),
         (Content::Wire(protocol, a), Content::Wire(_, b)) => {
-            let head = |wire| summary::said(*protocol, wire).chars().take(200).collect::<String>();
+            let head = |wire| words::said(*protocol, wire).chars().take(200).collect::<String>();
             alike(&head(a), &head(b)) + i64::from(parts::are_of_one_statement(*protocol, a, b)) * SAME_SHAPE
         }
         _ => 0,
@@ -166,7 +165,7 @@ pub fn describe(exchange: &Exchange) -> String {
             format!("TCP {}: connected, and nothing was said{end}", exchange.target)
         }
         Content::Wire(protocol, wire) => {
-            format!("{} {} {}", summary::word(*protocol), exchange.target, summary::said(*protocol, wire))
+            format!("{} {} {}", protocol.word(), exchange.target, words::said(*protocol, wire))
         }
     };
     line = shown(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS);
@@ -412,7 +411,7 @@ fn wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
     let (a, b) = (questions(protocol, a), questions(protocol, b));
     for (index, (one, other)) in a.iter().zip(&b).enumerate().filter(|(_, (one, other))| one.bytes != other.bytes) {
         let number = index + 1;
-        let (recorded, asked) = (summary::text(protocol, &one.bytes), summary::text(protocol, &other.bytes));
+        let (recorded, asked) = (words::text(protocol, &one.bytes), words::text(protocol, &other.bytes));
         if recorded == asked {
             // Its length comes first, and says nothing.
             let head = if protocol == Protocol::Postgres { 5 } else { 0 };

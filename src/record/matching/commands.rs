@@ -11,8 +11,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::learning::{Calls, change, lesson};
 use super::made;
 use super::noise::{Change, Fields, Lesson, Noise, Shape};
-use super::parts::{Chooses, Parts, Value};
+use super::parts::{Chooses, Parts};
 use crate::limits::{MAX_NOISE_ARGUMENTS, MAX_NOISE_COMPARED, MAX_NOISE_RULES};
+use crate::record::protocol::parts::Part;
 
 /// The pattern of a time that is an end of a range.
 const TIME: &str = r"^\(?[0-9]{10,}[0-9.\-]*$";
@@ -80,7 +81,8 @@ impl Learning<'_> {
     fn alone(&mut self) -> Vec<Learned> {
         let mut learned = Vec::new();
         for at in 0..self.calls[0].len() {
-            let said = self.calls[0][at].1.values().filter(|value| value.chooses == Chooses::Nothing);
+            let parts = &self.calls[0][at].1;
+            let said = parts.values().filter(|value| parts.chooses(value) == Chooses::Nothing);
             for value in said.take(MAX_NOISE_ARGUMENTS) {
                 if self.known[0][at] {
                     break;
@@ -109,7 +111,7 @@ impl Learning<'_> {
         let about = at * theirs.len() / ours.len();
         let behind = (about..theirs.len()).filter(|at| !self.known[1][*at]).take(MAX_NOISE_COMPARED / 2);
         let before = (0..about).rev().filter(|at| !self.known[1][*at]).take(MAX_NOISE_COMPARED / 2);
-        behind.chain(before).min_by_key(|other| differing(&ours[at].1, &theirs[*other].1).map(far).sum::<usize>())
+        behind.chain(before).min_by_key(|other| far(&ours[at].1, &theirs[*other].1))
     }
 
     /// What is learned of a call, and of all that are the same in all else, if this is left out: nothing, if the other recording
@@ -126,7 +128,7 @@ impl Learning<'_> {
         let parts = &self.calls[0][at].1;
         let alike = self.seen[place].alike.get(&parts.kept(&fields))?;
         let is_new =
-            |value: &Value| alike.values.get(&*value.name).is_some_and(|[ours, theirs]| ours.is_disjoint(theirs));
+            |value: &Part| alike.values.get(&*value.name).is_some_and(|[ours, theirs]| ours.is_disjoint(theirs));
         let partner = &self.calls[1][*alike.calls[1].first()?].1;
         if !parts.left(&fields).all(is_new) {
             return None;
@@ -158,25 +160,29 @@ impl<'a> Seen<'a> {
 }
 
 /// The values that two calls of one shape have otherwise.
-fn differing<'a>(one: &'a Parts, other: &'a Parts) -> impl Iterator<Item = (&'a Value, &'a Value)> {
+fn differing<'a>(one: &'a Parts, other: &'a Parts) -> impl Iterator<Item = (&'a Part, &'a Part)> {
     one.values().zip(other.values()).filter(|(one, other)| one.bytes != other.bytes)
 }
 
-/// How far two values are from each other.
-fn far((one, other): (&Value, &Value)) -> usize {
-    if one.chooses == Chooses::Nothing { 1 } else { made::distance(&one.text, &other.text) }
+/// How far two calls are from each other.
+fn far(ours: &Parts, theirs: &Parts) -> usize {
+    let of = |(one, other): (&Part, &Part)| match ours.chooses(one) {
+        Chooses::Nothing => 1,
+        _ => made::distance(&one.text, &other.text),
+    };
+    differing(ours, theirs).map(of).sum()
 }
 
 /// What is left out of two commands so that they are the same; `None` if they differ in what somebody may have chosen.
-fn fields(one: &Parts, other: &Parts) -> Option<Fields> {
+fn fields(ours: &Parts, theirs: &Parts) -> Option<Fields> {
     let (mut names, mut patterns) = (Vec::new(), BTreeSet::new());
-    for (one, other) in differing(one, other) {
-        match one.chooses {
+    for (one, other) in differing(ours, theirs) {
+        match ours.chooses(one) {
             Chooses::Key => drop(patterns.insert(made::pattern(&one.text, &other.text, true)?)),
             Chooses::Part => drop(patterns.insert(made::pattern(&one.text, &other.text, false)?)),
             // Nobody chooses a time, as anybody does a page.
             Chooses::Time => {
-                (other.chooses == Chooses::Time).then_some(())?;
+                (theirs.chooses(other) == Chooses::Time).then_some(())?;
                 patterns.insert(TIME.to_owned());
             }
             Chooses::Nothing => names.push(one.name.clone()),

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::closest::short;
 use super::commands;
 use super::noise::{Change, Fields, Given, Lesson, Noise, Shape, are_secret};
-use super::parts::{Parts, Value};
+use super::parts::Parts;
 use crate::record::call::{Content, Exchange, Protocol, is_no_call};
-use crate::record::naming::summary::word;
+use crate::record::protocol::parts::Part;
 
 /// The calls of one shape in a recording.
 pub(super) type Calls<'a> = Vec<(&'a Exchange, Parts)>;
@@ -57,11 +57,11 @@ fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Calls<'_>> {
 }
 
 pub(super) fn lesson(shape: &Shape, text: &str, calls: usize, changes: Vec<Change>) -> Lesson {
-    let place = format!("{} {} {}", word(shape.protocol), shape.target, short(text));
+    let place = format!("{} {} {}", shape.protocol.word(), shape.target, short(text));
     Lesson { place, calls: (calls, calls), changes }
 }
 
-pub(super) fn change(one: &Value, other: &Value) -> Change {
+pub(super) fn change(one: &Part, other: &Part) -> Change {
     Change { field: one.name.clone(), values: (short(&one.text), short(&other.text)) }
 }
 
@@ -85,7 +85,7 @@ fn values(shape: &Shape, [ours, theirs]: [&Calls<'_>; 2], given: &[Given; 2], no
 /// What calls have under one name.
 struct Named<'a> {
     values: BTreeSet<&'a [u8]>,
-    first: &'a Value,
+    first: &'a Part,
 }
 
 fn by_name<'a>(calls: &'a Calls<'_>) -> BTreeMap<&'a str, Named<'a>> {

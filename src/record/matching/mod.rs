@@ -7,6 +7,7 @@ mod anew;
 mod body;
 mod closest;
 mod commands;
+mod connection;
 mod echoes;
 mod fields;
 pub(super) mod history;
@@ -38,12 +39,13 @@ use tokio::sync::watch;
 
 use anew::{Pairs, Value};
 pub use closest::describe;
+pub use connection::Connection;
 use echoes::Echoes;
 pub use key::{Key, Place, canonical, is_key_header};
 use key::{Keys, Said};
 use leaving::NotAnew;
 use noise::Fields;
-pub use noise::{Change, Lesson, Noise};
+pub use noise::{Change, DeclaredNoise, Lesson, Noise};
 pub use overtaken::Overtaken;
 use places::{places, targets, usual_protocol};
 use queue::{Queue, Taken};
@@ -54,7 +56,6 @@ use shelf::{Found, Shelf};
 use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Target, Wire, is_no_call};
 use crate::record::protocol::{postgres, sql};
 use crate::record::redact::Secrets;
-use crate::record::store::DeclaredNoise;
 use history::{Before, Done};
 
 /// A call with its name in a set.

@@ -16,7 +16,6 @@ use super::{echoes, fields, learning};
 use crate::pattern::{Options, Pattern};
 use crate::record::call::{Content, Exchange, Http, HttpRequest, Protocol, Target};
 use crate::record::redact;
-use crate::record::store::DeclaredNoise;
 
 /// The noise of one place.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +75,17 @@ impl Fields {
             }
         }
     }
+}
+
+/// What a file declares as noise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeclaredNoise {
+    /// Fields, as `body.order.id`, `query.t` or `header.X-Request-Id`.
+    pub fields: Vec<String>,
+    /// Regular expressions of values.
+    pub values: Vec<String>,
+    /// Whether it is a list in the file.
+    pub is_list: bool,
 }
 
 /// All noise of a set.

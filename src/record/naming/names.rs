@@ -152,16 +152,7 @@ mod tests {
             if protocol == Protocol::Dns { Content::Dns(dns) } else { Content::Wire(protocol, Wire::default()) };
         let target = Target { host: host.to_owned(), port: 1 };
         let at = SystemTime::UNIX_EPOCH;
-        Exchange {
-            target,
-            tls: false,
-            connection: 0,
-            sent_at: at,
-            answered_at: at,
-            abandoned: false,
-            cancelled: false,
-            content,
-        }
+        Exchange { target, tls: false, connection: 0, sent_at: at, answered_at: at, abandoned: false, content }
     }
 
     #[test]

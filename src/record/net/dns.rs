@@ -7,15 +7,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 
 use crate::limits::{FAKE_ADDRESS_SECS, MAX_FAKE_NAMES};
+use crate::record::call::Dns;
 
-/// No error.
-pub const NOERROR: u8 = 0;
 /// The question cannot be read.
 const FORMERR: u8 = 1;
 /// The real resolver gave no answer.
 pub const SERVFAIL: u8 = 2;
-/// There is no such name.
-pub const NXDOMAIN: u8 = 3;
 /// Nothing of that kind is answered here.
 const NOTIMP: u8 = 4;
 
@@ -157,7 +154,7 @@ impl Question {
     pub fn local(&self) -> Vec<u8> {
         let address =
             if self.kind == TYPE_AAAA { IpAddr::V6(Ipv6Addr::LOCALHOST) } else { IpAddr::V4(Ipv4Addr::LOCALHOST) };
-        self.answer(NOERROR, Some(address))
+        self.answer(Dns::NOERROR, Some(address))
     }
 }
 
@@ -228,14 +225,14 @@ mod tests {
     fn questions_are_read_and_answered() {
         let question = Question::read(&ask("API.Example.com", 1)).unwrap();
         assert_eq!((question.name.as_str(), question.kind()), ("api.example.com", Some("A")));
-        let answer = question.answer(NOERROR, Some([198, 18, 0, 5].into()));
+        let answer = question.answer(Dns::NOERROR, Some([198, 18, 0, 5].into()));
         let mut expected = vec![7, 9, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0];
         expected.extend(&ask("API.Example.com", 1)[12..]);
         expected.extend([0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 198, 18, 0, 5]);
         assert_eq!(answer, expected);
         let question = Question::read(&ask("a.b", 28)).unwrap();
-        assert_eq!(question.answer(NOERROR, Some([198, 18, 0, 5].into()))[..8], [7, 9, 0x81, 0x80, 0, 1, 0, 0]);
-        assert_eq!(question.answer(NXDOMAIN, None)[3], 0x83);
+        assert_eq!(question.answer(Dns::NOERROR, Some([198, 18, 0, 5].into()))[..8], [7, 9, 0x81, 0x80, 0, 1, 0, 0]);
+        assert_eq!(question.answer(Dns::NXDOMAIN, None)[3], 0x83);
         assert_eq!(Question::read(&ask("x.localhost", 28)).unwrap().local().last(), Some(&1));
         assert_eq!(Question::read(&ask("mx.example", 15)).unwrap().kind(), None);
     }

@@ -1,7 +1,7 @@
 //! What begins, ends and parts transactions, and what forgets prepared statements: it is answered alike wherever it is asked, so it
 //! needs no recording.
 
-use crate::record::protocol::sql::Token;
+use crate::record::protocol::sql::{self, Token};
 
 /// A statement of this kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,14 @@ pub(in crate::record) enum Control {
 }
 
 impl Control {
+    /// What a text of one statement is.
+    pub(in crate::record) fn of_text(text: &[u8], is_mysql: bool) -> Option<Self> {
+        match sql::statements(text, is_mysql, &[]).as_slice() {
+            [one] => Self::of(one),
+            _ => None,
+        }
+    }
+
     /// What a statement is.
     pub(in crate::record) fn of(statement: &[Token]) -> Option<Self> {
         let words: Option<Vec<&str>> = statement

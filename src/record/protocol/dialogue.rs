@@ -6,8 +6,7 @@
 use std::time::SystemTime;
 
 use crate::limits::{MAX_WIRE_CALL_BYTES, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
-use crate::record::call::{Content, Exchange, Message, Protocol, Side, Wire};
-use crate::record::protocol::spoken::Origin;
+use crate::record::call::{Exchange, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::wire::{RecordStep, Recorder};
 
 /// Why a connection cannot be followed any further.
@@ -97,9 +96,9 @@ pub(in crate::record) struct Follow<D> {
 }
 
 impl<D: Dialogue> Follow<D> {
-    pub(in crate::record) fn new(dialogue: D, origin: &Origin) -> Self {
+    pub(in crate::record) fn new(dialogue: D, link: &Link) -> Self {
         let (client, server) = (Lane::default(), Lane::default());
-        Self { dialogue, target: origin.target.to_string(), client, server, lost: false }
+        Self { dialogue, target: link.target.to_string(), client, server, lost: false }
     }
 
     fn lane(&mut self, from: Side) -> &mut Lane {
@@ -196,8 +195,8 @@ impl<D: Dialogue> Recorder for Follow<D> {
 }
 
 /// That a connection ended before the answer to a call was whole.
-pub(in crate::record) fn unanswered(origin: &Origin) -> RecordStep {
-    RecordStep::Lost(format!("a call to `{}`: the connection ended before its answer", origin.target))
+pub(in crate::record) fn unanswered(link: &Link) -> RecordStep {
+    RecordStep::Lost(format!("a call to `{}`: the connection ended before its answer", link.target))
 }
 
 /// A call that is being recorded.
@@ -208,13 +207,11 @@ pub(in crate::record) struct Draft {
     sent_at: SystemTime,
     /// Whether it belongs to the connection.
     pub(in crate::record) session: bool,
-    /// Whether the program had it cancelled over another connection.
-    pub(in crate::record) cancelled: bool,
 }
 
 impl Draft {
     pub(in crate::record) fn new(at: SystemTime) -> Self {
-        Self { messages: Vec::new(), size: 0, sent_at: at, session: false, cancelled: false }
+        Self { messages: Vec::new(), size: 0, sent_at: at, session: false }
     }
 
     /// A call that goes on where this one ends.
@@ -250,18 +247,12 @@ impl Draft {
 
     /// A call whose connection was ended by this side before its answer was whole. Where that was the program, it is a call
     /// that gets no more of an answer, once.
-    pub(in crate::record) fn left(
-        mut self,
-        by: Side,
-        origin: &Origin,
-        protocol: Protocol,
-        at: SystemTime,
-    ) -> RecordStep {
+    pub(in crate::record) fn left(mut self, by: Side, link: &Link, protocol: Protocol, at: SystemTime) -> RecordStep {
         if by == Side::Server {
-            return unanswered(origin);
+            return unanswered(link);
         }
         self.session = false;
-        match self.finish(origin, protocol, at) {
+        match self.finish(link, protocol, at) {
             RecordStep::Done(mut exchange) => {
                 exchange.abandoned = true;
                 RecordStep::Done(exchange)
@@ -271,23 +262,15 @@ impl Draft {
     }
 
     /// The whole call, or that it was too long to be kept.
-    pub(in crate::record) fn finish(self, origin: &Origin, protocol: Protocol, at: SystemTime) -> RecordStep {
+    pub(in crate::record) fn finish(self, link: &Link, protocol: Protocol, at: SystemTime) -> RecordStep {
         if self.size > MAX_WIRE_CALL_BYTES {
             let what = format!(
                 "a call to `{}`: question and answer have {} bytes, at most 64 MiB are recorded",
-                origin.target, self.size
+                link.target, self.size
             );
             return RecordStep::Lost(what);
         }
-        RecordStep::Done(Box::new(Exchange {
-            target: origin.target.clone(),
-            tls: origin.tls,
-            connection: origin.connection,
-            sent_at: self.sent_at,
-            answered_at: at,
-            abandoned: false,
-            cancelled: self.cancelled,
-            content: Content::Wire(protocol, Wire { messages: self.messages, session: self.session }),
-        }))
+        let wire = Wire { messages: self.messages, session: self.session };
+        RecordStep::Done(Box::new(Exchange::on(link, protocol, wire, self.sent_at, at)))
     }
 }

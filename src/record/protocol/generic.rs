@@ -1,14 +1,13 @@
 //! Any other protocol: what the program says, and what is said until it speaks again, are one exchange.
 
-use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
-use crate::record::call::{Content, Exchange, Link, Message, Protocol, Side, Silence, Wire};
+use crate::record::call::{Content, Exchange, Link, Message, Protocol, Said, Side, Silence, Wire};
 use crate::record::http::websocket::Unmask;
-use crate::record::matching::Book;
+use crate::record::protocol::script::Script;
 use crate::record::protocol::wire::{PlayStep, Player, RecordStep, Recorder};
 
 /// Records turns. An empty last message of the server says that the server closed the connection.
@@ -79,16 +78,8 @@ impl GenericRecorder {
         if closed {
             messages.push(Message { from: Side::Server, bytes: Vec::new() });
         }
-        Some(RecordStep::Done(Box::new(Exchange {
-            target: self.link.target.clone(),
-            tls: self.link.tls,
-            connection: self.link.connection,
-            sent_at,
-            answered_at,
-            abandoned: false,
-            cancelled: false,
-            content: Content::Wire(Protocol::Generic, Wire { messages, session: false }),
-        })))
+        let wire = Wire { messages, session: false };
+        Some(RecordStep::Done(Box::new(Exchange::on(&self.link, Protocol::Generic, wire, sent_at, answered_at))))
     }
 
     /// The connection has ended, by this side first.
@@ -135,9 +126,6 @@ impl Recorder for GenericRecorder {
     }
 }
 
-/// What was said at one target by programs: where a message ends can only be known from there.
-pub type Said = Arc<BTreeSet<Arc<[u8]>>>;
-
 /// How what has come compares with what was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
@@ -163,7 +151,7 @@ enum More {
 /// Plays a server: answers what equals a recorded message byte by byte.
 pub struct GenericPlayer {
     link: Link,
-    book: Arc<Book>,
+    script: Box<dyn Script>,
     said: Said,
     unmask: Option<Unmask>,
     pending: Vec<u8>,
@@ -177,10 +165,10 @@ pub struct GenericPlayer {
 
 impl GenericPlayer {
     /// Of a connection to a target at which programs said this.
-    pub fn new(link: Link, book: Arc<Book>, said: Said, websocket: bool) -> Self {
+    pub fn new(link: Link, script: Box<dyn Script>, said: Said, websocket: bool) -> Self {
         Self {
             link,
-            book,
+            script,
             said,
             unmask: websocket.then(Unmask::default),
             pending: Vec::new(),
@@ -262,18 +250,8 @@ impl GenericPlayer {
     }
 
     fn say(&mut self, messages: Vec<Message>, steps: &mut Vec<PlayStep>) {
-        let now = SystemTime::now();
-        let asked = Exchange {
-            target: self.link.target.clone(),
-            tls: self.link.tls,
-            connection: self.link.connection,
-            sent_at: now,
-            answered_at: now,
-            abandoned: false,
-            cancelled: false,
-            content: Content::Wire(Protocol::Generic, Wire { messages, session: false }),
-        };
-        let found = self.book.find(&asked).ok();
+        let (wire, now) = (Wire { messages, session: false }, SystemTime::now());
+        let found = self.script.ask(Exchange::on(&self.link, Protocol::Generic, wire, now, now), &|_| None).ok();
         let Some(Content::Wire(_, wire)) = found.as_ref().map(|found| &found.content) else {
             self.ended = true;
             steps.push(PlayStep::Close);

@@ -1,19 +1,21 @@
 //! The protocols that are no HTTP, without a socket: each takes a recorded connection apart, and plays the server's part of one.
 
-pub(super) mod cancels;
 pub(super) mod control;
 pub(super) mod dialogue;
 pub(super) mod generic;
 pub(super) mod mongo;
 pub(super) mod mysql;
+pub(super) mod parts;
 pub(super) mod postgres;
 pub(super) mod redis;
 pub(super) mod role;
+pub mod script;
 pub(super) mod spoken;
 pub(super) mod sql;
 pub(super) mod wire;
+pub mod words;
 
-pub use cancels::Cancels;
 pub use generic::{GenericPlayer, GenericRecorder};
-pub use spoken::{Origin, player, recorder};
-pub use wire::{Cancellable, PlayStep, Player, RecordStep, Recorder};
+pub use script::{Script, Who};
+pub use spoken::{player, recorder};
+pub use wire::{PlayStep, Player, RecordStep, Recorder};

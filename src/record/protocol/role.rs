@@ -1,22 +1,24 @@
 //! Playing the server's part of one connection: bytes are cut into messages and handed to the protocol, which answers each
-//! from the book.
+//! from recordings.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
-use crate::record::call::{Content, Exchange, Message, Protocol, Side, Wire};
-use crate::record::matching::history::History;
-use crate::record::matching::{Answer, Book};
+use crate::record::call::{Content, Exchange, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::dialogue::{Fault, Inbox};
-use crate::record::protocol::spoken::Origin;
+use crate::record::protocol::script::{Script, Who};
 use crate::record::protocol::wire::{PlayStep, Player};
 
 /// One protocol, as a server plays it.
 pub(in crate::record) trait Role: Send {
+    /// Where it takes its answers from.
+    fn prompter(&self) -> &Prompter;
     /// What it says before it was asked anything.
-    fn open(&mut self) -> Vec<PlayStep>;
+    fn open(&mut self) -> Vec<PlayStep> {
+        Vec::new()
+    }
     /// How many bytes the first message has; `None` as long as that is not known.
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault>;
     /// A whole message. Nothing that comes after a [`PlayStep::Close`] is read.
@@ -37,11 +39,9 @@ pub(in crate::record) trait Role: Send {
 
 /// Where a role takes its answers from.
 pub(in crate::record) struct Prompter {
-    pub(in crate::record) origin: Origin,
-    pub(in crate::record) book: Arc<Book>,
+    pub(in crate::record) link: Link,
     pub(in crate::record) protocol: Protocol,
-    /// What was done on the connection.
-    pub(in crate::record) history: History,
+    pub(in crate::record) script: Box<dyn Script>,
 }
 
 impl Prompter {
@@ -59,62 +59,50 @@ impl Prompter {
         questions: impl IntoIterator<Item = &'a [u8]>,
         plain: impl Fn(bool) -> Option<Vec<Vec<u8>>>,
     ) -> Result<Arc<Exchange>, String> {
-        let mut asked = self.call(questions);
-        let found = self.book.find_in(&asked, self.history.before(), || plain(self.history.is_inside()));
-        match found {
-            Ok(Answer::Recorded(found)) => {
-                // What it does is what the recorded one did, whichever values were left out.
-                self.history.follow(&found);
-                Ok(found)
-            }
-            Ok(Answer::Plain(said)) => {
-                if let Content::Wire(_, wire) = &mut asked.content {
-                    wire.messages.extend(said.into_iter().map(|bytes| Message { from: Side::Server, bytes }));
-                }
-                self.history.follow(&asked);
-                Ok(Arc::new(asked))
-            }
-            Err(miss) => {
-                self.history.stray(&asked);
-                Err(format!("no recording answers this call: {}", shown(&miss.asked)))
-            }
-        }
+        let found = self.script.ask(self.call(questions), &plain);
+        found.map_err(|asked| format!("no recording answers this call: {}", shown(&asked)))
     }
 
     /// The recording that would answer these messages. It is not taken out.
     pub(in crate::record) fn peek<'a>(&self, questions: impl IntoIterator<Item = &'a [u8]>) -> Option<Arc<Exchange>> {
-        self.book.peek(&self.call(questions), self.history.before())
+        self.script.peek(&self.call(questions))
     }
 
     fn call<'a>(&self, questions: impl IntoIterator<Item = &'a [u8]>) -> Exchange {
         let message = |bytes: &[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
         let messages = questions.into_iter().map(message).collect();
-        Exchange {
-            target: self.origin.target.clone(),
-            tls: self.origin.tls,
-            connection: self.origin.connection,
-            sent_at: SystemTime::UNIX_EPOCH,
-            answered_at: SystemTime::UNIX_EPOCH,
-            abandoned: false,
-            cancelled: false,
-            content: Content::Wire(self.protocol, Wire { messages, session: false }),
-        }
+        let (wire, never) = (Wire { messages, session: false }, SystemTime::UNIX_EPOCH);
+        Exchange::on(&self.link, self.protocol, wire, never, never)
     }
 
-    /// Counts a login that nothing answers, by user and database; what to say of it. `of` reads those of a recording.
-    pub(in crate::record) fn unknown_login(
-        &self,
-        user: &[u8],
-        database: &[u8],
-        of: impl Fn(&Exchange) -> Option<(Vec<u8>, Vec<u8>)>,
-    ) -> String {
+    /// Recordings of this target that belong to connections.
+    pub(in crate::record) fn sessions(&self) -> Vec<Arc<Exchange>> {
+        self.script.sessions(&self.link.target, self.protocol)
+    }
+
+    /// The recording of a login: the same one in its turn, or else the first of the same user and database; or what is to be said
+    /// in an error. `of` reads who a recording lets in.
+    pub(in crate::record) fn login(
+        &mut self,
+        question: &[u8],
+        who: &Who,
+        of: impl Fn(&Exchange) -> Option<Who>,
+    ) -> Result<Arc<Exchange>, String> {
+        if self.peek([question]).is_some() {
+            return self.ask([question]);
+        }
+        let is_same = |found: &Arc<Exchange>| of(found).is_some_and(|known| known.is_same(who));
+        if let Some(found) = self.sessions().into_iter().find(is_same) {
+            self.script.logged_in();
+            return Ok(found);
+        }
         let readable = |bytes: &[u8]| shown(&String::from_utf8_lossy(bytes));
         let named = |what: &str, name: &[u8]| {
             if name.is_empty() { format!("no {what}") } else { format!("{what} `{}`", readable(name)) }
         };
-        let logins = self.book.logins(self.protocol);
+        let logins = self.script.logins(self.protocol);
         let known = logins.iter().filter_map(|found| {
-            let (user, database) = of(found)?;
+            let Who { user, database, .. } = of(found)?;
             Some(format!("`{}@{}/{}`", readable(&user), found.target, readable(&database)))
         });
         let known: Vec<String> = known.collect::<BTreeSet<_>>().into_iter().collect();
@@ -124,16 +112,11 @@ impl Prompter {
         let text = format!(
             "no recording has a connection of {} to {}; recorded: {known}{more}; give the program the address that it was \
              recorded with (its variable, such as DATABASE_URL)",
-            named("user", user),
-            named("database", database)
+            named("user", &who.user),
+            named("database", &who.database)
         );
-        self.book.missed_login(&self.origin.target, &text);
-        text
-    }
-
-    /// Recordings of this target that belong to connections.
-    pub(in crate::record) fn sessions(&self) -> Vec<Arc<Exchange>> {
-        self.book.sessions(&self.origin.target, self.protocol)
+        self.script.missed_login(&self.link.target, &text);
+        Err(text)
     }
 }
 
@@ -159,8 +142,6 @@ pub(in crate::record) fn said(exchange: &Exchange, by: Side) -> impl DoubleEnded
 /// A [`Player`] of any [`Role`].
 pub(in crate::record) struct Play<R> {
     role: R,
-    book: Arc<Book>,
-    origin: Origin,
     inbox: Inbox,
     closed: bool,
     /// Whether nothing is said any more. What the program says is still looked up, since it said it when it was recorded.
@@ -168,8 +149,8 @@ pub(in crate::record) struct Play<R> {
 }
 
 impl<R: Role> Play<R> {
-    pub(in crate::record) fn new(role: R, book: Arc<Book>, origin: Origin) -> Self {
-        Self { role, book, origin, inbox: Inbox::default(), closed: false, held: false }
+    pub(in crate::record) fn new(role: R) -> Self {
+        Self { role, inbox: Inbox::default(), closed: false, held: false }
     }
 
     fn play(&mut self, steps: &mut Vec<PlayStep>) -> Result<(), Fault> {
@@ -199,7 +180,7 @@ impl<R: Role> Play<R> {
                 }
             }
             self.closed = steps.last() == Some(&PlayStep::Close);
-            if self.role.kept() > MAX_WIRE_CONNECTION_BYTES {
+            if self.role.kept() + self.role.prompter().script.kept() > MAX_WIRE_CONNECTION_BYTES {
                 return Err("more than 128 MiB wait for their answers");
             }
         }
@@ -222,7 +203,8 @@ impl<R: Role> Player for Play<R> {
         self.inbox.push(bytes);
         if let Err(fault) = self.play(&mut steps) {
             self.closed = true;
-            self.book.missed(&self.origin.target, fault);
+            let prompter = self.role.prompter();
+            prompter.script.missed(&prompter.link.target, fault);
             let refusal = self.role.refuse(fault);
             if !refusal.is_empty() {
                 steps.push(PlayStep::Send(refusal));
@@ -244,6 +226,6 @@ impl<R: Role> Player for Play<R> {
     }
 
     fn kept(&self) -> usize {
-        self.role.kept() + self.inbox.len()
+        self.role.kept() + self.role.prompter().script.kept() + self.inbox.len()
     }
 }

@@ -47,9 +47,6 @@ pub enum PlayStep {
     },
     /// Say nothing more, whatever comes, until the program leaves: when this was recorded, it did not wait any longer.
     Hold,
-    /// Say nothing, and look at nothing that comes, until another connection asks to cancel what this one asks: when this was
-    /// recorded, one did.
-    UntilCancelled(Cancellable),
     /// Say nothing until the program says something more, for so long at most: when this was recorded, it had gone on before it
     /// was answered.
     UntilMore(Duration),
@@ -57,21 +54,8 @@ pub enum PlayStep {
     Close,
 }
 
-/// What another connection is to cancel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cancellable {
-    /// With which key, see [`Cancels`](super::Cancels).
-    pub key: Vec<u8>,
-    /// How many requests with that key there were that are of no effect any more.
-    pub seen: u64,
-    /// The call in a line.
-    pub call: String,
-    /// How long it took when it was recorded.
-    pub stayed: Duration,
-}
-
-/// Plays the server's part of one connection from recordings. Calls that no recording answers are counted by the book it
-/// plays from, and answered with an error of the protocol.
+/// Plays the server's part of one connection from recordings. Calls that no recording answers are counted by the script
+/// it plays from, and answered with an error of the protocol.
 pub trait Player: Send {
     /// The program has connected: what a server that speaks first says.
     fn open(&mut self) -> Vec<PlayStep>;

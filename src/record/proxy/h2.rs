@@ -338,7 +338,6 @@ pub fn exchange(
         sent_at,
         answered_at: SystemTime::now(),
         abandoned: false,
-        cancelled: false,
         content: if grpc { Content::Grpc(http) } else { Content::Http(http) },
     }
 }

@@ -16,6 +16,7 @@ use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::{Exchange, HttpResponse};
 use crate::record::http::h1::{self, Next, Questions, field};
 use crate::record::http::websocket;
+use crate::record::matching::Connection;
 use crate::record::protocol::generic::GenericPlayer;
 
 /// Answers until either side ends it, or until what is spoken is HTTP no more.
@@ -108,7 +109,7 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
             let frames = field(&response.headers, "upgrade").is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
             let client = client.put_back(questions.rest());
             let said = replay.outline.said(&context.link.target);
-            let player = GenericPlayer::new(context.link.clone(), Arc::clone(&replay.book), said, frames);
+            let player = GenericPlayer::new(context.link.clone(), Connection::on(&replay.book), said, frames);
             return play(&context, &replay, client, Actor::Generic(Box::new(player))).await;
         }
         if h1::closes(&asked.request, &response) {

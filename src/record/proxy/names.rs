@@ -14,7 +14,7 @@ use super::shared::Shared;
 use super::stream::Stream;
 use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_RESOLVE_THREADS};
 use crate::record::call::{Content, Dns, Exchange, Target};
-use crate::record::net::dns::{NOERROR, NXDOMAIN, Question, SERVFAIL};
+use crate::record::net::dns::{Question, SERVFAIL};
 
 /// Answers datagrams until all is to end.
 pub async fn serve_udp(shared: Arc<Shared>, socket: UdpSocket) {
@@ -75,7 +75,7 @@ async fn answer(shared: &Arc<Shared>, message: &[u8]) -> Option<Vec<u8>> {
     if question.is_local() {
         return Some(question.local());
     }
-    let Some(kind) = question.kind() else { return Some(question.answer(NOERROR, None)) };
+    let Some(kind) = question.kind() else { return Some(question.answer(Dns::NOERROR, None)) };
     let code = match &shared.mode {
         Mode::Record => resolved(shared, &question, kind).await,
         Mode::Replay { replay, .. } => {
@@ -86,17 +86,17 @@ async fn answer(shared: &Arc<Shared>, message: &[u8]) -> Option<Vec<u8>> {
             }
             match recorded {
                 Some(code) => code,
-                None if replay.outline.no_such_name(&question.name) => NXDOMAIN,
+                None if replay.outline.no_such_name(&question.name) => Dns::NXDOMAIN,
                 None if shared.beyond().is_some() => resolved(shared, &question, kind).await,
-                None => NOERROR,
+                None => Dns::NOERROR,
             }
         }
     };
-    if code != NOERROR {
+    if code != Dns::NOERROR {
         return Some(question.answer(code, None));
     }
     match shared.names.address(&question.name) {
-        Some(address) => Some(question.answer(NOERROR, Some(IpAddr::V4(address)))),
+        Some(address) => Some(question.answer(Dns::NOERROR, Some(IpAddr::V4(address)))),
         None => Some(question.answer(SERVFAIL, None)),
     }
 }
@@ -106,9 +106,9 @@ async fn resolved(shared: &Arc<Shared>, question: &Question, kind: &'static str)
     let sent_at = SystemTime::now();
     let found = shared.resolve(&question.name).await;
     let (code, addresses) = match found {
-        Ok(addresses) if addresses.is_empty() => (NXDOMAIN, addresses),
-        Ok(addresses) => (NOERROR, addresses),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => (NXDOMAIN, Vec::new()),
+        Ok(addresses) if addresses.is_empty() => (Dns::NXDOMAIN, addresses),
+        Ok(addresses) => (Dns::NOERROR, addresses),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (Dns::NXDOMAIN, Vec::new()),
         Err(_) => (SERVFAIL, Vec::new()),
     };
     let answers = addresses
@@ -133,7 +133,11 @@ fn asked(name: &str, kind: &str) -> Exchange {
         sent_at: now,
         answered_at: now,
         abandoned: false,
-        cancelled: false,
-        content: Content::Dns(Dns { name: name.to_owned(), kind: kind.to_owned(), code: NOERROR, answers: Vec::new() }),
+        content: Content::Dns(Dns {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            code: Dns::NOERROR,
+            answers: Vec::new(),
+        }),
     }
 }

@@ -74,7 +74,7 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
                 pass(context, client, server, tap).await
             }
             First::Wire(protocol) => {
-                let tap = match speakers::recorder(protocol, &context.link, &context.shared.cancels) {
+                let tap = match speakers::recorder(protocol, &context.link) {
                     Some(recorder) => Tap::Wire(recorder),
                     None => turns(&context, opened),
                 };

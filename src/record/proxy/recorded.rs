@@ -73,13 +73,6 @@ pub enum Note {
         /// How long it stayed then.
         stayed: Duration,
     },
-    /// The program waits longer than when it was recorded: then it had the call cancelled.
-    Uncancelled {
-        /// The call in a line.
-        call: String,
-        /// How long it took then.
-        stayed: Duration,
-    },
     /// What was said there began like HTTP and is none; it passed and was not kept.
     NotUnderstood {
         /// Where.
@@ -113,11 +106,6 @@ impl fmt::Display for Note {
             Self::Unanswered { call, stayed } => write!(
                 formatter,
                 "{call}: there was no answer when it was recorded and the client left after {} ms; now it waits longer",
-                stayed.as_millis()
-            ),
-            Self::Uncancelled { call, stayed } => write!(
-                formatter,
-                "{call}: the client had it cancelled after {} ms when it was recorded; now it waits longer",
                 stayed.as_millis()
             ),
             Self::NotUnderstood { target } => {

@@ -15,6 +15,7 @@ use super::stream::Stream;
 use super::{Replay, h2_play, http_play, record, speakers, tls, waits};
 use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS, UNASKED_AFTER_MS};
 use crate::record::call::{Protocol, Refusal};
+use crate::record::matching::Connection;
 use crate::record::net::sniff;
 use crate::record::protocol::generic::GenericPlayer;
 use crate::record::protocol::wire::{PlayStep, Player};
@@ -213,11 +214,11 @@ pub enum Actor {
 }
 
 fn actor(context: &Context, replay: &Replay, protocol: Protocol) -> Actor {
-    if let Some(player) = speakers::player(protocol, &context.link, &context.shared.cancels, &replay.book) {
+    if let Some(player) = speakers::player(protocol, &context.link, &replay.book) {
         return Actor::Wire(player);
     }
     let said = replay.outline.said(&context.link.target);
-    Actor::Generic(Box::new(GenericPlayer::new(context.link.clone(), Arc::clone(&replay.book), said, false)))
+    Actor::Generic(Box::new(GenericPlayer::new(context.link.clone(), Connection::on(&replay.book), said, false)))
 }
 
 /// Plays a server that does not speak HTTP.
@@ -241,12 +242,6 @@ pub async fn play(context: &Context, replay: &Replay, client: Stream, mut actor:
                     client = tls::accept(context, &hello, plain, protocol).await?;
                 }
                 PlayStep::Hold => {}
-                PlayStep::UntilCancelled(call) => {
-                    client.flush().await?;
-                    if !waits::until_cancelled(context, &mut client, call, &mut later).await? {
-                        return Ok(());
-                    }
-                }
                 PlayStep::UntilMore(patience) => {
                     client.flush().await?;
                     if !waits::until_more(context, &mut client, patience, &mut later).await? {

@@ -22,7 +22,6 @@ use crate::outbound::Verifier;
 use crate::record::call::{Content, Dns, Exchange, Link, Refusal, Silence, Target, is_no_call};
 use crate::record::net::ca::Authority;
 use crate::record::net::dns::{Names, is_fake};
-use crate::record::protocol::cancels::Cancels;
 
 /// See the module.
 pub struct Shared {
@@ -47,8 +46,6 @@ pub struct Shared {
     resolved: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
     /// Connections that were decided about and have not come yet.
     pub wishes: Wishes,
-    /// What connections have each other cancel.
-    pub cancels: Arc<Cancels>,
 }
 
 /// A connection whose server has not answered yet.
@@ -123,7 +120,6 @@ impl Shared {
             kept: Mutex::default(),
             resolved: Mutex::default(),
             wishes: Wishes::default(),
-            cancels: Arc::default(),
         }
     }
 
@@ -213,7 +209,6 @@ impl Shared {
                 sent_at,
                 answered_at: SystemTime::now(),
                 abandoned: false,
-                cancelled: false,
                 content: Content::Dns(dns),
             });
         }

@@ -3,41 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use super::Note;
 use super::context::Context;
 use super::stream::Stream;
-use crate::limits::{CUT_OFF_HELD_MS, MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES};
-use crate::record::protocol::wire::Cancellable;
-
-/// Says nothing until another connection asks to cancel this call; what comes meanwhile is appended to `later`. False if the
-/// program leaves instead, or all is to end. That the program waits longer than when it was recorded is told.
-pub async fn until_cancelled(
-    context: &Context,
-    client: &mut Stream,
-    call: Cancellable,
-    later: &mut Vec<u8>,
-) -> io::Result<bool> {
-    let asked = context.shared.cancels.asked(&call.key, call.seen);
-    let patience = tokio::time::sleep(call.stayed + Duration::from_millis(CUT_OFF_HELD_MS));
-    tokio::pin!(asked, patience);
-    let mut told = false;
-    loop {
-        let has_room = later.len() < MAX_RELAY_WAITING_BYTES;
-        tokio::select! {
-            () = &mut asked => return Ok(true),
-            read = client.more(later, RELAY_BUFFER_BYTES), if has_room => {
-                if read? == 0 {
-                    return Ok(false);
-                }
-            }
-            () = &mut patience, if !told => {
-                told = true;
-                context.shared.note(Note::Uncancelled { call: call.call.clone(), stayed: call.stayed });
-            }
-            () = context.stopped() => return Ok(false),
-        }
-    }
-}
+use crate::limits::RELAY_BUFFER_BYTES;
 
 /// Waits until the program says more, which is appended to `later`, or as long as that may take. False if it leaves, or all is
 /// to end.

@@ -25,12 +25,10 @@ pub(in crate::record) use names::decoded;
 pub use names::is_secret_name;
 pub use stand_in::is_stand_in;
 pub(in crate::record) use stand_in::{is_made, is_signed, is_uuid, places};
-pub(in crate::record) use wires::command;
 
 use names::Kind;
 use shapes::Shapes;
 use stand_in::stand_in;
-use wires::Login;
 
 use crate::record::call::{Content, Exchange, Http, HttpResponse, Message, Protocol, Side, Wire};
 use crate::record::http::coding;
@@ -328,14 +326,18 @@ fn resize(headers: &mut [(String, Vec<u8>)], before: usize, after: usize) {
 }
 
 fn in_wire(protocol: Protocol, wire: &mut Wire, asked: Found<'_>, answered: Found<'_>) {
-    let mut login = Login::default();
     for Message { from, bytes } in &mut wire.messages {
         let is_asked = *from == Side::Client;
-        if is_asked && let Some(other) = login.without(protocol, wire.session, bytes) {
-            *bytes = other;
-        }
-        if protocol == Protocol::Mongo {
-            wires::documents(bytes, if is_asked { asked } else { answered });
+        match protocol {
+            Protocol::Redis if is_asked => {
+                if let Some(other) = wires::login(bytes) {
+                    *bytes = other;
+                }
+            }
+            Protocol::Mongo => {
+                wires::documents(bytes, if is_asked { asked } else { answered });
+            }
+            _ => {}
         }
     }
 }

@@ -44,7 +44,6 @@ fn of(content: Content) -> Exchange {
         sent_at: SystemTime::UNIX_EPOCH,
         answered_at: SystemTime::UNIX_EPOCH,
         abandoned: false,
-        cancelled: false,
         content,
     }
 }

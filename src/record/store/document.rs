@@ -5,9 +5,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::node::{Members, Node};
-use super::{Apart, Bodies, DeclaredNoise, Problem, dns, emit, grpc, http, wires};
+use super::{Apart, Bodies, Problem, dns, emit, grpc, http, wires};
 use crate::record::call::{Content, Exchange, Target};
-use crate::record::matching::Recording;
+use crate::record::matching::{DeclaredNoise, Recording};
 
 /// The only version there is.
 pub const VERSION: &str = "api.keploy.io/v1beta1";
@@ -36,8 +36,6 @@ pub(super) mod key {
     pub const TYPE: &str = "type";
     /// `true` where the program left before the answer was whole.
     pub const ABANDONED: &str = "abandoned";
-    /// `true` where the program had it cancelled over another connection.
-    pub const CANCELLED: &str = "cancelled";
     /// The connection.
     pub const CONNECTION: &str = "connID";
 }
@@ -95,8 +93,7 @@ impl Metadata {
             metadata.add(key::HOST, exchange.target.host.as_str());
             metadata.add(key::PORT, exchange.target.port.to_string());
         }
-        let flags =
-            [(key::TLS, exchange.tls), (key::ABANDONED, exchange.abandoned), (key::CANCELLED, exchange.cancelled)];
+        let flags = [(key::TLS, exchange.tls), (key::ABANDONED, exchange.abandoned)];
         for (name, _) in flags.iter().filter(|(_, is_so)| *is_so) {
             metadata.add(name, "true");
         }
@@ -155,7 +152,6 @@ pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem
             sent_at,
             answered_at: answered_at.unwrap_or(sent_at),
             abandoned: metadata.is_true(key::ABANDONED),
-            cancelled: metadata.is_true(key::CANCELLED),
             content,
         };
         let named = !metadata.is_ours() && matches!(exchange.content, Content::Http(_) | Content::Grpc(_));

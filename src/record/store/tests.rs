@@ -95,7 +95,6 @@ fn http_of_others() {
         sent_at,
         answered_at: sent_at + Duration::from_millis(100),
         abandoned: false,
-        cancelled: false,
         content: Content::Http(Box::new(Http {
             request: HttpRequest {
                 version: HttpVersion::Http11,
@@ -241,7 +240,6 @@ fn ours() -> Vec<Recording> {
         sent_at: at(1),
         answered_at: at(20),
         abandoned: false,
-        cancelled: false,
         content,
     };
     let http = |version, trailers: &[(&str, &str)]| Http {

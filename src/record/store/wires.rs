@@ -8,7 +8,7 @@ use super::node::{Members, Node, unpacked};
 use super::{Apart, Fault, Problem};
 use crate::limits::MAX_SHOWN_QUESTION_CHARS;
 use crate::record::call::{Content, Message, Protocol, Side, Wire};
-use crate::record::naming::summary;
+use crate::record::protocol::words;
 
 /// The word for each protocol in `kind`. What has several is written with the first.
 const KINDS: [(&str, Protocol); 6] = [
@@ -55,8 +55,8 @@ fn message(protocol: Protocol, message: &Message) -> Node {
 /// What a person can read of a message whose bytes are no text.
 fn readable(protocol: Protocol, message: &Message) -> String {
     match (message.from, protocol) {
-        (Side::Client, _) | (_, Protocol::Mongo) => summary::text(protocol, &message.bytes),
-        (Side::Server, _) => summary::text(Protocol::Generic, &message.bytes),
+        (Side::Client, _) | (_, Protocol::Mongo) => words::text(protocol, &message.bytes),
+        (Side::Server, _) => words::text(Protocol::Generic, &message.bytes),
     }
 }
 
@@ -180,7 +180,7 @@ pub(super) fn begins_with_state(content: &Content) -> bool {
     let (Some(first), Some(second)) = (client.next(), client.next()) else { return false };
     match protocol {
         Protocol::Redis => {
-            let command = summary::text(Protocol::Redis, &first.bytes);
+            let command = words::text(Protocol::Redis, &first.bytes);
             command.split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case("SELECT"))
         }
         // Length and sequence number, then the command: COM_INIT_DB.

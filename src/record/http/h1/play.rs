@@ -63,7 +63,6 @@ pub fn asked(link: &Link, asked: &Asked) -> Exchange {
         sent_at: now,
         answered_at: now,
         abandoned: false,
-        cancelled: false,
         content: if is_grpc(&asked.request.headers) { Content::Grpc(http) } else { Content::Http(http) },
     }
 }

@@ -317,7 +317,6 @@ fn exchange(
         sent_at,
         answered_at,
         abandoned: false,
-        cancelled: false,
         content: if grpc { Content::Grpc(http) } else { Content::Http(http) },
     }
 }

@@ -16,9 +16,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::record::protocol::control::Control;
-pub(in crate::record) use statement::{Effect, digest, effects, repeats, set, shapes, writes};
+use statement::{Effect, digest, effects, set};
+pub(in crate::record) use statement::{repeats, shapes, writes};
 
 use crate::record::call::{Content, Exchange, Protocol, Side, Target, Wire};
+use crate::record::protocol::script::Who;
 use crate::record::protocol::{mysql, postgres, redis};
 
 /// Shapes of statements, each with a digest of the values that it had last.
@@ -56,21 +58,17 @@ struct Frame {
 }
 
 impl History {
-    /// Opens a connection as this user of this database, with these settings.
-    pub(in crate::record) fn open(
-        &mut self,
-        user: &[u8],
-        database: &[u8],
-        settings: impl Iterator<Item = (String, u64)>,
-    ) {
-        *self = Self { start: settings.collect(), ..Self::default() };
-        self.enter("user", user);
-        self.enter("database", database);
+    /// Opens a connection of this user.
+    pub(in crate::record) fn open(&mut self, who: &Who) {
+        let setting = |(name, value): &(String, Vec<u8>)| (set(name), digest([Some(value.as_slice())].into_iter()));
+        *self = Self { start: who.settings.iter().map(setting).collect(), ..Self::default() };
+        self.enter("user", &who.user);
+        self.enter("database", &who.database);
         self.settle();
     }
 
     /// Chooses a part of the context.
-    pub(in crate::record) fn enter(&mut self, name: &'static str, value: &[u8]) {
+    fn enter(&mut self, name: &'static str, value: &[u8]) {
         match value {
             b"" => drop(self.chosen.remove(name)),
             _ => drop(self.chosen.insert(name, value.to_vec())),
@@ -105,7 +103,7 @@ impl History {
         match protocol {
             Protocol::Postgres => self.follow_postgres(wire),
             Protocol::MySql => self.follow_mysql(wire),
-            Protocol::Redis => redis::choose(self, wire),
+            Protocol::Redis => self.choose(wire),
             _ => {}
         }
     }
@@ -114,7 +112,7 @@ impl History {
     pub(in crate::record) fn stray(&mut self, call: &Exchange) {
         let Content::Wire(protocol, wire) = &call.content else { return };
         if *protocol == Protocol::Redis {
-            return redis::choose(self, wire);
+            return self.choose(wire);
         }
         if let Some(database) = mysql::selected_by(*protocol, wire) {
             self.enter("database", &database);
@@ -122,9 +120,19 @@ impl History {
         self.carry_out(effects(*protocol, wire));
     }
 
+    fn choose(&mut self, wire: &Wire) {
+        let chosen = redis::chosen(wire);
+        if chosen.resets {
+            *self = Self::default();
+        }
+        for (name, value) in chosen.context {
+            self.enter(name, &value);
+        }
+    }
+
     fn follow_postgres(&mut self, wire: &Wire) {
         if let Some(startup) = postgres::startup_of(wire) {
-            postgres::open(self, startup);
+            self.open(&postgres::who(startup));
             return;
         }
         let effects = effects(Protocol::Postgres, wire);
@@ -157,7 +165,7 @@ impl History {
 
     fn follow_mysql(&mut self, wire: &Wire) {
         if let Some(login) = mysql::login_of(wire) {
-            self.open(&login.user, &login.database, std::iter::empty());
+            self.open(&login.who);
             return;
         }
         let Some(status) = mysql::Status::of(wire) else { return };

@@ -78,12 +78,12 @@ pub(super) fn is_of_role(shape: &str) -> bool {
 }
 
 /// The shape of what sets this.
-pub(in crate::record) fn set(name: &str) -> String {
+pub(super) fn set(name: &str) -> String {
     format!("{SET}{}", name.to_ascii_lowercase())
 }
 
 /// A digest of values; NULL is none of them.
-pub(in crate::record) fn digest<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> u64 {
+pub(super) fn digest<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> u64 {
     let mut all = Sha256::new();
     for value in values {
         all.update(value.map_or(u64::MAX, |value| value.len() as u64).to_le_bytes());

@@ -20,7 +20,6 @@ fn query(text: &str, fails: bool) -> Exchange {
         sent_at: SystemTime::UNIX_EPOCH,
         answered_at: SystemTime::UNIX_EPOCH,
         abandoned: false,
-        cancelled: false,
         content: Content::Wire(Protocol::Postgres, Wire { messages, session: false }),
     }
 }

@@ -17,7 +17,6 @@ pub(super) fn exchange(host: &str, port: u16, content: Content) -> Exchange {
         sent_at: at,
         answered_at: at,
         abandoned: false,
-        cancelled: false,
         content,
     }
 }

@@ -23,6 +23,20 @@ pub(in crate::record) struct Element<'a> {
     pub(in crate::record) value: &'a [u8],
 }
 
+impl<'a> Element<'a> {
+    /// The value without its length and what else stands around it.
+    pub(in crate::record) fn content(&self) -> &'a [u8] {
+        let (before, behind) = match self.kind {
+            kind::STRING | 0x0d | 0x0e => (4, 1),
+            0x05 => (5, 0),
+            0x0b => (0, 1),
+            0x0f => (4, 0),
+            _ => (0, 0),
+        };
+        self.value.get(before..self.value.len().saturating_sub(behind)).unwrap_or_default()
+    }
+}
+
 /// The length of the document that begins here.
 pub(in crate::record) fn length(bytes: &[u8]) -> Result<usize, Fault> {
     let head = bytes.first_chunk::<4>().ok_or(BROKEN)?;
@@ -86,6 +100,17 @@ pub(in crate::record) fn document(elements: &[Element<'_>]) -> Vec<u8> {
     }
     bytes.push(0);
     bytes
+}
+
+/// The elements of a document and of those in it, but for these themselves: all that have a value of their own.
+pub(in crate::record) fn leaves<'a>(document: &'a [u8], found: &mut Vec<Element<'a>>) -> Result<(), Fault> {
+    for element in elements(document)? {
+        match element.kind {
+            kind::DOCUMENT | kind::ARRAY => leaves(element.value, found)?,
+            _ => found.push(element),
+        }
+    }
+    Ok(())
 }
 
 /// The value of a string.

@@ -95,30 +95,80 @@ pub(super) fn question(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
     }
 }
 
-/// `OP_MSG` without its checksum, which depends on the numbers.
+/// A part of the body of a message.
+pub(in crate::record) enum Section<'a> {
+    /// A command, or what answers one.
+    Document(&'a [u8]),
+    /// Documents beside it, with their name.
+    Sequence(&'a [u8], Vec<&'a [u8]>),
+}
+
+/// The documents of a message.
+pub(in crate::record) fn sections(message: &[u8]) -> Result<Vec<Section<'_>>, Fault> {
+    let mut found = Vec::new();
+    match operation(message) {
+        MSG => {
+            // A checksum depends on the numbers.
+            let end = message.len() - if flags(message) & CHECKSUM == 0 { 0 } else { 4 };
+            let mut rest = message.get(HEAD + 4..end).ok_or(SHORT)?;
+            while let Some((&section, after)) = rest.split_first() {
+                if section == 0 {
+                    let (document, after) = after.split_at(bson::length(after)?);
+                    found.push(Section::Document(document));
+                    rest = after;
+                } else if section == 1 {
+                    let length = word(after, 0) as usize;
+                    let (sequence, after) = after.split_at_checked(length).filter(|_| length >= 5).ok_or(SHORT)?;
+                    let name = memchr::memchr(0, &sequence[4..]).ok_or(SHORT)?;
+                    found.push(Section::Sequence(&sequence[4..4 + name], documents(&sequence[4 + name + 1..])?));
+                    rest = after;
+                } else {
+                    return Err("a section of MongoDB is of no known kind");
+                }
+            }
+        }
+        // Flags, a cursor, where it begins, how many documents.
+        REPLY => found.extend(documents(message.get(HEAD + 20..).ok_or(SHORT)?)?.into_iter().map(Section::Document)),
+        QUERY => {
+            let rest = message.get(command_of_query(message)?..).ok_or(SHORT)?;
+            found.extend(documents(rest)?.into_iter().map(Section::Document));
+        }
+        _ => return Err(SHORT),
+    }
+    Ok(found)
+}
+
+fn documents(mut rest: &[u8]) -> Result<Vec<&[u8]>, Fault> {
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        let (document, after) = rest.split_at(bson::length(rest)?);
+        found.push(document);
+        rest = after;
+    }
+    Ok(found)
+}
+
+/// `OP_MSG` without its checksum.
 fn of_msg(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
-    let flags = flags(message);
-    let end = message.len() - if flags & CHECKSUM == 0 { 0 } else { 4 };
-    let mut rest = message.get(HEAD + 4..end).ok_or(SHORT)?;
-    let mut body = (flags & !CHECKSUM).to_le_bytes().to_vec();
+    let mut body = (flags(message) & !CHECKSUM).to_le_bytes().to_vec();
     let mut manner = Manner::Plain;
     let mut inserts = false;
-    while let Some((&section, after)) = rest.split_first() {
-        body.push(section);
-        if section == 0 {
-            let (document, after) = after.split_at(bson::length(after)?);
-            let (document, of) = command(document)?;
-            (manner, inserts) =
-                (of, inserts || bson::elements(&document)?.first().is_some_and(|first| first.name == b"insert"));
-            body.extend(document);
-            rest = after;
-        } else if section == 1 {
-            let length = word(after, 0) as usize;
-            let (sequence, after) = after.split_at_checked(length).filter(|_| length >= 5).ok_or(SHORT)?;
-            body.extend(sequence_of(sequence, inserts)?);
-            rest = after;
-        } else {
-            return Err("a section of MongoDB is of no known kind");
+    for section in sections(message)? {
+        match section {
+            Section::Document(document) => {
+                let (document, of) = command(document)?;
+                (manner, inserts) =
+                    (of, inserts || bson::elements(&document)?.first().is_some_and(|first| first.name == b"insert"));
+                body.push(0);
+                body.extend(document);
+            }
+            Section::Sequence(name, documents) => {
+                let of = |one: &&[u8]| if inserts { inserted(one) } else { Ok(one.to_vec()) };
+                let documents = documents.iter().map(of).collect::<Result<Vec<_>, Fault>>()?.concat();
+                let length = (4 + name.len() + 1 + documents.len()) as u32;
+                body.push(1);
+                body.extend([&length.to_le_bytes()[..], name, b"\0", &documents].concat());
+            }
         }
     }
     Ok((with_head(MSG, 0, 0, &body), manner))
@@ -126,32 +176,19 @@ fn of_msg(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
 
 const SHORT: Fault = "a message of MongoDB is shorter than what it holds";
 
-/// A sequence of documents beside the command: its length, its name, the documents.
-fn sequence_of(sequence: &[u8], inserts: bool) -> Result<Vec<u8>, Fault> {
-    let name = memchr::memchr(0, &sequence[4..]).ok_or(SHORT)?;
-    let (head, mut rest) = sequence.split_at(4 + name + 1);
-    let mut body = head.to_vec();
-    while !rest.is_empty() {
-        let (document, after) = rest.split_at(bson::length(rest)?);
-        body.extend(if inserts { inserted(document)? } else { document.to_vec() });
-        rest = after;
-    }
-    Ok(body)
+/// Where the command begins in an `OP_QUERY`, which is spoken to say hello to old servers: behind flags, name, two numbers.
+fn command_of_query(message: &[u8]) -> Result<usize, Fault> {
+    let rest = message.get(HEAD + 4..).ok_or(SHORT)?;
+    Ok(HEAD + 4 + memchr::memchr(0, rest).ok_or(SHORT)? + 1 + 8)
 }
 
-/// `OP_QUERY`, which is spoken to say hello to old servers: flags, name, two numbers, the command.
 fn of_query(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
-    let rest = message.get(HEAD + 4..).ok_or(SHORT)?;
-    let name = memchr::memchr(0, rest).ok_or(SHORT)?;
-    let documents = HEAD + 4 + name + 1 + 8;
-    let rest = message.get(documents..).ok_or(SHORT)?;
+    let at = command_of_query(message)?;
+    let rest = message.get(at..).ok_or(SHORT)?;
     let (document, fields) = rest.split_at(bson::length(rest)?);
-    let (document, manner) = if rest_is_command(&message[HEAD + 4..documents]) {
-        command(document)?
-    } else {
-        (document.to_vec(), Manner::Plain)
-    };
-    Ok((with_head(QUERY, 0, 0, &[&message[HEAD..documents], &document, fields].concat()), manner))
+    let (document, manner) =
+        if rest_is_command(&message[HEAD + 4..at]) { command(document)? } else { (document.to_vec(), Manner::Plain) };
+    Ok((with_head(QUERY, 0, 0, &[&message[HEAD..at], &document, fields].concat()), manner))
 }
 
 fn rest_is_command(name: &[u8]) -> bool {
@@ -195,9 +232,7 @@ fn command(document: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
 
 fn is_mechanism(elements: &[Element<'_>], of: &[&[u8]]) -> bool {
     let mechanism = elements.iter().find(|element| element.name == b"mechanism" && element.kind == kind::STRING);
-    mechanism.is_some_and(|found| {
-        found.value.get(4..).is_some_and(|text| of.contains(&text.strip_suffix(b"\0").unwrap_or(text)))
-    })
+    mechanism.is_some_and(|found| of.contains(&found.content()))
 }
 
 /// An array of documents to be inserted.

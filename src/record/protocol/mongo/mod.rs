@@ -8,12 +8,13 @@
 
 pub(in crate::record) mod bson;
 mod message;
+mod parts;
 mod playing;
 mod recording;
 #[cfg(test)]
 mod tests;
-mod text;
 
+pub(in crate::record) use message::{Section, sections};
+pub(in crate::record) use parts::parts;
 pub(in crate::record) use playing::Playing;
 pub(in crate::record) use recording::Recording;
-pub(in crate::record) use text::text;

@@ -35,8 +35,8 @@ impl Playing {
 }
 
 impl Role for Playing {
-    fn open(&mut self) -> Vec<PlayStep> {
-        Vec::new()
+    fn prompter(&self) -> &Prompter {
+        &self.prompter
     }
 
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
@@ -47,9 +47,8 @@ impl Role for Playing {
         let (question, manner) = message::question(&bytes)?;
         match manner {
             Manner::Proof => {
-                self.prompter
-                    .book
-                    .missed(&self.prompter.origin.target, "SCRAM authentication, which cannot be replayed");
+                let target = &self.prompter.link.target;
+                self.prompter.script.missed(target, "SCRAM authentication, which cannot be replayed");
                 return Ok(self.send(&bytes, &[message::reply(&bytes, &message::error(NO_PROOF, 18))]));
             }
             Manner::Trust => return Ok(self.send(&bytes, &[message::reply(&bytes, &message::trusted())])),

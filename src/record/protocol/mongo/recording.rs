@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::time::SystemTime;
 
 use super::message::{self, Manner};
-use crate::record::call::{Message, Protocol, Side};
+use crate::record::call::{Link, Message, Protocol, Side};
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
-use crate::record::protocol::spoken::Origin;
 use crate::record::protocol::wire::RecordStep;
 
 /// A call that waits for its reply.
@@ -17,15 +16,15 @@ struct Pending {
 
 /// Makes calls of what is said to `MongoDB`.
 pub(crate) struct Recording {
-    origin: Origin,
+    link: Link,
     /// By the number of the message that the next reply refers to.
     waiting: HashMap<u32, Pending>,
     kept: usize,
 }
 
 impl Recording {
-    pub(crate) fn new(origin: Origin) -> Self {
-        Self { origin, waiting: HashMap::new(), kept: 0 }
+    pub(crate) fn new(link: Link) -> Self {
+        Self { link, waiting: HashMap::new(), kept: 0 }
     }
 
     fn asked(&mut self, bytes: &[u8], at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
@@ -33,13 +32,13 @@ impl Recording {
         let mut draft = Draft::asked(question, at);
         draft.session = matches!(manner, Manner::Session | Manner::Hello);
         if !message::is_answered(bytes) {
-            made.push(draft.finish(&self.origin, Protocol::Mongo, at));
+            made.push(draft.finish(&self.link, Protocol::Mongo, at));
             return Ok(());
         }
         self.kept += draft.size() + size_of::<Pending>();
         if let Some(before) = self.waiting.insert(message::number(bytes), Pending { draft, manner }) {
             self.forget(&before.draft);
-            made.push(unanswered(&self.origin));
+            made.push(unanswered(&self.link));
         }
         Ok(())
     }
@@ -64,7 +63,7 @@ impl Recording {
             self.forget(&pending.draft);
             // Authentication is not recorded: it holds proofs of a password, and cannot be played.
             if !matches!(pending.manner, Manner::Proof | Manner::Trust) {
-                made.push(pending.draft.finish(&self.origin, Protocol::Mongo, at));
+                made.push(pending.draft.finish(&self.link, Protocol::Mongo, at));
             }
         }
         Ok(way)
@@ -106,7 +105,7 @@ impl Dialogue for Recording {
         waiting.sort_by_key(|(number, _)| *number);
         for (_, Pending { draft, manner }) in waiting {
             if !matches!(manner, Manner::Proof | Manner::Trust) {
-                made.push(draft.left(by, &self.origin, Protocol::Mongo, at));
+                made.push(draft.left(by, &self.link, Protocol::Mongo, at));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::packet;
 use crate::record::protocol::dialogue::Fault;
+use crate::record::protocol::script::Who;
 
 /// `CLIENT_CONNECT_WITH_DB`: a database follows.
 const WITH_DATABASE: u32 = 1 << 3;
@@ -79,8 +80,7 @@ pub(in crate::record) struct Login {
     pub(super) capabilities: u32,
     /// The message without password and attributes: what is looked up.
     pub(super) question: Vec<u8>,
-    pub(in crate::record) user: Vec<u8>,
-    pub(in crate::record) database: Vec<u8>,
+    pub(in crate::record) who: Who,
     /// Whether it waits to be told that its password need not be checked any further.
     pub(super) waits: bool,
 }
@@ -123,8 +123,7 @@ pub(super) fn hello(message: &[u8]) -> Result<Hello, Fault> {
     Ok(Hello::Login(Login {
         capabilities,
         question: packet::message(1, &payload),
-        user: user.to_vec(),
-        database: database.to_vec(),
+        who: who(user, database),
         waits: waits(method, answer),
     }))
 }
@@ -148,10 +147,13 @@ pub(super) fn change_user(message: &[u8], capabilities: u32) -> Result<Login, Fa
     Ok(Login {
         capabilities,
         question: packet::message(0, &parts.concat()),
-        user: user.to_vec(),
-        database: database.to_vec(),
+        who: who(user, database),
         waits: waits(method, answer),
     })
+}
+
+fn who(user: &[u8], database: &[u8]) -> Who {
+    Who { user: user.to_vec(), database: database.to_vec(), settings: Vec::new() }
 }
 
 /// After `caching_sha2_password` got an answer a client waits to hear whether that was enough; one without a password does

@@ -7,6 +7,7 @@
 mod answer;
 mod handshake;
 mod packet;
+mod parts;
 mod playing;
 mod recording;
 mod said;
@@ -15,6 +16,7 @@ mod statements;
 mod tests;
 
 pub(in crate::record) use answer::without_status;
+pub(in crate::record) use parts::parts;
 pub(in crate::record) use playing::Playing;
 pub(in crate::record) use recording::Recording;
 pub(in crate::record) use said::{Status, carries_out, is_of_context, login_of, resets, selected_by};

@@ -4,7 +4,7 @@ use super::answer;
 use super::handshake::{self, Hello, Login};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
-use crate::record::call::Side;
+use crate::record::call::{Exchange, Side};
 use crate::record::protocol::dialogue::Fault;
 use crate::record::protocol::role::{Prompter, Role, said};
 use crate::record::protocol::wire::PlayStep;
@@ -30,45 +30,34 @@ impl Playing {
     fn hello(&mut self, bytes: &[u8]) -> Result<Vec<PlayStep>, Fault> {
         match handshake::hello(bytes)? {
             Hello::Encryption => {
-                self.prompter.origin.tls = true;
+                self.prompter.link.tls = true;
                 Ok(vec![PlayStep::StartTls { early: Vec::new() }])
             }
             Hello::Login(login) => {
                 self.capabilities = Some(login.capabilities);
-                self.prompter.history.open(&login.user, &login.database, std::iter::empty());
                 Ok(self.login(&login, packet::sequence(bytes)))
             }
         }
     }
 
-    /// Everybody is let in to whom a recording says so: the same client, or one of the same name and database.
-    fn login(&self, login: &Login, sequence: u8) -> Vec<PlayStep> {
-        let logins: Vec<_> = self
-            .prompter
-            .sessions()
-            .into_iter()
-            .filter(|found| is_greeting(said(found, Side::Server).next()))
-            .collect();
-        let question = |found| said(found, Side::Client).next().unwrap_or_default();
-        let who = |found| match handshake::hello(question(found)) {
-            Ok(Hello::Login(recorded)) => recorded.user == login.user && recorded.database == login.database,
-            _ => false,
+    /// Everybody is let in to whom a recording says so.
+    fn login(&mut self, login: &Login, sequence: u8) -> Vec<PlayStep> {
+        let prompter = &mut self.prompter;
+        if !prompter.sessions().iter().any(|found| is_greeting(said(found, Side::Server).next())) {
+            prompter.script.opened(&login.who);
+            return vec![PlayStep::Send(handshake::accept(login, None, sequence))];
+        }
+        let who = |found: &Exchange| {
+            let question =
+                said(found, Side::Client).next().filter(|_| is_greeting(said(found, Side::Server).next()))?;
+            if let Ok(Hello::Login(recorded)) = handshake::hello(question) { Some(recorded.who) } else { None }
         };
-        let found = logins.iter().find(|found| question(found) == login.question);
-        let Some(found) = found.or_else(|| logins.iter().find(|found| who(found))) else {
-            if logins.is_empty() {
-                return vec![PlayStep::Send(handshake::accept(login, None, sequence))];
-            }
-            let text = self.prompter.unknown_login(&login.user, &login.database, |found| {
-                match handshake::hello(said(found, Side::Client).next().unwrap_or_default()) {
-                    Ok(Hello::Login(recorded)) => Some((recorded.user, recorded.database)),
-                    _ => None,
-                }
-            });
-            return vec![PlayStep::Send(packet::error(sequence.wrapping_add(1), &text)), PlayStep::Close];
+        let found = match prompter.login(&login.question, &login.who, who) {
+            Ok(found) => found,
+            Err(text) => return vec![PlayStep::Send(packet::error(sequence.wrapping_add(1), &text)), PlayStep::Close],
         };
-        self.prompter.book.logged_in();
-        let verdict = said(found, Side::Server).next_back();
+        prompter.script.opened(&login.who);
+        let verdict = said(&found, Side::Server).next_back();
         let mut steps = vec![PlayStep::Send(handshake::accept(login, verdict, sequence))];
         if verdict.is_some_and(|verdict| packet::payload(verdict).first() == Some(&0xff)) {
             steps.push(PlayStep::Close);
@@ -130,18 +119,22 @@ fn is_greeting(first: Option<&[u8]>) -> bool {
 }
 
 impl Role for Playing {
+    fn prompter(&self) -> &Prompter {
+        &self.prompter
+    }
+
     fn open(&mut self) -> Vec<PlayStep> {
         let sessions = self.prompter.sessions();
         let greeted = |found: &&std::sync::Arc<_>| is_greeting(said(found, Side::Server).next());
         if let Some(found) = sessions.iter().find(greeted) {
             let recorded = said(found, Side::Server).next().unwrap_or_default();
-            let encrypted = found.tls && !self.prompter.origin.tls;
+            let encrypted = found.tls && !self.prompter.link.tls;
             let greeting = handshake::greeting(recorded, encrypted).unwrap_or_else(|_| handshake::own_greeting());
             return vec![PlayStep::Send(greeting)];
         }
         let refusal = sessions.iter().find(|found| said(found, Side::Client).next().is_none());
         if let Some(message) = refusal.and_then(|found| said(found, Side::Server).next()) {
-            self.prompter.book.logged_in();
+            self.prompter.script.logged_in();
             return vec![PlayStep::Send(message.to_vec()), PlayStep::Close];
         }
         vec![PlayStep::Send(handshake::own_greeting())]
@@ -175,7 +168,7 @@ impl Role for Playing {
                     Ok(found) => {
                         let verdict = said(&found, Side::Server).next_back();
                         if verdict.is_some_and(|verdict| packet::payload(verdict).first() == Some(&0)) {
-                            self.prompter.history.open(&login.user, &login.database, std::iter::empty());
+                            self.prompter.script.opened(&login.who);
                         }
                         vec![PlayStep::Send(handshake::accept(&login, verdict, sequence))]
                     }
@@ -193,7 +186,7 @@ impl Role for Playing {
     }
 
     fn kept(&self) -> usize {
-        self.kept + self.statements.kept() + self.prompter.history.size()
+        self.kept + self.statements.kept()
     }
 
     fn refuse(&mut self, fault: Fault) -> Vec<u8> {

@@ -7,9 +7,8 @@ use super::answer::{self, Answer, Next};
 use super::handshake::{self, Hello};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
-use crate::record::call::{Message, Protocol, Side};
+use crate::record::call::{Link, Message, Protocol, Side};
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
-use crate::record::protocol::spoken::Origin;
 use crate::record::protocol::wire::RecordStep;
 
 /// How far the connection is.
@@ -34,7 +33,9 @@ struct Running {
 
 /// Makes calls of what is said to `MySQL`.
 pub(crate) struct Recording {
-    origin: Origin,
+    link: Link,
+    /// Whether encryption is relayed that the client asks for.
+    relay_tls: bool,
     phase: Phase,
     capabilities: u32,
     statements: Statements,
@@ -45,10 +46,10 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn new(origin: Origin) -> Self {
+    pub(crate) fn new(link: Link, relay_tls: bool) -> Self {
         let statements = Statements::default();
         let waiting = VecDeque::new();
-        Self { origin, phase: Phase::Greeting, capabilities: 0, statements, waiting, running: None, kept: 0 }
+        Self { link, relay_tls, phase: Phase::Greeting, capabilities: 0, statements, waiting, running: None, kept: 0 }
     }
 
     fn greeting(&mut self, bytes: &[u8], at: SystemTime, made: &mut Vec<RecordStep>) -> Result<Way, Fault> {
@@ -57,14 +58,14 @@ impl Recording {
             let mut draft = Draft::new(at);
             draft.push(Side::Server, bytes.to_vec());
             draft.session = true;
-            made.push(draft.finish(&self.origin, Protocol::MySql, at));
+            made.push(draft.finish(&self.link, Protocol::MySql, at));
             self.phase = Phase::Commands;
             return Ok(Way::On);
         }
         if packet::payload(bytes).first() != Some(&10) {
             return Err("it does not begin as a connection to MySQL does");
         }
-        let greeting = handshake::greeting(bytes, self.origin.relay_tls && !self.origin.tls)?;
+        let greeting = handshake::greeting(bytes, self.relay_tls && !self.link.tls)?;
         self.phase = Phase::Hello(greeting.clone());
         Ok(Way::Instead(greeting))
     }
@@ -73,7 +74,7 @@ impl Recording {
         match handshake::hello(bytes)? {
             Hello::Encryption => {
                 self.phase = Phase::Hello(greeting);
-                self.origin.tls = true;
+                self.link.tls = true;
                 Ok(Way::Encrypt)
             }
             Hello::Login(login) => {
@@ -174,7 +175,7 @@ impl Recording {
 
     fn finish(&mut self, draft: Draft, at: SystemTime, made: &mut Vec<RecordStep>) {
         self.kept = self.kept.saturating_sub(draft.size());
-        made.push(draft.finish(&self.origin, Protocol::MySql, at));
+        made.push(draft.finish(&self.link, Protocol::MySql, at));
     }
 }
 
@@ -206,7 +207,7 @@ impl Dialogue for Recording {
             (Phase::Hello(greeting), Side::Client) => return self.hello(&bytes, greeting, at),
             (Phase::Login(mut draft), Side::Server) if handshake::is_verdict(&bytes) => {
                 draft.push(Side::Server, bytes);
-                made.push(draft.finish(&self.origin, Protocol::MySql, at));
+                made.push(draft.finish(&self.link, Protocol::MySql, at));
             }
             (phase @ (Phase::Hello(_) | Phase::Login(_)), _) => self.phase = phase,
             (Phase::Commands, Side::Client) => self.asked(bytes, at)?,
@@ -224,14 +225,14 @@ impl Dialogue for Recording {
         let running = self.running.take();
         made.extend(running.map(|running| {
             if running.file {
-                return unanswered(&self.origin);
+                return unanswered(&self.link);
             }
-            running.draft.left(by, &self.origin, Protocol::MySql, at)
+            running.draft.left(by, &self.link, Protocol::MySql, at)
         }));
         while !self.waiting.is_empty() {
             let step = match self.begins() {
-                Ok(running) => running.draft.left(by, &self.origin, Protocol::MySql, at),
-                Err(_) => unanswered(&self.origin),
+                Ok(running) => running.draft.left(by, &self.link, Protocol::MySql, at),
+                Err(_) => unanswered(&self.link),
             };
             made.push(step);
         }

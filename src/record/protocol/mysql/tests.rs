@@ -4,7 +4,7 @@ mod users;
 
 use super::packet::{error, message};
 use crate::record::call::{Exchange, Protocol, Side};
-use crate::record::trial::{Outcome, Played, Said, book, client, origin, record, record_in, record_left, server};
+use crate::record::trial::{Outcome, Played, Said, book, client, link, record, record_in, record_left, server};
 
 const NO_EOF: u32 = super::handshake::NO_EOF;
 /// With a database, protocol 4.1, an answer of a short length, a named method, attributes.
@@ -131,7 +131,6 @@ fn a_login_is_recorded_without_its_password_and_what_cannot_be_followed_is_not_o
     let offered = |greeting: &[u8]| u32::from_le_bytes([greeting[24], greeting[25], greeting[29], greeting[30]]);
     assert_eq!(offered(&greeting(u32::MAX)), u32::MAX);
     assert_eq!(offered(&outcome.to_client), !(1 << 5 | 1 << 11 | 1 << 25 | 1 << 26 | 1 << 27));
-    let relay = crate::record::Origin { relay_tls: true, ..origin() };
     let request = message(1, &[&(CAPABILITIES | 1 << 11).to_le_bytes()[..], &[0; 28]].concat());
     let conversation = [
         server(greeting(u32::MAX)),
@@ -139,7 +138,7 @@ fn a_login_is_recorded_without_its_password_and_what_cannot_be_followed_is_not_o
         client(hello(CAPABILITIES | 1 << 11, 2)),
         server(ok(3, 2)),
     ];
-    let outcome = record_in(Protocol::MySql, &relay, &conversation, usize::MAX);
+    let outcome = record_in(Protocol::MySql, true, &conversation, usize::MAX);
     assert_eq!(outcome.encrypted, [b"\x16\x03\x01"]);
     assert_eq!(offered(&outcome.to_client) & 1 << 11, 1 << 11);
     let book = book(&outcome.calls);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::message::{bytes, count, message, text};
+use super::message::{Bound, message, statement};
 use crate::record::call::{Content, Exchange, Message, Side};
 use crate::record::protocol::role::said;
 use crate::text::escape::hex;
@@ -23,26 +23,25 @@ pub(in crate::record) fn unify(messages: &mut Vec<Message>) {
 
 /// The `Query` of the statement of a `Bind` without parameters that asks for texts.
 fn query_of(bind: &[u8]) -> Option<Vec<u8>> {
-    let mut rest = bind.strip_prefix(b"B")?.get(4..)?;
-    let (_, statement) = (text(&mut rest).ok()?, text(&mut rest).ok()?);
-    let is_plain = count(&mut rest).ok()? == 0 && count(&mut rest).ok()? == 0;
-    let formats = count(&mut rest).ok()?;
-    let is_text = bytes(&mut rest, 2 * formats).ok()?.iter().all(|byte| *byte == 0);
-    (is_plain && is_text).then(|| message(b'Q', &[statement, b"\0"]))
+    let bound = Bound::of(bind)?;
+    let is_plain = bound.formats == [0, 0] && bound.values.is_empty();
+    let is_text = bound.results.get(2..)?.iter().all(|byte| *byte == 0);
+    if is_plain && is_text { Some(query(&bind[statement(bind)?])) } else { None }
+}
+
+fn query(statement: &[u8]) -> Vec<u8> {
+    message(b'Q', &[statement, b"\0"])
 }
 
 /// The `Query` of a `Parse` without parameters, or of a `Describe` of such a statement.
 pub(super) fn query_of_preparation(question: &[u8]) -> Option<Vec<u8>> {
-    let mut rest = question.get(5..)?;
-    let statement = match question.first()? {
-        b'P' => {
-            let is_anonymous = text(&mut rest).ok()?.is_empty();
-            Some(text(&mut rest).ok()?).filter(|_| is_anonymous && rest == [0, 0])
-        }
-        b'D' => text(&mut rest.strip_prefix(b"S")?).ok(),
-        _ => None,
+    let at = statement(question)?;
+    let is_one = match question.first()? {
+        b'P' => question[at.end..] == [0, 0, 0],
+        b'D' => question.get(5) == Some(&b'S'),
+        _ => false,
     };
-    Some(message(b'Q', &[statement?, b"\0"]))
+    is_one.then(|| query(&question[at]))
 }
 
 /// What describes the results in the answer to a `Query`: `RowDescription`, or `NoData`.
@@ -67,10 +66,9 @@ pub(super) fn is_query(found: &Exchange) -> bool {
 
 /// What asks for the results of a `Bind` in a recording to be described.
 pub(super) fn describes(found: &Exchange) -> Option<Vec<u8>> {
-    let mut rest = said(found, Side::Client).find_map(|message| message.strip_prefix(b"B"))?.get(4..)?;
-    let (_, statement) = (text(&mut rest).ok()?, text(&mut rest).ok()?);
-    let formats = rest.get(4..)?;
-    Some(message(b'D', &[b"P", statement, format!(" -- results {}", hex(formats)).as_bytes(), b"\0"]))
+    let bind = said(found, Side::Client).find(|message| message.first() == Some(&b'B'))?;
+    let results = format!(" -- results {}", hex(Bound::of(bind)?.results));
+    Some(message(b'D', &[b"P", &bind[statement(bind)?], results.as_bytes(), b"\0"]))
 }
 
 /// The same answer in the form of the other way: of a `Bind` and an `Execute`, or of a `Query` with this description.

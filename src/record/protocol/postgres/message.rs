@@ -1,7 +1,12 @@
 //! Messages of `PostgreSQL`: where they end, what they hold, and those that are made here.
 
+use std::ops::Range;
+
 use crate::limits::MAX_POSTGRES_STARTUP_BYTES;
 use crate::record::protocol::dialogue::Fault;
+
+/// Length of the type of a message and of its own length.
+const HEAD: usize = 5;
 
 /// What a client may say first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +93,59 @@ fn be32(bytes: &[u8], at: usize) -> Option<usize> {
     Some(u32::from_be_bytes([word[0], word[1], word[2], word[3]]) as usize)
 }
 
+/// Where the statement stands in a message of a client that has one, or the name of a portal in its place.
+pub(super) fn statement(message: &[u8]) -> Option<Range<usize>> {
+    let until = |at: usize| Some(at + memchr::memchr(0, message.get(at..)?)?);
+    let start = match message.first()? {
+        b'Q' | b'E' => HEAD,
+        b'P' | b'B' => until(HEAD)? + 1,
+        // Of which kind of thing comes first.
+        b'D' => HEAD + 1,
+        _ => return None,
+    };
+    Some(start..until(start)?)
+}
+
+/// What stands behind the statement in a `Bind`.
+pub(super) struct Bound<'a> {
+    /// Formats of the parameters, with how many there are before them.
+    pub(super) formats: &'a [u8],
+    /// The parameters; NULL is `None`.
+    pub(super) values: Vec<Option<&'a [u8]>>,
+    /// Formats of the results, with how many there are before them.
+    pub(super) results: &'a [u8],
+}
+
+impl<'a> Bound<'a> {
+    pub(super) fn read(all: &'a [u8]) -> Result<Self, Fault> {
+        let mut rest = all;
+        let formats = count(&mut rest)?;
+        bytes(&mut rest, 2 * formats)?;
+        let formats = &all[..2 + 2 * formats];
+        let mut values = Vec::new();
+        for _ in 0..count(&mut rest)? {
+            let length = bytes(&mut rest, 4)?;
+            let length = i32::from_be_bytes([length[0], length[1], length[2], length[3]]);
+            // -1 is NULL.
+            values.push(usize::try_from(length).ok().map(|length| bytes(&mut rest, length)).transpose()?);
+        }
+        Ok(Self { formats, values, results: rest })
+    }
+
+    /// That of a message.
+    pub(super) fn of(message: &'a [u8]) -> Option<Self> {
+        let end = statement(message).filter(|_| message.first() == Some(&b'B'))?.end;
+        Self::read(&message[end + 1..]).ok()
+    }
+
+    /// Whether a parameter, counted from 0, is no text.
+    pub(super) fn is_binary(&self, number: usize) -> bool {
+        let formats = &self.formats[2..];
+        let at = if formats.len() == 2 { 0 } else { 2 * number };
+        formats.get(at..at + 2) == Some(&[0, 1])
+    }
+}
+
 /// A message of this type.
 pub(super) fn message(kind: u8, body: &[&[u8]]) -> Vec<u8> {
     let length = 4 + body.iter().map(|part| part.len()).sum::<usize>();
@@ -126,47 +184,10 @@ pub(super) fn authenticated() -> Vec<u8> {
     message(b'R', &[&[0; 4]])
 }
 
-/// With which number and key the calls of a connection are cancelled, if a server says it here (`BackendKeyData`).
-pub(super) fn cancel_key(message: &[u8]) -> Option<&[u8]> {
-    message.strip_prefix(b"K")?.get(4..)
-}
-
-/// A message in which the key, which only a `CancelRequest` says again, is that of one connection of a replay. The number of
-/// the process stays: statements may name it.
-pub(super) fn with_own_key(message: &[u8], connection: u64) -> Vec<u8> {
-    let mut own = message.to_vec();
-    if let Some(key) = cancel_key(message).and_then(|key| key.len().checked_sub(4)) {
-        let number = connection.to_be_bytes();
-        let length = key.min(number.len());
-        let at = own.len() - length;
-        own[at..].copy_from_slice(&number[number.len() - length..]);
-    }
-    own
-}
-
-/// Whether it says that a statement was cancelled (`query_canceled`).
-pub(super) fn is_cancelled(message: &[u8]) -> bool {
-    let fields = message.get(5..).unwrap_or_default();
-    message.first() == Some(&b'E') && fields.split(|byte| *byte == 0).any(|field| field == b"C57014")
-}
-
 /// Whether it says that a statement is ignored in a transaction that failed.
 pub(in crate::record) fn is_aborted(message: &[u8]) -> bool {
     let fields = message.get(5..).unwrap_or_default();
     message.first() == Some(&b'E') && fields.split(|byte| *byte == 0).any(|field| field == b"C25P02")
-}
-
-/// How much of these messages stands before the one that says that.
-pub(super) fn before_cancelled(messages: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let Ok(Some(length)) = length(&messages[at..]) {
-        let message = messages.get(at..at + length)?;
-        if is_cancelled(message) {
-            return Some(at);
-        }
-        at += length;
-    }
-    None
 }
 
 /// Whether it is a challenge of authentication, whose answer depends on a password or on chance.

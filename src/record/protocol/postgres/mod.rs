@@ -5,10 +5,10 @@
 //! they are asked, and a call is `Bind` with `Execute`, or a simple `Query`. Statements are named in them by their text, so
 //! that each call stands for itself. Authentication is left out: a replayed server trusts everybody.
 
-mod application;
 mod forms;
 mod message;
 mod names;
+mod parts;
 mod playing;
 mod recording;
 mod startup;
@@ -16,10 +16,10 @@ mod startup;
 mod tests;
 mod unasked;
 
-pub(in crate::record) use application::nameless;
 pub(in crate::record) use forms::unify;
 pub(in crate::record) use message::is_aborted;
+pub(in crate::record) use parts::parts;
 pub(in crate::record) use playing::Playing;
 pub(in crate::record) use recording::Recording;
-pub(in crate::record) use startup::{open, startup_of};
+pub(in crate::record) use startup::{nameless, startup_of, who};
 pub(in crate::record) use unasked::again;

@@ -1,15 +1,12 @@
 //! Statements and portals by what they are and not by how a driver numbers them.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
-use super::message::{bytes, count, message, text};
+use super::message::{self, Bound, bytes, count, message, text};
 use crate::limits::MAX_WIRE_STATEMENTS;
-use crate::record::protocol::control::Control;
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::sql::{self, Token};
 use crate::text::escape::hex;
 
 /// A message of a client, in the form in which it is looked up.
@@ -48,22 +45,10 @@ struct Portal {
     asked: u64,
 }
 
-/// What a `Parse` or `Close` does to a name, as long as it is not known whether it was carried out.
-enum Change {
-    /// What the name stands for before and after it.
-    Statement { name: Vec<u8>, before: Option<Arc<Vec<u8>>>, after: Option<Arc<Vec<u8>>> },
-    /// `Close` of a portal.
-    Portal,
-    /// `Sync`: the next message is carried out whatever failed before it.
-    Sync,
-}
-
 /// What the names of one connection stand for.
 #[derive(Default)]
 pub(super) struct Names {
-    statements: HashMap<Vec<u8>, Arc<Vec<u8>>>,
-    /// What is not answered yet, in its order.
-    changes: VecDeque<Change>,
+    statements: HashMap<Vec<u8>, Vec<u8>>,
     portals: HashMap<Vec<u8>, Portal>,
     /// The portal that was bound last and not executed since.
     run: Option<Vec<u8>>,
@@ -83,21 +68,13 @@ impl Names {
             self.run = None;
         }
         Ok(match kind {
-            b'Q' => {
-                // It ends the statement that has no name (manual, "Message Flow", "Extended Query").
-                self.statements.remove(&b""[..]);
-                self.forget(text(&mut rest)?);
-                Part::Query(whole.to_vec())
-            }
-            b'F' => Part::Query(whole.to_vec()),
+            b'Q' | b'F' => Part::Query(whole.to_vec()),
             b'P' => {
                 let name = text(&mut rest)?.to_vec();
                 let meaning = parsed(rest)?;
                 self.keep(name.len() + meaning.len())?;
-                // That is refused, whatever the text.
-                let is_taken = !name.is_empty() && self.statements.contains_key(&name);
                 self.define(name, Some(meaning));
-                Part::Prepare(message(b'P', &[if is_taken { b"again\0" } else { b"\0" }, rest]))
+                Part::Prepare(message(b'P', &[b"\0", rest]))
             }
             b'B' => self.bind(rest)?,
             b'D' => {
@@ -128,14 +105,10 @@ impl Names {
                 } else {
                     let gone = self.portals.remove(name).map_or(0, |portal| portal.size(name));
                     self.kept = self.kept.saturating_sub(gone);
-                    self.changes.push_back(Change::Portal);
                 }
                 Part::Close
             }
-            b'S' => {
-                self.changes.push_back(Change::Sync);
-                Part::Sync
-            }
+            b'S' => Part::Sync,
             b'H' => Part::Flush,
             b'd' => Part::CopyData(rest.to_vec()),
             b'c' | b'f' => Part::CopyEnd(whole.to_vec()),
@@ -148,90 +121,23 @@ impl Names {
         self.statements.get(name).map_or(name, |meaning| meaning)
     }
 
+    /// Whatever the server says to it: a name whose preparation failed is of no use to a client.
     fn define(&mut self, name: Vec<u8>, meaning: Option<Vec<u8>>) {
-        let after = meaning.map(Arc::new);
-        let before = match &after {
-            Some(after) => self.statements.insert(name.clone(), Arc::clone(after)),
+        let size = name.len();
+        let before = match meaning {
+            Some(meaning) => self.statements.insert(name, meaning),
             None => self.statements.remove(&name),
         };
-        self.changes.push_back(Change::Statement { name, before, after });
-    }
-
-    /// The last `Sync` is ignored: the server waits for data.
-    pub(super) fn unsynchronised(&mut self) {
-        self.changes.pop_back_if(|change| matches!(change, Change::Sync));
-    }
-
-    /// The server says that the next `Parse` or `Close` was carried out.
-    pub(super) fn confirmed(&mut self) {
-        if let Some(Change::Statement { name, before: Some(before), .. }) = self.changes.pop_front() {
-            self.kept = self.kept.saturating_sub(name.len() + before.len());
-        }
-    }
-
-    /// The server is at the next `Sync`.
-    pub(super) fn synchronised(&mut self) {
-        while !matches!(self.changes.pop_front(), None | Some(Change::Sync)) {}
-    }
-
-    /// The server ignores what came since, up to the next `Sync`: names stand for what they stood for.
-    pub(super) fn ignored(&mut self) {
-        let end = self.changes.iter().position(|change| matches!(change, Change::Sync)).unwrap_or(self.changes.len());
-        for change in self.changes.drain(..end).collect::<Vec<_>>().into_iter().rev() {
-            let Change::Statement { name, before, after } = change else { continue };
-            let now = self.statements.get(&name);
-            // A later one has given it another meaning.
-            if now.map(Arc::as_ptr) != after.as_ref().map(Arc::as_ptr) {
-                continue;
-            }
-            if let Some(after) = after {
-                self.kept = self.kept.saturating_sub(name.len() + after.len());
-            }
-            match before {
-                Some(before) => drop(self.statements.insert(name, before)),
-                None => drop(self.statements.remove(&name)),
-            }
-        }
-    }
-
-    /// A text may end prepared statements.
-    fn forget(&mut self, asked: &[u8]) {
-        let has = |word: &[u8]| asked.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-        if self.statements.is_empty() || !(has(b"deallocate") || has(b"discard")) {
-            return;
-        }
-        for statement in sql::statements(asked, false, &[]) {
-            let name = match Control::of(&statement) {
-                Some(Control::Deallocate(name)) => name,
-                _ if statement == ["discard", "all"].map(|word| Token::Word(word.to_owned())) => None,
-                _ => continue,
-            };
-            let statements = std::mem::take(&mut self.statements);
-            let is_ended = |known: &[u8]| name.as_ref().is_none_or(|name| name.as_bytes() == known);
-            let (ended, kept): (HashMap<_, _>, HashMap<_, _>) =
-                statements.into_iter().partition(|(known, _)| is_ended(known));
-            self.statements = kept;
-            self.kept = self.kept.saturating_sub(ended.iter().map(|(name, meaning)| name.len() + meaning.len()).sum());
-        }
+        self.kept = self.kept.saturating_sub(before.map_or(0, |before| size + before.len()));
     }
 
     fn bind(&mut self, mut rest: &[u8]) -> Result<Part, Fault> {
         let name = text(&mut rest)?.to_vec();
         let statement = text(&mut rest)?;
         let statement = self.statement(statement).to_vec();
-        self.forget(&statement);
         let bound = message(b'B', &[b"\0", &statement, b"\0", rest]);
-        let mut formats = rest;
-        for _ in 0..count(&mut formats)? {
-            count(&mut formats)?;
-        }
-        for _ in 0..count(&mut formats)? {
-            let length = bytes(&mut formats, 4)?;
-            let length = i32::from_be_bytes([length[0], length[1], length[2], length[3]]);
-            // -1 is NULL, which has no bytes.
-            bytes(&mut formats, usize::try_from(length).unwrap_or(0))?;
-        }
-        let described = [&statement, format!(" -- results {}", hex(formats)).as_bytes()].concat();
+        let described = format!(" -- results {}", hex(Bound::read(rest)?.results));
+        let described = [&statement, described.as_bytes()].concat();
         let portal = Portal { name: portal_name(&statement, &bound), described, asked: 0 };
         self.keep(portal.size(&name))?;
         if let Some(before) = self.portals.insert(name.clone(), portal) {
@@ -243,12 +149,8 @@ impl Names {
 
     /// A `Bind` was answered by a recording of this one: its portal has the name that it has there.
     pub(super) fn answered_as(&mut self, asked: &[u8], recorded: &[u8]) {
-        let name = |bind: &[u8]| {
-            let mut rest = bind.strip_prefix(b"B")?.get(4..)?;
-            let (_, statement) = (text(&mut rest).ok()?, text(&mut rest).ok()?);
-            Some(portal_name(statement, bind))
-        };
-        if asked == recorded {
+        let name = |bind: &[u8]| Some(portal_name(&bind[message::statement(bind)?], bind));
+        if asked == recorded || [asked, recorded].iter().any(|message| message.first() != Some(&b'B')) {
             return;
         }
         let (Some(asked), Some(recorded)) = (name(asked), name(recorded)) else { return };

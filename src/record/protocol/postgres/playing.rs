@@ -7,13 +7,10 @@ use std::sync::Arc;
 use super::names::{Names, Part};
 use super::{forms, message, unasked};
 use crate::record::call::{Exchange, Side};
-use crate::record::matching::describe;
-use crate::record::protocol::cancels::Listening;
 use crate::record::protocol::control::Control;
 use crate::record::protocol::dialogue::Fault;
 use crate::record::protocol::role::{Prompter, Role, said};
-use crate::record::protocol::sql;
-use crate::record::protocol::wire::{Cancellable, PlayStep};
+use crate::record::protocol::wire::PlayStep;
 
 /// A `Bind` and what came after it, before it is known whether more belongs to it.
 struct Run {
@@ -44,14 +41,8 @@ pub(crate) struct Playing {
     skipping: bool,
     /// Whether the program left while it waited for what was answered last.
     held: bool,
-    /// Requests to cancel what is asked here.
-    cancels: Option<Listening>,
-    /// How many of them were of no effect, or had theirs.
-    cancels_seen: u64,
     /// The description of what was answered last, if it was recorded as a `Query` and asked in another way.
     described: Option<Vec<u8>>,
-    /// What is answered next was cancelled.
-    cancelled: Option<Cancellable>,
     /// What came after a call unasked, up to the next `ReadyForQuery`.
     after: Vec<u8>,
     /// What is to be said unasked before anything else is.
@@ -69,34 +60,10 @@ impl Playing {
             state: b'I',
             skipping: false,
             held: false,
-            cancels: None,
-            cancels_seen: 0,
             described: None,
-            cancelled: None,
             after: Vec::new(),
             unasked: Vec::new(),
         }
-    }
-
-    /// Whether there were requests to cancel something before this answer or not, the next ones are of the next call. Where it
-    /// is that of a call that was cancelled, it waits for one.
-    fn count_cancels(&mut self, found: &Exchange) {
-        let Some(listening) = &self.cancels else { return };
-        let seen = self.cancels_seen;
-        self.cancels_seen = listening.count().max(seen + u64::from(found.cancelled));
-        if found.cancelled {
-            let stayed = found.answered_at.duration_since(found.sent_at).unwrap_or_default();
-            let (key, call) = (listening.key().to_vec(), describe(found));
-            self.cancelled = Some(Cancellable { key, seen, call, stayed });
-        }
-    }
-
-    /// What is sent, with a stop before the answer of a call that was cancelled.
-    fn sent(&mut self, mut out: Vec<u8>) -> Vec<PlayStep> {
-        let cancelled = self.cancelled.take().zip(message::before_cancelled(&out));
-        let Some((cancelled, at)) = cancelled else { return vec![PlayStep::Send(out)] };
-        let rest = out.split_off(at);
-        vec![PlayStep::Send(out), PlayStep::UntilCancelled(cancelled), PlayStep::Send(rest)]
     }
 
     fn part(&mut self, part: Part) -> Vec<u8> {
@@ -139,7 +106,6 @@ impl Playing {
                 _ => out.extend(self.extended(&[question])),
             },
             Part::Close => {
-                self.names.confirmed();
                 out.extend(message::message(b'3', &[]));
             }
             Part::Sync | Part::Flush | Part::CopyData(_) | Part::CopyEnd(_) | Part::Terminate => {}
@@ -149,13 +115,11 @@ impl Playing {
 
     fn synchronise(&mut self) -> Vec<u8> {
         if self.copy.is_some() && !self.skipping {
-            self.names.unsynchronised();
             return Vec::new();
         }
         let mut out = if self.skipping { Vec::new() } else { self.end_run() };
         (self.skipping, self.run) = (false, None);
-        self.names.synchronised();
-        self.prompter.history.synchronise();
+        self.prompter.script.synchronised();
         out.extend(message::ready(self.state));
         self.unasked.append(&mut self.after);
         out
@@ -194,7 +158,6 @@ impl Playing {
         let found = self.prompter.ask_or(questions.iter().map(Vec::as_slice), plain);
         self.held |= found.as_ref().is_ok_and(|found| found.abandoned);
         let found = found.and_then(|found| self.in_form_of(questions, found))?;
-        self.count_cancels(&found);
         // What it left out as noise is what the recorded one had.
         if let (Some(asked), Some(recorded)) = (questions.first(), said(&found, Side::Client).next()) {
             self.names.answered_as(asked, recorded);
@@ -229,12 +192,7 @@ impl Playing {
         let peek = |question: &Vec<u8>| self.prompter.peek([question.as_slice()]);
         let query = forms::query_of_preparation(&question).filter(|_| peek(&question).is_none());
         match query.and_then(|query| peek(&query)) {
-            Some(found) if !self.is_aborted(&[]) => {
-                if question.first() == Some(&b'P') {
-                    self.names.confirmed();
-                }
-                forms::prepared(question[0], &found)
-            }
+            Some(found) if !self.is_aborted(&[]) => forms::prepared(question[0], &found),
             _ => self.extended(&[question]),
         }
     }
@@ -248,7 +206,7 @@ impl Playing {
     /// Answers a part of the extended protocol.
     fn extended(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
         if self.is_aborted(questions) {
-            self.skip();
+            self.skipping = true;
             return message::aborted();
         }
         match self.ask(questions) {
@@ -261,8 +219,7 @@ impl Playing {
                 for answer in answers {
                     match answer.first() {
                         Some(b'Z') => continue,
-                        Some(b'E') => self.skip(),
-                        Some(b'1') => self.names.confirmed(),
+                        Some(b'E') => self.skipping = true,
                         Some(b'G') => self.expect_data(questions, false),
                         _ => {}
                     }
@@ -271,16 +228,10 @@ impl Playing {
                 out
             }
             Err(text) => {
-                self.skip();
+                self.skipping = true;
                 self.fail(&text)
             }
         }
-    }
-
-    /// Ignores everything up to the next `Sync`.
-    fn skip(&mut self) {
-        self.skipping = true;
-        self.names.ignored();
     }
 
     fn query(&mut self, question: Vec<u8>) -> Vec<u8> {
@@ -341,18 +292,9 @@ impl Playing {
 
 /// The control statement of a question, by itself.
 fn control(question: &[u8]) -> Option<Control> {
-    let body = question.get(5..)?;
-    let mut parts = body.splitn(3, |byte| *byte == 0);
-    let text = match question.first()? {
-        b'Q' => parts.next()?,
-        b'P' | b'B' => parts.nth(1)?,
-        b'D' => parts.next()?.strip_prefix(b"S")?,
-        _ => return None,
-    };
-    match sql::statements(text, false, &[]).as_slice() {
-        [one] => Control::of(one),
-        _ => None,
-    }
+    let at = message::statement(question)
+        .filter(|_| matches!(question[0], b'Q' | b'P' | b'B') || question.starts_with(b"D") && question[5] == b'S')?;
+    Control::of_text(&question[at], false)
 }
 
 fn commits(questions: &[Vec<u8>]) -> bool {
@@ -377,8 +319,8 @@ fn plain(question: &[u8], state: u8) -> Option<Vec<Vec<u8>>> {
 }
 
 impl Role for Playing {
-    fn open(&mut self) -> Vec<PlayStep> {
-        Vec::new()
+    fn prompter(&self) -> &Prompter {
+        &self.prompter
     }
 
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
@@ -396,14 +338,14 @@ impl Role for Playing {
             before.extend(self.end_run());
         }
         if defines && self.skipping {
-            return Ok(self.sent(before));
+            return Ok(vec![PlayStep::Send(before)]);
         }
         match self.names.read(&bytes)? {
             Part::Terminate => Ok(vec![PlayStep::Close]),
             part => {
                 let out = [before, self.part(part)].concat();
                 let held = self.held.then_some(PlayStep::Hold);
-                Ok(self.sent(out).into_iter().chain(held).collect())
+                Ok(std::iter::once(PlayStep::Send(out)).chain(held).collect())
             }
         }
     }
@@ -411,7 +353,7 @@ impl Role for Playing {
     fn kept(&self) -> usize {
         let copy = self.copy.as_ref().map_or(0, |copy| copy.data.len());
         let run = self.run.as_ref().map_or(0, |run| run.bind.len());
-        self.names.kept() + self.prompter.history.size() + copy + run + self.after.len() + self.unasked.len()
+        self.names.kept() + copy + run + self.after.len() + self.unasked.len()
     }
 
     fn waits(&self) -> bool {

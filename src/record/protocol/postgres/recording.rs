@@ -8,18 +8,16 @@ use std::time::SystemTime;
 use super::message::{self, Opening};
 use super::names::{Names, Part};
 use super::unasked::{Last, NOTIFICATION};
-use crate::record::call::{Message, Protocol, Side};
-use crate::record::protocol::cancels::Listening;
+use crate::record::call::{Link, Message, Protocol, Side};
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
-use crate::record::protocol::spoken::Origin;
 use crate::record::protocol::wire::RecordStep;
 use copied::{copy_of, has_ended};
 
 /// How far the connection is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The client has not said who it is.
-    Opening,
+    /// The client has not said who it is, and may ask for encryption, which is relayed or not.
+    Opening { relay_tls: bool },
     /// The server is to say in one byte whether it encrypts.
     Encryption,
     /// The client wants to cancel something of another connection.
@@ -54,7 +52,7 @@ enum Slot {
 
 /// Makes calls of what is said to `PostgreSQL`.
 pub(crate) struct Recording {
-    origin: Origin,
+    link: Link,
     phase: Phase,
     names: Names,
     startup: Option<Draft>,
@@ -76,17 +74,13 @@ pub(crate) struct Recording {
     /// Its last call, if it does.
     last: Option<Last>,
     kept: usize,
-    /// Requests to cancel what is asked here.
-    cancels: Option<Listening>,
-    /// How many of them there were before the calls that are not handed out yet.
-    cancels_seen: u64,
 }
 
 impl Recording {
-    pub(crate) fn new(origin: Origin) -> Self {
+    pub(crate) fn new(link: Link, relay_tls: bool) -> Self {
         Self {
-            origin,
-            phase: Phase::Opening,
+            link,
+            phase: Phase::Opening { relay_tls },
             names: Names::default(),
             startup: None,
             slots: VecDeque::new(),
@@ -99,19 +93,14 @@ impl Recording {
             listens: false,
             last: None,
             kept: 0,
-            cancels: None,
-            cancels_seen: 0,
         }
     }
 
-    fn opening(&mut self, bytes: Vec<u8>, at: SystemTime) -> Result<Way, Fault> {
+    fn opening(&mut self, bytes: Vec<u8>, relay_tls: bool, at: SystemTime) -> Result<Way, Fault> {
         match message::opening(&bytes)? {
-            Opening::Encryption if self.origin.relay_tls && !self.origin.tls => self.phase = Phase::Encryption,
+            Opening::Encryption if relay_tls && !self.link.tls => self.phase = Phase::Encryption,
             Opening::Encryption | Opening::Gss => return Ok(Way::Back(b"N".to_vec())),
-            Opening::Cancel => {
-                self.origin.cancels.ask(bytes.get(8..).unwrap_or_default());
-                self.phase = Phase::Cancel;
-            }
+            Opening::Cancel => self.phase = Phase::Cancel,
             Opening::Startup => {
                 let mut draft = Draft::asked(bytes, at);
                 draft.session = true;
@@ -136,7 +125,7 @@ impl Recording {
     fn asked(&mut self, part: Part, at: SystemTime) {
         match part {
             // While it waits for data the server ignores it.
-            Part::Sync if self.copying() => return self.names.unsynchronised(),
+            Part::Sync if self.copying() => return,
             Part::Sync => (self.skipping, self.failed_bind) = (false, false),
             Part::Terminate | Part::Flush => return,
             Part::Execute(ref question, true) if self.failed_bind => {
@@ -186,9 +175,6 @@ impl Recording {
         while let Some(Slot::Data(data, end)) = self.slots.front() {
             self.kept = self.kept.saturating_sub(data.len() + end.len() + 2 * size_of::<Message>());
             self.slots.pop_front();
-        }
-        if matches!(kind, b'1' | b'3') {
-            self.names.confirmed();
         }
         if kind == b'W' {
             return Err("it became a stream of another kind (replication)");
@@ -310,7 +296,6 @@ impl Recording {
                 // The server ignores a `Sync` while it waits for data.
                 while let Some(Slot::Sync) = self.slots.front() {
                     self.slots.pop_front();
-                    self.names.unsynchronised();
                 }
                 self.copies(next, false);
             }
@@ -337,7 +322,6 @@ impl Recording {
 
     /// After an error everything up to the next `Sync` is ignored.
     fn skip(&mut self) {
-        self.names.ignored();
         while let Some(slot) = self.slots.front() {
             match slot {
                 Slot::Sync => return,
@@ -358,7 +342,6 @@ impl Recording {
     }
 
     fn synchronised(&mut self, ready: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
-        self.names.synchronised();
         if let Some(last) = self.done.iter_mut().rev().find(|draft| !draft.session) {
             last.push(Side::Server, ready);
         }
@@ -366,15 +349,11 @@ impl Recording {
     }
 
     fn emit(&mut self, at: SystemTime, made: &mut Vec<RecordStep>) {
-        let asked_to_cancel = self.cancels.as_ref().map_or(0, Listening::count);
-        let may_be_cancelled = asked_to_cancel > std::mem::replace(&mut self.cancels_seen, asked_to_cancel);
         for mut draft in std::mem::take(&mut self.done) {
             self.kept = self.kept.saturating_sub(draft.size());
             draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
             self.listens |= draft.said(Side::Server).any(|message| message::tag_of(message) == Some(b"LISTEN"));
-            draft.cancelled =
-                may_be_cancelled && draft.said(Side::Server).any(|message| message::is_cancelled(message));
-            made.push(draft.finish(&self.origin, Protocol::Postgres, at));
+            made.push(draft.finish(&self.link, Protocol::Postgres, at));
         }
         if self.slots.is_empty() {
             self.kept = self.data.len();
@@ -388,20 +367,17 @@ impl Recording {
         if by == Side::Server && draft.session {
             return;
         }
-        made.push(draft.left(by, &self.origin, Protocol::Postgres, at));
+        made.push(draft.left(by, &self.link, Protocol::Postgres, at));
     }
 
     fn started(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
         let ready = matches!(bytes[0], b'Z' | b'E');
-        if let Some(key) = message::cancel_key(&bytes) {
-            self.cancels = self.origin.cancels.listen(key);
-        }
         if let Some(draft) = self.startup.as_mut().filter(|_| !message::is_challenge(&bytes)) {
             draft.push(Side::Server, bytes);
         }
         if ready {
             self.phase = Phase::Calls;
-            made.extend(self.startup.take().map(|draft| draft.finish(&self.origin, Protocol::Postgres, at)));
+            made.extend(self.startup.take().map(|draft| draft.finish(&self.link, Protocol::Postgres, at)));
         }
     }
 }
@@ -409,17 +385,17 @@ impl Recording {
 impl Dialogue for Recording {
     fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         match (self.phase, from) {
-            (Phase::Opening, Side::Client) => message::opening_length(bytes),
+            (Phase::Opening { .. }, Side::Client) => message::opening_length(bytes),
             (Phase::Encryption, Side::Server) => Ok(Some(1)),
             (Phase::Encryption, Side::Client) => Err("a client of PostgreSQL did not wait to be told about encryption"),
             // A server that has no room for one more connection says so at once.
-            (Phase::Startup | Phase::Calls, _) | (Phase::Opening, Side::Server) => message::length(bytes),
+            (Phase::Startup | Phase::Calls, _) | (Phase::Opening { .. }, Side::Server) => message::length(bytes),
             (Phase::Cancel, _) => Ok(Some(bytes.len())),
         }
     }
 
     fn holds(&self, _from: Side) -> bool {
-        matches!(self.phase, Phase::Opening | Phase::Encryption)
+        matches!(self.phase, Phase::Opening { .. } | Phase::Encryption)
     }
 
     fn message(
@@ -430,15 +406,14 @@ impl Dialogue for Recording {
         made: &mut Vec<RecordStep>,
     ) -> Result<Way, Fault> {
         match (self.phase, from) {
-            (Phase::Opening, Side::Client) => return self.opening(bytes, at),
-            (Phase::Opening, Side::Server) | (Phase::Startup, Side::Client) | (Phase::Cancel, _) => {}
+            (Phase::Opening { relay_tls }, Side::Client) => return self.opening(bytes, relay_tls, at),
+            (Phase::Opening { .. }, Side::Server) | (Phase::Startup, Side::Client) | (Phase::Cancel, _) => {}
             (Phase::Encryption, _) => {
-                self.phase = Phase::Opening;
+                self.phase = Phase::Opening { relay_tls: false };
                 if bytes == b"S" {
-                    self.origin.tls = true;
+                    self.link.tls = true;
                     return Ok(Way::Encrypt);
                 }
-                self.origin.relay_tls = false;
             }
             (Phase::Startup, Side::Server) => self.started(bytes, at, made),
             // The server ignores them.
@@ -468,7 +443,7 @@ impl Dialogue for Recording {
         made.extend(self.last.take().map(Last::finish));
         self.listens = false;
         if self.slots.is_empty() && self.unasked.iter().any(|message| message.first() == Some(&NOTIFICATION)) {
-            let target = &self.origin.target;
+            let target = &self.link.target;
             made.push(RecordStep::Lost(format!("a notification of `{target}`: nothing was asked after it")));
         }
         let mut slots = std::mem::take(&mut self.slots).into_iter().peekable();
@@ -490,7 +465,7 @@ impl Dialogue for Recording {
                     draft
                 }
                 Slot::Copied(draft, _) if !has_ended(&draft) => {
-                    made.push(unanswered(&self.origin));
+                    made.push(unanswered(&self.link));
                     continue;
                 }
                 Slot::Prepare(draft) | Slot::Execute(draft) | Slot::Query(draft) | Slot::Copied(draft, _) => draft,

@@ -1,9 +1,16 @@
-//! Who a connection is of, and what it is opened with.
+//! Who a connection is of, and what it is opened with. The name that a program gives itself chooses nothing: many put the number of
+//! their process into it.
 
-use super::application::NAME;
-use super::message::{opening, parameter, parameters};
+use std::borrow::Cow;
+
+use super::message::{opening, opening_of, parameter, parameters};
 use crate::record::call::{Side, Wire};
-use crate::record::matching::history::{History, digest, set};
+use crate::record::protocol::script::Who;
+
+/// The setting of that name.
+const NAME: &str = "application_name";
+/// Version of the startup messages of clients: 3.0. Others begin calls here, and say the state of a connection.
+const LOGIN_VERSION: u32 = 196_608;
 
 /// The startup message of a login.
 pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
@@ -12,15 +19,31 @@ pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
 }
 
 /// The database of a startup message: the user's, if it names none.
-pub(super) fn database(startup: &[u8]) -> Option<&[u8]> {
+fn database(startup: &[u8]) -> Option<&[u8]> {
     parameter(startup, b"database").or_else(|| parameter(startup, b"user"))
 }
 
-/// Opens a connection as a startup message says.
-pub(in crate::record) fn open(history: &mut History, startup: &[u8]) {
+/// Who a startup message is of.
+pub(in crate::record) fn who(startup: &[u8]) -> Who {
     let settings = parameters(startup).filter_map(|(name, value)| {
         let name = std::str::from_utf8(name).ok().filter(|name| !["user", "database", NAME].contains(name))?;
-        Some((set(name), digest([Some(value)].into_iter())))
+        Some((name.to_owned(), value.to_vec()))
     });
-    history.open(parameter(startup, b"user").unwrap_or_default(), database(startup).unwrap_or_default(), settings);
+    Who {
+        user: parameter(startup, b"user").unwrap_or_default().to_vec(),
+        database: database(startup).unwrap_or_default().to_vec(),
+        settings: settings.collect(),
+    }
+}
+
+/// A message of a client, without the name where it is a login.
+pub(in crate::record) fn nameless(whole: &[u8]) -> Cow<'_, [u8]> {
+    let is_login = whole.first() == Some(&0) && opening_of(whole) == Some(LOGIN_VERSION);
+    if !is_login || parameter(whole, NAME.as_bytes()).is_none() {
+        return Cow::Borrowed(whole);
+    }
+    let kept = parameters(whole).filter(|(name, _)| *name != NAME.as_bytes());
+    let body: Vec<u8> = kept.flat_map(|(name, value)| [name, b"\0", value, b"\0"].concat()).collect();
+    let length = (body.len() as u32 + 9).to_be_bytes();
+    Cow::Owned([&length[..], &LOGIN_VERSION.to_be_bytes(), &body, b"\0"].concat())
 }

@@ -1,7 +1,6 @@
 //! Conversations with `PostgreSQL`, as the chapter "Message Flow" of its manual has them.
 
 mod attacks;
-mod cancelled;
 mod left;
 mod notified;
 mod pooled;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 use super::message::{error, message, ready, welcome};
 use crate::record::call::{Exchange, Protocol, Side};
 use crate::record::trial::{
-    Outcome, Played, Said, book, client, origin, record, record_in, record_left, replays, server,
+    Outcome, Played, Said, book, client, link, record, record_in, record_left, replays, server,
 };
 
 fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
@@ -24,7 +23,7 @@ fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     [&(body.len() as u32 + 4).to_be_bytes()[..], &body].concat()
 }
 
-/// What the calls of the connection of [`origin`] are cancelled with, also in a replay.
+/// Number and key with which the calls of the connection are cancelled.
 const KEY: &[u8; 8] = b"pid_\0\0\0\x03";
 
 fn login() -> Vec<Said> {
@@ -298,9 +297,8 @@ fn encryption_is_declined_here_or_relayed() {
     assert!(outcome.to_client.starts_with(b"NNR"));
     assert!(outcome.to_server.starts_with(&login()[0].1));
 
-    let relay = || crate::record::Origin { relay_tls: true, ..origin() };
     let conversation: Vec<_> = [client(ask(80_877_103)), server("S")].into_iter().chain(login()).collect();
-    let outcome = record_in(Protocol::Postgres, &relay(), &conversation, usize::MAX);
+    let outcome = record_in(Protocol::Postgres, true, &conversation, usize::MAX);
     assert_eq!(outcome.encrypted, [b""]);
     assert!(outcome.to_server.starts_with(&ask(80_877_103)));
     assert!(outcome.calls[0].tls);
@@ -311,7 +309,7 @@ fn encryption_is_declined_here_or_relayed() {
     assert_eq!(played.ask(&login()[0].1), expected(&[]));
 
     let conversation: Vec<_> = [client(ask(80_877_103)), server("N")].into_iter().chain(login()).collect();
-    let outcome = record_in(Protocol::Postgres, &relay(), &conversation, 1);
+    let outcome = record_in(Protocol::Postgres, true, &conversation, 1);
     assert_eq!((outcome.encrypted.len(), outcome.calls.len()), (0, 1));
 }
 
@@ -361,7 +359,7 @@ fn a_server_whose_greeting_nobody_recorded_has_one_of_its_own() {
         [client(query("SELECT 1")), server([columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat())];
     let (_, outcome) = recorded(&conversation);
     let book = book(&outcome.calls[1..]);
-    let first = crate::record::Origin { connection: 0, ..origin() };
+    let first = crate::record::Link { connection: 0, ..link() };
     assert_eq!(Played::of(Protocol::Postgres, &first, &book).ask(&login()[0].1), welcome());
 }
 

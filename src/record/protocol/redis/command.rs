@@ -2,7 +2,6 @@
 
 use super::resp::words;
 use crate::record::call::{Message, Side, Wire};
-use crate::record::matching::history::History;
 
 /// How a command is answered, and what it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,35 +105,35 @@ fn speaks(command: &[u8]) -> Option<u64> {
 /// The version that is spoken at first.
 const FIRST_VERSION: u64 = 2;
 
-/// Takes over what the commands of a call chose, if they were carried out: the database, who it is, the version of the protocol.
-/// Without an answer it is not known, so they count as carried out.
-pub(in crate::record) fn choose(history: &mut History, wire: &Wire) {
+/// What the commands of a call choose for their connection.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::record) struct Chosen {
+    /// Whether it is as it was at the beginning.
+    pub(in crate::record) resets: bool,
+    /// The database, the user, the version of the protocol: each with its value, which is empty if it is that of the beginning.
+    pub(in crate::record) context: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// What a call chooses, if it was carried out. Without an answer it is not known, so it counts as carried out.
+pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
     let of =
         |side| wire.messages.iter().filter(move |message| message.from == side).map(|message| message.bytes.as_slice());
     let commands: Vec<&[u8]> = of(Side::Client).collect();
     let answer = of(Side::Server).next_back();
-    if commands.last().is_some_and(|last| is(&words(last), 0, b"RESET")) {
-        *history = History::default();
-        return;
-    }
-    let refused = answer.is_some_and(|answer| answer.starts_with(b"-"));
+    let resets = commands.last().is_some_and(|last| is(&words(last), 0, b"RESET"));
+    let mut context = Vec::new();
+    let number = |number: u64, first: u64| if number == first { Vec::new() } else { number.to_string().into_bytes() };
     if let [command] = commands[..]
-        && !refused
+        && !answer.is_some_and(|answer| answer.starts_with(b"-"))
     {
-        if let Some(version) = speaks(command) {
-            let version = if version == FIRST_VERSION { String::new() } else { version.to_string() };
-            history.enter("version", version.as_bytes());
-        }
-        if let Some(user) = logs_in(command) {
-            history.enter("user", if user == DEFAULT_USER { b"" } else { &user });
-        }
+        context.extend(speaks(command).map(|version| ("version", number(version, FIRST_VERSION))));
+        let user = |user: Vec<u8>| if user == DEFAULT_USER { Vec::new() } else { user };
+        context.extend(logs_in(command).map(|name| ("user", user(name))));
     }
-    if let Some(database) = commands.iter().filter_map(|command| selected(command)).next_back()
-        && carried_out(commands.len(), answer)
-    {
-        let database = if database == 0 { String::new() } else { database.to_string() };
-        history.enter("database", database.as_bytes());
-    }
+    let selected = commands.iter().filter_map(|command| selected(command)).next_back();
+    let selected = selected.filter(|_| carried_out(commands.len(), answer));
+    context.extend(selected.map(|database| ("database", number(database, 0))));
+    Chosen { resets, context }
 }
 
 /// Whether what a call of so many commands asks for was carried out. Of those without an answer nothing tells, so

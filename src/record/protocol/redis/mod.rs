@@ -5,12 +5,15 @@
 //! begins with the `SELECT` of it, which names the user as well if that is not the usual one. Passwords are never recorded.
 
 mod command;
+mod parts;
 mod playing;
 mod recording;
 mod resp;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::record) use command::{choose, is_of_context, reads, sets};
+pub(in crate::record) use command::{chosen, is_of_context, reads, sets};
+pub(in crate::record) use parts::parts;
 pub(in crate::record) use playing::Playing;
 pub(in crate::record) use recording::Recording;
+pub(in crate::record) use resp::command;

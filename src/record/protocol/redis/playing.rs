@@ -55,8 +55,8 @@ fn error(text: &str) -> Vec<PlayStep> {
 }
 
 impl Role for Playing {
-    fn open(&mut self) -> Vec<PlayStep> {
-        Vec::new()
+    fn prompter(&self) -> &Prompter {
+        &self.prompter
     }
 
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
@@ -93,9 +93,8 @@ impl Role for Playing {
             Ok(found) => {
                 // What is published comes whatever else is asked.
                 let is_stream = matches!(manner, Manner::Subscription(_));
-                let overtaken = self.prompter.book.overtaken_here(&found).filter(|_| !is_stream);
-                let mut steps: Vec<_> =
-                    overtaken.map(|overtaken| PlayStep::UntilMore(overtaken.stayed)).into_iter().collect();
+                let overtaken = self.prompter.script.overtaken(&found).filter(|_| !is_stream);
+                let mut steps: Vec<_> = overtaken.map(PlayStep::UntilMore).into_iter().collect();
                 steps.extend(send(&said(&found, Side::Server).collect::<Vec<_>>().concat()));
                 if found.abandoned {
                     steps.push(PlayStep::Hold);
@@ -107,7 +106,7 @@ impl Role for Playing {
     }
 
     fn kept(&self) -> usize {
-        self.kept + self.prompter.history.size()
+        self.kept
     }
 
     fn refuse(&mut self, fault: Fault) -> Vec<u8> {

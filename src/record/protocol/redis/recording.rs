@@ -5,9 +5,8 @@ use std::time::SystemTime;
 
 use super::command::{self, Manner, Replies};
 use super::resp::{Scan, elements};
-use crate::record::call::{Protocol, Side};
+use crate::record::call::{Link, Protocol, Side};
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
-use crate::record::protocol::spoken::Origin;
 use crate::record::protocol::wire::RecordStep;
 
 /// A call that waits for its answer.
@@ -32,7 +31,7 @@ enum Kind {
 
 /// Makes calls of what is said to Redis.
 pub(crate) struct Recording {
-    origin: Origin,
+    link: Link,
     scans: [Scan; 2],
     waiting: VecDeque<Pending>,
     /// The subscription to which whatever is published belongs.
@@ -43,15 +42,15 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn new(origin: Origin) -> Self {
+    pub(crate) fn new(link: Link) -> Self {
         let scans = [Scan::default(), Scan::default()];
         let (waiting, replies) = (VecDeque::new(), Replies::On);
-        Self { origin, scans, waiting, stream: None, subscribed: false, replies, kept: 0 }
+        Self { link, scans, waiting, stream: None, subscribed: false, replies, kept: 0 }
     }
 
     fn finish(&mut self, draft: Draft, at: SystemTime, made: &mut Vec<RecordStep>) {
         self.kept = self.kept.saturating_sub(draft.size());
-        made.push(draft.finish(&self.origin, Protocol::Redis, at));
+        made.push(draft.finish(&self.link, Protocol::Redis, at));
     }
 
     fn command(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
@@ -218,8 +217,8 @@ impl Dialogue for Recording {
                 Kind::Subscription => self.finish(pending.draft, at, made),
                 Kind::Unrecorded => {}
                 // Up to `EXEC` nothing of it is looked up.
-                Kind::Transaction => made.push(unanswered(&self.origin)),
-                Kind::Call => made.push(pending.draft.left(by, &self.origin, Protocol::Redis, at)),
+                Kind::Transaction => made.push(unanswered(&self.link)),
+                Kind::Call => made.push(pending.draft.left(by, &self.link, Protocol::Redis, at)),
             }
         }
     }

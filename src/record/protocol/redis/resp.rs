@@ -104,13 +104,9 @@ fn number(text: &[u8]) -> Result<i64, Fault> {
     std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or("a length of RESP is no number")
 }
 
-/// The words of a command: an array of strings, or a line of them.
-pub(super) fn words(command: &[u8]) -> Vec<&[u8]> {
-    if command.first() == Some(&b'*') {
-        elements(command)
-    } else {
-        command.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect()
-    }
+/// The words of a command; none of what is no command.
+pub(super) fn words(bytes: &[u8]) -> Vec<&[u8]> {
+    command(bytes).map(|(words, _)| words).unwrap_or_default()
 }
 
 /// The elements of an array of simple elements; empty at the first that is not one.
@@ -141,4 +137,22 @@ fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr(b'\n', bytes)?;
     let head = &bytes[..end];
     Some((head.strip_suffix(b"\r").unwrap_or(head), &bytes[end + 1..]))
+}
+
+/// The words of the command at the beginning, in either of its forms, and what follows it.
+pub(in crate::record) fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
+    let number = |digits: &[u8]| usize::try_from(number(digits).ok()?).ok();
+    let (head, mut rest) = line(bytes)?;
+    let Some(count) = head.strip_prefix(b"*") else {
+        return Some((head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect(), rest));
+    };
+    // A count costs its sender nothing; what it counts does.
+    let mut words = Vec::new();
+    for _ in 0..number(count)? {
+        let (head, after) = line(rest)?;
+        let (word, after) = after.split_at_checked(number(head.strip_prefix(b"$")?)?)?;
+        rest = after.strip_prefix(b"\r\n")?;
+        words.push(word);
+    }
+    Some((words, rest))
 }

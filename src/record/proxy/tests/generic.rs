@@ -4,8 +4,9 @@ use std::net::Shutdown;
 use std::time::{Instant, SystemTime};
 
 use super::*;
-use crate::record::call::{Content, Link, Refusal, Side, Silence};
-use crate::record::protocol::generic::{GenericPlayer, GenericRecorder, Said};
+use crate::record::call::{Content, Link, Refusal, Said, Side, Silence};
+use crate::record::matching::Connection;
+use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::record::protocol::wire::{PlayStep, Player as _, RecordStep, Recorder as _};
 
 /// Who said what, in order.
@@ -262,7 +263,7 @@ fn a_program_may_pause_within_a_message() {
     let Some(RecordStep::Done(kept)) = recorder.close(Side::Client).pop() else { panic!() };
     let book = Arc::new(Book::new(vec![*kept], Noise::default()));
     let said: Said = Arc::new(std::iter::once(Arc::from(&b"one two"[..])).collect());
-    let player = || GenericPlayer::new(link.clone(), Arc::clone(&book), Arc::clone(&said), false);
+    let player = || GenericPlayer::new(link.clone(), Connection::on(&book), Arc::clone(&said), false);
     let mut slow = player();
     assert_eq!((slow.take(b"one"), slow.waits(), slow.pause(), slow.waits()), (vec![], true, vec![], false));
     assert_eq!(slow.take(b" two"), [PlayStep::Send(b"answer".to_vec())]);

@@ -1,5 +1,6 @@
 //! Sixty planted secrets, and which of them are found: what is claimed of secrets is this table, and no more.
 
+use crate::record::trial::{client, record, server};
 use pretty_assertions::assert_eq;
 
 use super::*;
@@ -107,10 +108,22 @@ fn made(place: &str, value: &str) -> Exchange {
         "mongo" => said(Protocol::Mongo, &op_msg(&bson(&[("find", "users"), text.split_once(' ').unwrap()]))),
         "mysql" => said(Protocol::MySql, &com_query(&text)),
         _ => match text.strip_prefix("login ") {
-            Some(password) => said(Protocol::Postgres, &[b"p\0\0\0\x12", password.as_bytes(), b"\0"].concat()),
+            Some(password) => login(password),
             None => said(Protocol::Postgres, &query(&text)),
         },
     }
+}
+
+/// A login of `PostgreSQL` as it is recorded.
+fn login(password: &str) -> Exchange {
+    let proof = [b"p", &(password.len() as u32 + 5).to_be_bytes()[..], password.as_bytes(), b"\0"].concat();
+    let conversation = [
+        client(b"\0\0\0\x10\0\x03\0\0user\0u\0\0"),
+        server(b"R\0\0\0\x08\0\0\0\x03"),
+        client(proof),
+        server(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I"),
+    ];
+    record(Protocol::Postgres, &conversation).calls.remove(0)
 }
 
 #[test]

@@ -17,7 +17,7 @@ impl Recording {
             self.done.push(draft);
         } else {
             self.kept = self.kept.saturating_sub(draft.size());
-            made.push(unanswered(&self.origin));
+            made.push(unanswered(&self.link));
         }
     }
 

@@ -1,0 +1,95 @@
+//! One connection to a played server: what the book answers after all that was done on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::history::History;
+use super::{Answer, Book};
+use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target};
+use crate::record::protocol::script::{Script, Who};
+
+/// See the module.
+pub struct Connection {
+    book: Arc<Book>,
+    /// What was done on the connection.
+    history: History,
+}
+
+impl Connection {
+    /// A connection to what the book plays, on which nothing was done yet.
+    pub fn on(book: &Arc<Book>) -> Box<dyn Script> {
+        Box::new(Self { book: Arc::clone(book), history: History::default() })
+    }
+}
+
+impl Script for Connection {
+    fn ask(
+        &mut self,
+        mut asked: Exchange,
+        plain: &dyn Fn(bool) -> Option<Vec<Vec<u8>>>,
+    ) -> Result<Arc<Exchange>, String> {
+        let found = self.book.find_in(&asked, self.history.before(), || plain(self.history.is_inside()));
+        match found {
+            Ok(Answer::Recorded(found)) => {
+                // What it does is what the recorded one did, whichever values were left out.
+                self.history.follow(&found);
+                Ok(found)
+            }
+            Ok(Answer::Plain(said)) => {
+                if let Content::Wire(_, wire) = &mut asked.content {
+                    wire.messages.extend(said.into_iter().map(|bytes| Message { from: Side::Server, bytes }));
+                }
+                self.history.follow(&asked);
+                Ok(Arc::new(asked))
+            }
+            Err(miss) => {
+                self.history.stray(&asked);
+                Err(miss.asked)
+            }
+        }
+    }
+
+    fn peek(&self, asked: &Exchange) -> Option<Arc<Exchange>> {
+        self.book.peek(asked, self.history.before())
+    }
+
+    fn opened(&mut self, who: &Who) {
+        self.history.open(who);
+    }
+
+    fn synchronised(&mut self) {
+        self.history.synchronise();
+    }
+
+    fn sessions(&self, target: &Target, protocol: Protocol) -> Vec<Arc<Exchange>> {
+        self.book.sessions(target, protocol)
+    }
+
+    fn logins(&self, protocol: Protocol) -> Vec<Arc<Exchange>> {
+        self.book.logins(protocol)
+    }
+
+    fn speaks(&self, target: &Target, protocol: Protocol) -> bool {
+        self.book.protocol(target) == Some(protocol)
+    }
+
+    fn logged_in(&self) {
+        self.book.logged_in();
+    }
+
+    fn missed_login(&self, target: &Target, what: &str) {
+        self.book.missed_login(target, what);
+    }
+
+    fn missed(&self, target: &Target, what: &str) {
+        self.book.missed(target, what);
+    }
+
+    fn overtaken(&self, found: &Exchange) -> Option<Duration> {
+        self.book.overtaken_here(found).map(|overtaken| overtaken.stayed)
+    }
+
+    fn kept(&self) -> usize {
+        self.history.size()
+    }
+}

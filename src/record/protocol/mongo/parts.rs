@@ -1,0 +1,102 @@
+//! Messages of `MongoDB` taken apart: a document, and lists of documents beside it.
+
+use super::bson::{self, Element, kind};
+use super::message::{self, Section};
+use crate::limits::MAX_BSON_DEPTH;
+use crate::record::protocol::parts::{Taken, readable};
+use crate::text::escape::hex;
+
+/// `OP_MSG`, and the command of an `OP_QUERY`.
+pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
+    taken.head(&message::flags(bytes).to_le_bytes());
+    for section in message::sections(bytes).ok()? {
+        match section {
+            Section::Document(document) => {
+                taken.head(&[0]);
+                command(document, taken)?;
+            }
+            Section::Sequence(name, documents) => {
+                taken.head(&[&[1], name].concat());
+                let path = format!("body.{}", String::from_utf8_lossy(name));
+                for one in documents {
+                    document(one, &path, taken, 0)?;
+                }
+            }
+        }
+    }
+    Some(())
+}
+
+/// A command: its name, its collection and its database are what all calls of its shape have.
+fn command(document: &[u8], taken: &mut Taken) -> Option<()> {
+    for (index, one) in bson::elements(document).ok()?.iter().enumerate() {
+        let is_name = one.kind == kind::STRING && (index == 0 || one.name == b"$db");
+        if index == 0 {
+            taken.text(one.name);
+        }
+        if is_name {
+            taken.head(one.name);
+            taken.text(if index == 0 { b" " } else { b" in " });
+            taken.text(one.content());
+        } else {
+            element(one, "body", taken, 0)?;
+        }
+    }
+    Some(())
+}
+
+fn document(document: &[u8], path: &str, taken: &mut Taken, depth: usize) -> Option<()> {
+    taken.head_of(format!("{path}."), b"{");
+    for one in bson::elements(document).ok()? {
+        element(&one, path, taken, depth)?;
+    }
+    taken.head_of(format!("{path}."), b"}");
+    Some(())
+}
+
+fn element(element: &Element<'_>, path: &str, taken: &mut Taken, depth: usize) -> Option<()> {
+    taken.head_of(format!("{path}."), &[&[element.kind], element.name].concat());
+    content(element, format!("{path}.{}", String::from_utf8_lossy(element.name)), taken, depth)
+}
+
+fn content(element: &Element<'_>, path: String, taken: &mut Taken, depth: usize) -> Option<()> {
+    match element.kind {
+        kind::DOCUMENT | kind::ARRAY if depth == MAX_BSON_DEPTH => return None,
+        kind::DOCUMENT => document(element.value, &path, taken, depth + 1)?,
+        kind::ARRAY => {
+            taken.head_of(format!("{path}."), b"[");
+            for item in bson::elements(element.value).ok()? {
+                taken.head_of(format!("{path}."), &[item.kind]);
+                content(&item, path.clone(), taken, depth + 1)?;
+            }
+            taken.head_of(format!("{path}."), b"]");
+        }
+        // What has no bytes, such as null, has one value.
+        _ if element.value.is_empty() => {}
+        _ => taken.value(path, element.value, told(element)),
+    }
+    Some(())
+}
+
+/// A value as it is told (`bsonspec.org`).
+fn told(element: &Element<'_>) -> String {
+    const BOOLEAN: u8 = 0x08;
+    const BINARY: u8 = 0x05;
+    const DATE: u8 = 0x09;
+    let value = element.content();
+    let long = || <[u8; 8]>::try_from(value).ok();
+    match (element.kind, value) {
+        (kind::STRING, _) => String::from_utf8_lossy(value).into_owned(),
+        (BOOLEAN, &[byte]) => (byte != 0).to_string(),
+        (kind::INT32, &[a, b, c, d]) => i32::from_le_bytes([a, b, c, d]).to_string(),
+        (kind::DOUBLE, _) => {
+            long().map_or_else(|| readable(value, false), |bytes| f64::from_le_bytes(bytes).to_string())
+        }
+        (kind::INT64 | DATE, _) => {
+            long().map_or_else(|| readable(value, false), |bytes| i64::from_le_bytes(bytes).to_string())
+        }
+        (BINARY, _) => readable(value, true),
+        (kind::OBJECT_ID, _) => hex(value),
+        _ => readable(value, false),
+    }
+}

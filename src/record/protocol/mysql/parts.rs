@@ -1,0 +1,120 @@
+//! Commands of `MySQL` taken apart ("Command Phase").
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::packet::{self, command};
+use crate::record::protocol::parts::{Prepared, Taken, readable};
+use crate::record::protocol::sql;
+
+/// Command, number of the statement, flags, count of iterations.
+const EXECUTE_HEAD_BYTES: usize = 10;
+/// Command, number of the statement, number of the parameter.
+const LONG_DATA_HEAD_BYTES: usize = 7;
+
+/// `COM_QUERY`, `COM_STMT_PREPARE`, and what carries a prepared statement out.
+pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
+    let payload = packet::payload(bytes);
+    // What answers a server has another number, and a long message is more than one packet.
+    if bytes.get(3) != Some(&0) || payload.len() + 4 != bytes.len() {
+        return None;
+    }
+    match payload.split_first()? {
+        (&code @ (command::QUERY | command::PREPARE), text) => {
+            if code == command::PREPARE {
+                taken.prepared = Prepared { parameters: sql::parameters(text), long: BTreeSet::new() };
+            }
+            taken.head(&[code]);
+            taken.statement(text, true);
+            Some(())
+        }
+        (&command::LONG_DATA, _) => {
+            let (head, data) = payload.split_at_checked(LONG_DATA_HEAD_BYTES)?;
+            let number = usize::from(u16::from_le_bytes([head[5], head[6]]));
+            taken.prepared.long.insert(number);
+            taken.head(head);
+            taken.value(format!("param.{}", number + 1), data, readable(data, false));
+            Some(())
+        }
+        (&command::EXECUTE, _) => executed(payload, taken),
+        _ => None,
+    }
+}
+
+/// Bits of what is NULL, whether types follow, two bytes of each type, the values.
+fn executed(payload: &[u8], taken: &mut Taken) -> Option<()> {
+    let count = taken.prepared.parameters;
+    let nulls = payload.get(EXECUTE_HEAD_BYTES..EXECUTE_HEAD_BYTES + count.div_ceil(8))?;
+    let types = EXECUTE_HEAD_BYTES + nulls.len() + 1;
+    if count == 0 || payload.get(types - 1) != Some(&1) {
+        return None;
+    }
+    let mut at = types + 2 * count;
+    taken.head(payload.get(..at)?);
+    for number in 0..count {
+        if nulls[number / 8] & (1 << (number % 8)) != 0 || taken.prepared.long.contains(&number) {
+            continue;
+        }
+        let kind = &payload[types + 2 * number..types + 2 * number + 2];
+        let start = at;
+        let inside = value(payload, kind[0], &mut at)?;
+        let value = payload.get(start..at)?;
+        let text = if inside.end == 0 { fixed(kind, value) } else { readable(payload.get(inside)?, false) };
+        taken.value(format!("param.{}", number + 1), value, text);
+    }
+    taken.head(payload.get(at..)?);
+    Some(())
+}
+
+/// Passes over the value of this type that begins here; where its text is, if it is one, else `0..0`.
+fn value(payload: &[u8], kind: u8, at: &mut usize) -> Option<Range<usize>> {
+    let fixed = match kind {
+        6 => Some(0),
+        1 => Some(1),
+        2 | 13 => Some(2),
+        3 | 4 | 9 => Some(4),
+        5 | 8 => Some(8),
+        // Dates and times have their length before them.
+        7 | 10..=12 => Some(1 + usize::from(*payload.get(*at)?)),
+        _ => None,
+    };
+    if let Some(length) = fixed {
+        *at += length;
+        return Some(0..0);
+    }
+    let mut rest = payload.get(*at..)?;
+    let length = usize::try_from(packet::integer(&mut rest).ok()?).ok()?;
+    let start = payload.len() - rest.len();
+    *at = start.checked_add(length).filter(|end| *end <= payload.len())?;
+    Some(start..*at)
+}
+
+/// A value of a type that is no text, as it is told ("Binary Protocol Value"). The second byte of a type says whether a number has
+/// no sign.
+fn fixed(kind: &[u8], value: &[u8]) -> String {
+    let number = || {
+        let mut bytes =
+            if kind[1] & 0x80 == 0 && value.last().is_some_and(|last| last & 0x80 != 0) { [0xff; 8] } else { [0; 8] };
+        bytes[..value.len()].copy_from_slice(value);
+        if kind[1] & 0x80 == 0 { i64::from_le_bytes(bytes).to_string() } else { u64::from_le_bytes(bytes).to_string() }
+    };
+    match (kind[0], value) {
+        (1 | 2 | 3 | 8 | 9 | 13, _) => number(),
+        (4, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).to_string(),
+        (5, _) => <[u8; 8]>::try_from(value)
+            .map_or_else(|_| readable(value, false), |bytes| f64::from_le_bytes(bytes).to_string()),
+        // The length, year, month, day; hour, minute, second; microseconds.
+        (7 | 10 | 12, &[_, low, high, month, day, ref time @ ..]) => {
+            let date = format!("{:04}-{month:02}-{day:02}", u16::from_le_bytes([low, high]));
+            match *time {
+                [hour, minute, second, a, b, c, d] => {
+                    let micros = u32::from_le_bytes([a, b, c, d]);
+                    format!("{date} {hour:02}:{minute:02}:{second:02}.{micros:06}")
+                }
+                [hour, minute, second] => format!("{date} {hour:02}:{minute:02}:{second:02}"),
+                _ => date,
+            }
+        }
+        _ => readable(value, false),
+    }
+}

@@ -1,0 +1,195 @@
+//! What a program said to a database, taken apart: the values in it, which may be others in each run, and everything else.
+//!
+//! Everything else is kept byte for byte, but for the lengths that stand beside values. So it matters little that statements are
+//! not read as their server reads them: what is left out is only ever what is named, and two calls are the same only if nothing
+//! else differs. That a value is NULL, and of which type it is, is no part of the value.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use crate::record::call::{Protocol, Side, Wire};
+use crate::record::protocol::{mongo, mysql, postgres, redis, sql};
+use crate::text::escape::hex;
+
+/// What a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::record) enum Role {
+    /// A message begins.
+    Message,
+    /// What is not shown: types, formats, names of fields.
+    Head,
+    /// What all calls of its shape have.
+    Text,
+    /// A value in the text of the call.
+    Literal,
+    /// One that says which thing is asked for: the first argument of a command of Redis.
+    Key,
+    /// A value beside the text.
+    Bound,
+}
+
+/// A part of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::record) struct Part {
+    pub(in crate::record) role: Role,
+    /// Of a value `literal.3`, `param.2`, `arg.2`, `comment.1`, `body.filter.at`; those of the items of a list have one name. Of
+    /// what a document has beside its values the path of the document and a point.
+    pub(in crate::record) name: String,
+    pub(in crate::record) bytes: Vec<u8>,
+    /// As it is told, and compared with patterns; of a head that is told nothing.
+    pub(in crate::record) text: String,
+}
+
+impl Part {
+    /// Whether it is a value, which can be left out.
+    pub(in crate::record) fn is_value(&self) -> bool {
+        matches!(self.role, Role::Literal | Role::Key | Role::Bound)
+    }
+
+    /// Whether it stands in the text of the call.
+    pub(in crate::record) fn is_in_text(&self) -> bool {
+        matches!(self.role, Role::Text | Role::Literal | Role::Key)
+    }
+}
+
+/// The parts of what a program said in one call; `None` where the protocol is not of a database.
+pub(in crate::record) fn parts(protocol: Protocol, wire: &Wire) -> Option<Vec<Part>> {
+    let mut messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
+    if protocol == Protocol::Postgres {
+        postgres::unify(&mut messages);
+    }
+    let mut taken = Taken::default();
+    for message in messages {
+        taken.message(protocol, &message.bytes)?;
+    }
+    Some(taken.parts)
+}
+
+/// The parts of one message; `None` if it cannot be read.
+pub(in crate::record) fn parts_of(protocol: Protocol, bytes: &[u8]) -> Option<Vec<Part>> {
+    let mut taken = Taken::default();
+    taken.read(protocol, bytes)?.then_some(taken.parts)
+}
+
+/// The parts of the messages so far.
+#[derive(Default)]
+pub(in crate::record) struct Taken {
+    parts: Vec<Part>,
+    counts: Counts,
+    /// What a statement of `MySQL` was prepared with, which is carried out later in the same call.
+    pub(in crate::record) prepared: Prepared,
+}
+
+/// How many values of each kind there were in the call.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    literals: usize,
+    comments: usize,
+    arguments: usize,
+}
+
+/// What is to be known of a statement of `MySQL` when it is carried out.
+#[derive(Debug, Default)]
+pub(in crate::record) struct Prepared {
+    pub(in crate::record) parameters: usize,
+    /// Those that were sent ahead, from 0.
+    pub(in crate::record) long: BTreeSet<usize>,
+}
+
+impl Taken {
+    fn message(&mut self, protocol: Protocol, bytes: &[u8]) -> Option<()> {
+        self.put(Role::Message, String::new(), b"", String::new());
+        let (before, counts) = (self.parts.len(), self.counts);
+        if !self.read(protocol, bytes)? {
+            // What cannot be read is the call itself.
+            self.parts.truncate(before);
+            self.counts = counts;
+            self.head(bytes);
+        }
+        Some(())
+    }
+
+    /// Whether a message could be read; `None` where the protocol is not of a database.
+    fn read(&mut self, protocol: Protocol, bytes: &[u8]) -> Option<bool> {
+        let read = match protocol {
+            Protocol::Redis => redis::parts(bytes, self),
+            Protocol::Postgres => postgres::parts(bytes, self),
+            Protocol::MySql => mysql::parts(bytes, self),
+            Protocol::Mongo => mongo::parts(bytes, self),
+            Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => return None,
+        };
+        Some(read.is_some())
+    }
+
+    fn put(&mut self, role: Role, name: String, bytes: &[u8], text: String) {
+        self.parts.push(Part { role, name, bytes: bytes.to_vec(), text });
+    }
+
+    /// What is not shown.
+    pub(in crate::record) fn head(&mut self, bytes: &[u8]) {
+        self.head_of(String::new(), bytes);
+    }
+
+    /// The same of the document that has this path.
+    pub(in crate::record) fn head_of(&mut self, name: String, bytes: &[u8]) {
+        self.put(Role::Head, name, bytes, String::new());
+    }
+
+    /// In the place of a value.
+    pub(in crate::record) fn null(&mut self) {
+        self.put(Role::Head, String::new(), b"null", "NULL".to_owned());
+    }
+
+    /// What all calls of its shape have.
+    pub(in crate::record) fn text(&mut self, bytes: &[u8]) {
+        self.put(Role::Text, String::new(), bytes, String::from_utf8_lossy(bytes).into_owned());
+    }
+
+    /// A value beside the text.
+    pub(in crate::record) fn value(&mut self, name: String, bytes: &[u8], text: String) {
+        self.put(Role::Bound, name, bytes, text);
+    }
+
+    fn value_in_text(&mut self, role: Role, name: String, bytes: &[u8]) {
+        self.put(role, name, bytes, String::from_utf8_lossy(bytes).into_owned());
+    }
+
+    /// An argument of a command; those of a transaction are counted through.
+    pub(in crate::record) fn argument(&mut self, is_key: bool, bytes: &[u8]) {
+        self.counts.arguments += 1;
+        let role = if is_key { Role::Key } else { Role::Literal };
+        self.value_in_text(role, format!("arg.{}", self.counts.arguments), bytes);
+    }
+
+    /// A statement: its literals and comments are values.
+    pub(in crate::record) fn statement(&mut self, text: &[u8], is_mysql: bool) {
+        for (range, kind) in sql::cut(text, is_mysql) {
+            let part = &text[range];
+            match kind {
+                sql::Kind::Plain | sql::Kind::Line => self.text(part),
+                sql::Kind::Literal => {
+                    self.counts.literals += 1;
+                    self.value_in_text(Role::Literal, format!("literal.{}", self.counts.literals), part);
+                }
+                sql::Kind::Comment => {
+                    self.counts.comments += 1;
+                    self.value_in_text(Role::Literal, format!("comment.{}", self.counts.comments), part);
+                }
+            }
+        }
+    }
+}
+
+/// Bytes as they are told: a text, or hexadecimal digits; what is as long as a UUID as one.
+pub(in crate::record) fn readable(bytes: &[u8], may_be_uuid: bool) -> String {
+    if may_be_uuid && bytes.len() == 16 {
+        let parts = [&bytes[..4], &bytes[4..6], &bytes[6..8], &bytes[8..10], &bytes[10..]];
+        return parts.map(hex).join("-");
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.chars().any(|c| c.is_control() && !c.is_whitespace()) => text.to_owned(),
+        _ => format!("0x{}", hex(bytes)),
+    }
+}

@@ -1,0 +1,32 @@
+//! Messages of clients of `PostgreSQL` taken apart ("Message Formats").
+
+use super::message::{Bound, statement};
+use crate::record::protocol::parts::{Taken, readable};
+
+/// `Query`, `Parse`, `Bind`, `Describe` and `Execute`, in which statements stand by their text.
+pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
+    let at = statement(bytes)?;
+    taken.head(&bytes[..1]);
+    taken.head(bytes.get(5..at.start)?);
+    // The types of its parameters stand behind a statement where it is carried out, but not where it is prepared.
+    let text = &bytes[at.clone()];
+    let types = memchr::memmem::rfind(text, b" -- types ").unwrap_or(text.len());
+    taken.statement(&text[..types], false);
+    taken.head(&text[types..]);
+    if bytes[0] != b'B' {
+        taken.head(&bytes[at.end..]);
+        return Some(());
+    }
+    let bound = Bound::of(bytes)?;
+    taken.head(bound.formats);
+    for (number, value) in bound.values.iter().enumerate() {
+        match value {
+            Some(value) => {
+                taken.value(format!("param.{}", number + 1), value, readable(value, bound.is_binary(number)));
+            }
+            None => taken.null(),
+        }
+    }
+    taken.head(bound.results);
+    Some(())
+}
