@@ -90,19 +90,8 @@ impl Refusal {
     /// `connection N: certificate: REASON`, where N counts the connections to that target from 1.
     pub fn exchange(self, link: &Link, nth: u64, reason: &str, at: std::time::SystemTime) -> Exchange {
         let bytes = format!("connection {nth}: {}: {reason}", self.words()).into_bytes();
-        Exchange {
-            target: link.target.clone(),
-            tls: link.tls,
-            connection: link.connection,
-            sent_at: at,
-            answered_at: at,
-            abandoned: false,
-            cancelled: false,
-            content: Content::Wire(
-                Protocol::Generic,
-                Wire { messages: vec![Message { from: Side::Server, bytes }], session: true },
-            ),
-        }
+        let wire = Wire { messages: vec![Message { from: Side::Server, bytes }], session: true };
+        link.exchange(Content::Wire(Protocol::Generic, wire), at, at)
     }
 
     /// What an exchange says of this, if it stands for a connection that was refused.

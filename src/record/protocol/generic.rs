@@ -190,13 +190,6 @@ impl GenericPlayer {
         }
     }
 
-    /// Nothing more will come: what has come is all that was meant.
-    pub fn finish(&mut self) -> Vec<PlayStep> {
-        let mut steps = Vec::new();
-        self.answer(More::Never, &mut steps);
-        steps
-    }
-
     /// Whether all that has come is still the beginning of the message that it was found to be one of.
     fn is_ahead(&mut self) -> bool {
         let Some((message, seen)) = &mut self.ahead else { return false };
@@ -325,6 +318,12 @@ impl Player for GenericPlayer {
     fn pause(&mut self) -> Vec<PlayStep> {
         let mut steps = Vec::new();
         self.answer(More::Paused, &mut steps);
+        steps
+    }
+
+    fn finish(&mut self) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
+        self.answer(More::Never, &mut steps);
         steps
     }
 
