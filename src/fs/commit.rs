@@ -278,10 +278,10 @@ impl Committed {
 
     /// Lets go of the old file for good.
     fn finish(mut self) {
-        let old = self.prepared.old.take();
+        let Some(old) = self.prepared.old.take() else { return };
         // First its name.
         drop(self);
-        old.into_iter().for_each(|old| aside::close(old.file));
+        aside::close(old.file);
     }
 
     /// Puts the old file back, under its own identity where the filesystem can exchange names. `false` if another program has

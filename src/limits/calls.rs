@@ -134,14 +134,6 @@ pub const HTTP2_WINDOW_BYTES: u32 = 512 * 1024;
 pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
 /// What is read at once from a recorded connection, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 64 * 1024;
-/// Shortest piece of a body that passes unseen, in bytes; a shorter one is read like anything else.
-pub const MIN_RELAY_BULK_BYTES: usize = 256 * 1024;
-/// What is read at once of a body that passes unseen, in bytes.
-pub const RELAY_BULK_READ_BYTES: usize = 1024 * 1024;
-/// Most of a body that passes unseen at once and is kept, in bytes: there is memory for so much before it is read.
-pub const RELAY_BULK_BYTES: usize = 8 * 1024 * 1024;
-/// How much of a body passes before other connections have their turn, in reads.
-pub const RELAY_BULK_READS: u32 = 8;
 /// What may wait in each direction of a recorded connection before its source is no longer read, in bytes.
 pub const MAX_RELAY_WAITING_BYTES: usize = 64 * 1024;
 /// How long the real server may take to accept a recorded connection, in milliseconds.

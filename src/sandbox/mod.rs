@@ -54,7 +54,7 @@ pub use standing::Standing;
 pub use sys::heap::keep_little as keep_little_heap;
 pub use sys::leases::{is_lease_undisturbed, take_read_lease};
 pub use sys::names::addresses;
-pub use sys::pages::{back_with_pages, unwritten_pages};
+pub use sys::pages::unwritten_pages;
 pub use toolchains::Visible;
 pub use vitals::Vitals;
 pub use walls::{hold_server, is_inside};

@@ -178,13 +178,12 @@ fn conversations() -> impl Strategy<Value = Vec<u8>> {
 
 /// Files of calls, whole and broken: hand-made ones cut anywhere and put together anew, with bytes that mean something.
 fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
-    const FILES: [&str; 6] = [
+    const FILES: [&str; 5] = [
         include_str!("../../testdata/calls/http.yaml"),
         include_str!("../../testdata/calls/grpc.yaml"),
         include_str!("../../testdata/calls/dns.yaml"),
         include_str!("../../testdata/calls/redis.yaml"),
         include_str!("../../testdata/calls/generic.yaml"),
-        include_str!("../../testdata/calls/earlier.yaml"),
     ];
     let lines: Vec<&str> = FILES.iter().flat_map(|file| file.split_inclusive('\n')).collect();
     let piece = prop_oneof![

@@ -5,8 +5,6 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use crate::record::call::Link;
-
 /// Which end of a connection sent something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -104,21 +102,6 @@ pub struct Exchange {
     pub abandoned: bool,
     /// What was said. Without the answer's part where a call asks for one.
     pub content: Content,
-}
-
-impl Exchange {
-    /// A call on this connection, whole.
-    pub fn on(link: &Link, protocol: Protocol, wire: Wire, sent_at: SystemTime, answered_at: SystemTime) -> Self {
-        Self {
-            target: link.target.clone(),
-            tls: link.tls,
-            connection: link.connection,
-            sent_at,
-            answered_at,
-            abandoned: false,
-            content: Content::Wire(protocol, wire),
-        }
-    }
 }
 
 /// What was said in one exchange.

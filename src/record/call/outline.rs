@@ -93,7 +93,7 @@ impl Refusal {
     pub fn exchange(self, link: &Link, nth: u64, reason: &str, at: std::time::SystemTime) -> Exchange {
         let bytes = format!("connection {nth}: {}: {reason}", self.words()).into_bytes();
         let wire = Wire { messages: vec![Message { from: Side::Server, bytes }], session: true };
-        Exchange::on(link, Protocol::Generic, wire, at, at)
+        link.exchange(Content::Wire(Protocol::Generic, wire), at, at)
     }
 
     /// What an exchange says of this, if it stands for a connection that was refused.

@@ -17,7 +17,7 @@ impl Silence {
     pub fn exchange(link: &Link, opened: SystemTime, ended: SystemTime, by: Option<Side>) -> Exchange {
         let closed = by == Some(Side::Server);
         let messages = if closed { vec![Message { from: Side::Server, bytes: Vec::new() }] } else { Vec::new() };
-        Exchange::on(link, Protocol::Generic, Wire { messages, session: true }, opened, ended)
+        link.exchange(Content::Wire(Protocol::Generic, Wire { messages, session: true }), opened, ended)
     }
 
     /// What an exchange says of this, if it stands for such a connection.

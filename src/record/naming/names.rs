@@ -150,9 +150,8 @@ mod tests {
         let dns = Dns { name: String::new(), kind: "A".to_owned(), code: 0, answers: Vec::new() };
         let content =
             if protocol == Protocol::Dns { Content::Dns(dns) } else { Content::Wire(protocol, Wire::default()) };
-        let target = Target { host: host.to_owned(), port: 1 };
-        let at = SystemTime::UNIX_EPOCH;
-        Exchange { target, tls: false, connection: 0, sent_at: at, answered_at: at, abandoned: false, content }
+        let link = Link { target: Target { host: host.to_owned(), port: 1 }, tls: false, connection: 0 };
+        link.exchange(content, SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH)
     }
 
     #[test]

@@ -68,23 +68,15 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    use crate::record::call::{Content, Target, Wire};
+    use crate::record::call::{Content, Link, Target, Wire};
     use pretty_assertions::assert_eq;
 
     #[test]
     fn a_set_in_numbers() {
         let at = |secs| SystemTime::UNIX_EPOCH + Duration::from_secs(secs);
-        let call = |protocol, host: &str, from, to| Exchange {
-            target: Target { host: host.to_owned(), port: 1 },
-            tls: false,
-            connection: 1,
-            sent_at: at(from),
-            answered_at: at(to),
-            abandoned: false,
-            content: Content::Wire(protocol, Wire::default()),
-        };
-        let calls =
-            [call(Protocol::Redis, "a", 1, 2), call(Protocol::MySql, "b", 2, 7), call(Protocol::Redis, "a", 3, 6)];
+        let link = Link { target: Target { host: "a".to_owned(), port: 1 }, tls: false, connection: 1 };
+        let call = |protocol, from, to| link.exchange(Content::Wire(protocol, Wire::default()), at(from), at(to));
+        let calls = [call(Protocol::Redis, 1, 2), call(Protocol::MySql, 2, 7), call(Protocol::Redis, 3, 6)];
         let expected = Summary {
             calls: 3,
             refused: 0,

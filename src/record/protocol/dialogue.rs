@@ -6,7 +6,7 @@
 use std::time::SystemTime;
 
 use crate::limits::{MAX_WIRE_CALL_BYTES, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
-use crate::record::call::{Exchange, Link, Message, Protocol, Side, Wire};
+use crate::record::call::{Content, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::wire::{RecordStep, Recorder};
 
 /// Why a connection cannot be followed any further.
@@ -271,6 +271,6 @@ impl Draft {
             return RecordStep::Lost(what);
         }
         let wire = Wire { messages: self.messages, session: self.session };
-        RecordStep::Done(Box::new(Exchange::on(link, protocol, wire, self.sent_at, at)))
+        RecordStep::Done(Box::new(link.exchange(Content::Wire(protocol, wire), self.sent_at, at)))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
-use crate::record::call::{Content, Exchange, Link, Message, Protocol, Said, Side, Silence, Wire};
+use crate::record::call::{Content, Link, Message, Protocol, Said, Side, Silence, Wire};
 use crate::record::http::websocket::Unmask;
 use crate::record::protocol::script::Script;
 use crate::record::protocol::wire::{PlayStep, Player, RecordStep, Recorder};
@@ -79,7 +79,11 @@ impl GenericRecorder {
             messages.push(Message { from: Side::Server, bytes: Vec::new() });
         }
         let wire = Wire { messages, session: false };
-        Some(RecordStep::Done(Box::new(Exchange::on(&self.link, Protocol::Generic, wire, sent_at, answered_at))))
+        Some(RecordStep::Done(Box::new(self.link.exchange(
+            Content::Wire(Protocol::Generic, wire),
+            sent_at,
+            answered_at,
+        ))))
     }
 
     /// The connection has ended, by this side first.
@@ -178,13 +182,6 @@ impl GenericPlayer {
         }
     }
 
-    /// Nothing more will come: what has come is all that was meant.
-    pub fn finish(&mut self) -> Vec<PlayStep> {
-        let mut steps = Vec::new();
-        self.answer(More::Never, &mut steps);
-        steps
-    }
-
     /// Whether all that has come is still the beginning of the message that it was found to be one of.
     fn is_ahead(&mut self) -> bool {
         let Some((message, seen)) = &mut self.ahead else { return false };
@@ -251,7 +248,8 @@ impl GenericPlayer {
 
     fn say(&mut self, messages: Vec<Message>, steps: &mut Vec<PlayStep>) {
         let (wire, now) = (Wire { messages, session: false }, SystemTime::now());
-        let found = self.script.ask(Exchange::on(&self.link, Protocol::Generic, wire, now, now), &|_| None).ok();
+        let found =
+            self.script.ask(self.link.exchange(Content::Wire(Protocol::Generic, wire), now, now), &|_| None).ok();
         let Some(Content::Wire(_, wire)) = found.as_ref().map(|found| &found.content) else {
             self.ended = true;
             steps.push(PlayStep::Close);
@@ -303,6 +301,12 @@ impl Player for GenericPlayer {
     fn pause(&mut self) -> Vec<PlayStep> {
         let mut steps = Vec::new();
         self.answer(More::Paused, &mut steps);
+        steps
+    }
+
+    fn finish(&mut self) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
+        self.answer(More::Never, &mut steps);
         steps
     }
 

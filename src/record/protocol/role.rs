@@ -72,7 +72,7 @@ impl Prompter {
         let message = |bytes: &[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
         let messages = questions.into_iter().map(message).collect();
         let (wire, never) = (Wire { messages, session: false }, SystemTime::UNIX_EPOCH);
-        Exchange::on(&self.link, self.protocol, wire, never, never)
+        self.link.exchange(Content::Wire(self.protocol, wire), never, never)
     }
 
     /// Recordings of this target that belong to connections.

@@ -65,6 +65,10 @@ pub trait Player: Send {
     fn waits(&self) -> bool;
     /// The program says nothing: what is said to it unasked.
     fn pause(&mut self) -> Vec<PlayStep>;
+    /// The program says nothing more: what has come is all that it meant.
+    fn finish(&mut self) -> Vec<PlayStep> {
+        Vec::new()
+    }
     /// Bytes that it keeps of what is not answered.
     fn kept(&self) -> usize;
 }

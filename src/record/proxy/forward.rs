@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use tokio::io::AsyncWriteExt as _;
 
+use super::asking::Asking;
 use super::context::Context;
 use super::shared::Shared;
 use super::stream::Stream;
 use super::{Mode, http_play, miss, record};
-use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::{Refusal, Target};
-use crate::record::http::h1::{self, Next, Questions};
+use crate::record::http::h1;
 
 /// Serves a connection of such a program.
 pub async fn serve(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
@@ -21,37 +21,13 @@ pub async fn serve(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
     if let Mode::Replay { replay, .. } = context.shared.mode.clone() {
         return http_play::serve(context, replay, client).await;
     }
-    let mut questions = Questions::new(context.link.clone(), true);
-    let mut buffer = Vec::new();
+    let mut asking = Asking::new(&context);
     loop {
-        let asked = match questions.next() {
-            Ok(Some(Next::Continue)) => {
-                client.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
-                continue;
-            }
-            Ok(Some(Next::Answer(asked))) => asked,
-            Ok(None) => {
-                buffer.clear();
-                let count = tokio::select! {
-                    read = client.more(&mut buffer, RELAY_BUFFER_BYTES) => read?,
-                    () = context.stopped() => 0,
-                };
-                if count == 0 {
-                    return Ok(());
-                }
-                questions.feed(&buffer);
-                continue;
-            }
-            Err(h1::Malformed) => {
-                client.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").await?;
-                return client.shutdown().await;
-            }
-        };
+        let Ok(asked) = asking.next(&context, &mut client).await? else { return Ok(()) };
         let error = if let Some(tunnel) = &asked.tunnel {
             match context.shared.dial(tunnel).await {
                 Ok(server) => {
-                    client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
-                    let client = client.put_back(questions.rest());
+                    let client = asking.into_tunnel(client).await?;
                     return record::converse(context.tunnel(tunnel.clone()), client, Stream::new(server)).await;
                 }
                 Err(error) => error,

@@ -19,9 +19,9 @@ use crate::limits::{
     HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_HEAD_BYTES, MAX_HTTP2_STREAMS, MAX_RECORDED_BODY_BYTES,
     PROXY_END_MS,
 };
-use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Silence};
+use crate::record::call::{Exchange, HttpRequest, HttpResponse, HttpVersion, Silence};
 use crate::record::http::coding;
-use crate::record::http::h1::{BODY_NOTE, CUT_OFF, TRUNCATED, is_grpc};
+use crate::record::http::h1::{self, BODY_NOTE, CUT_OFF, TRUNCATED};
 
 /// A body as far as it has passed.
 pub struct Body {
@@ -135,13 +135,8 @@ async fn stream(
 ) {
     let sent_at = SystemTime::now();
     let (parts, body) = request.into_parts();
-    let mut head = Request::new(());
-    *head.method_mut() = parts.method.clone();
-    *head.uri_mut() = parts.uri.clone();
-    *head.version_mut() = http::Version::HTTP_2;
-    *head.headers_mut() = parts.headers.clone();
     let ends = body.is_end_stream();
-    let sending = async { send.ready().await?.send_request(head, ends) };
+    let sending = async { send.ready().await?.send_request(head_of(&parts), ends) };
     let (response, up) = match sending.await {
         Ok(sent) => sent,
         Err(error) => {
@@ -171,8 +166,7 @@ async fn stream(
         }
         answered
     };
-    let mut request = request_of(&parts, question.bytes);
-    request.body = coding::plain(&request.headers, request.body);
+    let request = request_of(&parts, question.bytes);
     if question.too_long || answer.too_long {
         context.too_long(&exchange(&context, request, None, sent_at));
         return;
@@ -180,16 +174,8 @@ async fn stream(
     if answered.is_none() && !question.whole {
         return;
     }
-    let response = answered.map(|head| {
-        let mut response = response_of(&head, answer.bytes, &answer.trailers);
-        if !answer.whole {
-            let note = if answer.cut_off { CUT_OFF } else { TRUNCATED };
-            response.headers.push((BODY_NOTE.to_owned(), note.as_bytes().to_vec()));
-        }
-        response.body = coding::kept(&mut response.headers, response.body);
-        response
-    });
-    let abandoned = answer.cut_off && response.is_none();
+    let abandoned = answer.cut_off && answered.is_none();
+    let response = answered.map(|head| response_of(&head, answer));
     context.keep([Exchange { abandoned, ..exchange(&context, request, response, sent_at) }]);
 }
 
@@ -198,7 +184,7 @@ async fn answer_stream(
     response: h2::client::ResponseFuture,
     respond: &mut SendResponse<Bytes>,
     kept: &mut Body,
-) -> Option<Response<()>> {
+) -> Option<http::response::Parts> {
     let response = tokio::select! {
         response = response => response,
         // The program does not want it any more; dropping the request says so to the real server.
@@ -214,14 +200,11 @@ async fn answer_stream(
             return None;
         }
     };
-    let (parts, body) = response.into_parts();
+    let (head, body) = response.into_parts();
     let ends = body.is_end_stream();
-    let mut head = Response::new(());
-    *head.status_mut() = parts.status;
-    *head.headers_mut() = parts.headers;
     let mut passed = Response::new(());
-    *passed.status_mut() = head.status();
-    *passed.headers_mut() = head.headers().clone();
+    *passed.status_mut() = head.status;
+    *passed.headers_mut() = head.headers.clone();
     let down = respond.send_response(passed, ends).ok()?;
     if ends {
         kept.whole = true;
@@ -296,8 +279,19 @@ pub async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), h2:
     Ok(())
 }
 
+/// A head as it is sent on.
+pub fn head_of(parts: &http::request::Parts) -> Request<()> {
+    let mut head = Request::new(());
+    *head.method_mut() = parts.method.clone();
+    *head.uri_mut() = parts.uri.clone();
+    *head.version_mut() = http::Version::HTTP_2;
+    *head.headers_mut() = parts.headers.clone();
+    head
+}
+
 /// A head and a body as the recording has them.
 pub fn request_of(parts: &http::request::Parts, body: Vec<u8>) -> HttpRequest {
+    let headers = fields(&parts.headers);
     let authority = parts.uri.authority().map(ToString::to_string);
     let host = || parts.headers.get("host").and_then(|host| host.to_str().ok()).unwrap_or_default().to_owned();
     HttpRequest {
@@ -306,19 +300,25 @@ pub fn request_of(parts: &http::request::Parts, body: Vec<u8>) -> HttpRequest {
         scheme: parts.uri.scheme_str().unwrap_or("http").to_owned(),
         authority: authority.unwrap_or_else(host),
         path: parts.uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string),
-        headers: fields(&parts.headers),
-        body,
+        body: coding::plain(&headers, body),
+        headers,
     }
 }
 
-fn response_of(head: &Response<()>, body: Vec<u8>, trailers: &HeaderMap) -> HttpResponse {
+/// The same of an answer, with a note of its end if that was none.
+pub fn response_of(head: &http::response::Parts, answer: Body) -> HttpResponse {
+    let mut headers = fields(&head.headers);
+    if !answer.whole {
+        let note = if answer.cut_off { CUT_OFF } else { TRUNCATED };
+        headers.push((BODY_NOTE.to_owned(), note.as_bytes().to_vec()));
+    }
     HttpResponse {
         version: HttpVersion::Http2,
-        status: head.status().as_u16(),
+        status: head.status.as_u16(),
         reason: String::new(),
-        headers: fields(head.headers()),
-        body,
-        trailers: fields(trailers),
+        body: coding::kept(&mut headers, answer.bytes),
+        headers,
+        trailers: fields(&answer.trailers),
     }
 }
 
@@ -329,17 +329,7 @@ pub fn exchange(
     response: Option<HttpResponse>,
     sent_at: SystemTime,
 ) -> Exchange {
-    let grpc = is_grpc(&request.headers);
-    let http = Box::new(Http { request, response });
-    Exchange {
-        target: context.link.target.clone(),
-        tls: context.link.tls,
-        connection: context.link.connection,
-        sent_at,
-        answered_at: SystemTime::now(),
-        abandoned: false,
-        content: if grpc { Content::Grpc(http) } else { Content::Http(http) },
-    }
+    h1::exchange(&context.link, request, response, sent_at, SystemTime::now())
 }
 
 fn fields(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {

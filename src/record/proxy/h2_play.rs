@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::context::{Context, TOO_LONG};
-use super::h2::{Body, accept, exchange, request_of, send};
+use super::h2::{Body, accept, exchange, head_of, request_of, response_of, send};
 use super::held::Held;
 use super::stream::Stream;
 use super::{Replay, h2 as both, miss, tls};
@@ -57,26 +57,23 @@ async fn stream(
     let now = SystemTime::now();
     let (parts, body) = request.into_parts();
     let target = &context.link.target;
-    let body = match read(&context, body).await {
-        Ok(body) => body,
+    let read = match read(&context, body).await {
+        Ok(body) if body.too_long => Err(TOO_LONG),
+        Ok(body) => Ok(body),
         Err(Unread::Reset) => return,
-        Err(Unread::Waits) => {
-            let what = format!("{} {}: a request that waits for an answer before it ends", parts.method, parts.uri);
+        Err(Unread::Waits) => Err("a request that waits for an answer before it ends"),
+    };
+    let body = match read {
+        Ok(body) => body,
+        Err(reason) => {
+            let what = format!("{} {}: {reason}", parts.method, parts.uri);
             replay.book.missed(target, &what);
             answer(&mut respond, &refused(&parts.headers, &miss::in_words(&what))).await;
             return;
         }
     };
-    if body.too_long {
-        let what = format!("{} {}: {TOO_LONG}", parts.method, parts.uri);
-        replay.book.missed(target, &what);
-        answer(&mut respond, &refused(&parts.headers, &miss::in_words(&what))).await;
-        return;
-    }
     let raw = body.bytes.clone();
-    let mut asked = request_of(&parts, body.bytes);
-    asked.body = coding::plain(&asked.headers, asked.body);
-    let asked = exchange(&context, asked, None, now);
+    let asked = exchange(&context, request_of(&parts, body.bytes), None, now);
     let missed = match replay.book.find(&asked) {
         Ok(found) => {
             if !comes_to(&context, &replay, &found, &mut respond).await {
@@ -137,6 +134,7 @@ async fn read(context: &Context, mut body: RecvStream) -> Result<Body, Unread> {
     if let Ok(Ok(Some(trailers))) = timeout(patience, body.trailers()).await {
         kept.trailers = trailers;
     }
+    kept.whole = true;
     Ok(kept)
 }
 
@@ -267,13 +265,8 @@ async fn beyond(
         Ok::<_, io::Error>((both::connect(server, &mut drivers).await?, drivers))
     };
     let (sender, _) = real.get_or_try_init(connecting).await?;
-    let mut head = Request::new(());
-    *head.method_mut() = parts.method.clone();
-    *head.uri_mut() = parts.uri.clone();
-    *head.version_mut() = http::Version::HTTP_2;
-    *head.headers_mut() = parts.headers.clone();
     let mut ready = sender.clone().ready().await.map_err(io::Error::other)?;
-    let (response, mut up) = ready.send_request(head, raw.is_empty()).map_err(io::Error::other)?;
+    let (response, mut up) = ready.send_request(head_of(parts), raw.is_empty()).map_err(io::Error::other)?;
     if !raw.is_empty() {
         send(&mut up, Bytes::from(raw)).await.map_err(io::Error::other)?;
         up.send_data(Bytes::new(), true).map_err(io::Error::other)?;
@@ -283,19 +276,7 @@ async fn beyond(
     if body.too_long {
         return Err(io::Error::other(TOO_LONG));
     }
-    let list = |headers: &HeaderMap| {
-        headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect::<Vec<_>>()
-    };
-    let mut headers = list(&head.headers);
-    let body_kept = coding::kept(&mut headers, body.bytes);
-    let response = HttpResponse {
-        version: crate::record::call::HttpVersion::Http2,
-        status: head.status.as_u16(),
-        reason: String::new(),
-        body: body_kept,
-        headers,
-        trailers: list(&body.trailers),
-    };
+    let response = response_of(&head, body);
     asked.answered_at = SystemTime::now();
     if let Content::Http(http) | Content::Grpc(http) = &mut asked.content {
         http.response = Some(response.clone());

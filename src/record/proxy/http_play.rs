@@ -6,58 +6,30 @@ use std::sync::Arc;
 
 use tokio::io::AsyncWriteExt as _;
 
-use super::context::{Context, TOO_LONG};
+use super::asking::{Asking, NoMore};
+use super::context::Context;
 use super::held::Held;
 use super::record::beyond;
-use super::replay::{Actor, converse, forwarded, play};
+use super::replay::{converse, forwarded, play};
+use super::speakers::Actor;
 use super::stream::Stream;
 use super::{Replay, miss};
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::{Exchange, HttpResponse};
-use crate::record::http::h1::{self, Next, Questions, field};
+use crate::record::http::h1::{self, field};
 use crate::record::http::websocket;
-use crate::record::matching::Connection;
-use crate::record::protocol::generic::GenericPlayer;
 
 /// Answers until either side ends it, or until what is spoken is HTTP no more.
 pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) -> io::Result<()> {
-    let mut questions = Questions::new(context.link.clone(), context.shared.beyond().is_some());
-    let mut held = context.shared.share();
-    let mut buffer = Vec::new();
+    let mut asking = Asking::new(&context);
     loop {
-        let asked = match questions.next() {
-            Ok(Some(Next::Continue)) => {
-                client.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
-                client.flush().await?;
-                continue;
-            }
-            Ok(Some(Next::Answer(asked))) => asked,
-            Ok(None) => {
-                buffer.clear();
-                let count = tokio::select! {
-                    read = client.more(&mut buffer, RELAY_BUFFER_BYTES) => read?,
-                    () = context.stopped() => 0,
-                };
-                if count == 0 {
-                    if !questions.is_idle() {
-                        replay.book.missed(&context.link.target, "a request that was not finished");
-                    }
-                    return Ok(());
+        let asked = match asking.next(&context, &mut client).await? {
+            Ok(asked) => asked,
+            Err(NoMore { missed }) => {
+                if let Some(what) = missed {
+                    replay.book.missed(&context.link.target, what);
                 }
-                questions.feed(&buffer);
-                if !held.try_cover(questions.kept()) {
-                    replay.book.missed(&context.link.target, TOO_LONG);
-                    client
-                        .write_all(b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-                        .await?;
-                    return client.shutdown().await;
-                }
-                continue;
-            }
-            Err(h1::Malformed) => {
-                replay.book.missed(&context.link.target, "a request that is no HTTP");
-                client.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").await?;
-                return client.shutdown().await;
+                return Ok(());
             }
         };
         // Through a proxy a refusal is an answer of the proxy.
@@ -76,9 +48,7 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
             && (replay.outline.knows(tunnel)
                 || context.shared.beyond().is_none() && !replay.outline.knows(&asked.target))
         {
-            client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
-            client.flush().await?;
-            let client = client.put_back(questions.rest());
+            let client = asking.into_tunnel(client).await?;
             return converse(context.tunnel(tunnel.clone()), replay, client).await;
         }
         let found = find(&context, &replay, &asked);
@@ -107,10 +77,8 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
         }
         if response.status == 101 {
             let frames = field(&response.headers, "upgrade").is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
-            let client = client.put_back(questions.rest());
-            let said = replay.outline.said(&context.link.target);
-            let player = GenericPlayer::new(context.link.clone(), Connection::on(&replay.book), said, frames);
-            return play(&context, &replay, client, Actor::Generic(Box::new(player))).await;
+            let client = asking.into_rest(client);
+            return play(&context, &replay, client, Actor::in_turns(&context, &replay, frames)).await;
         }
         if h1::closes(&asked.request, &response) {
             return client.shutdown().await;

@@ -3,7 +3,7 @@
 //! It has a runtime of its own, so that the rest of the program can go on waiting in threads. A connection has a task; one
 //! that fails, also by a panic, ends alone.
 
-mod bulk;
+mod asking;
 mod context;
 mod first;
 mod forward;
@@ -333,7 +333,7 @@ async fn connection(shared: Arc<Shared>, client: TcpStream, peer: SocketAddr, fo
                 record::refuse(client);
                 return Ok(());
             };
-            record::converse(context, Stream::of_socket(client), Stream::of_socket(server)).await
+            record::converse(context, Stream::new(client), Stream::new(server)).await
         }
         Awaited::Played(context, replay) => replay::serve(context, replay, client).await,
     }

@@ -13,7 +13,7 @@ use super::Mode;
 use super::shared::Shared;
 use super::stream::Stream;
 use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_RESOLVE_THREADS};
-use crate::record::call::{Content, Dns, Exchange, Target};
+use crate::record::call::{Content, Dns, Exchange, Link, Target};
 use crate::record::net::dns::{Question, SERVFAIL};
 
 /// Answers datagrams until all is to end.
@@ -80,7 +80,7 @@ async fn answer(shared: &Arc<Shared>, message: &[u8]) -> Option<Vec<u8>> {
         Mode::Record => resolved(shared, &question, kind).await,
         Mode::Replay { replay, .. } => {
             let recorded = replay.outline.name(&question.name, kind);
-            if recorded.is_some() && shared.first_question(&question.name, kind) {
+            if recorded.is_some() && shared.is_first_question(&question.name, kind) {
                 // Taken out of the book so that it counts as used; the outline knows what it says.
                 let _ = replay.book.find(&asked(&question.name, kind));
             }
@@ -116,28 +116,20 @@ async fn resolved(shared: &Arc<Shared>, question: &Question, kind: &'static str)
         .filter(|address| address.is_ipv4() == (kind == "A"))
         .map(|address| format!("{}.\t{FAKE_ADDRESS_SECS}\tIN\t{kind}\t{address}", question.name))
         .collect();
-    let keeps = shared.beyond() == Some(true);
-    if keeps {
+    if shared.beyond() == Some(true) && shared.is_first_question(&question.name, kind) {
         let dns = Dns { name: question.name.clone(), kind: kind.to_owned(), code, answers };
-        shared.keep_name(dns, kind, sent_at);
+        shared.keep(exchange(dns, sent_at));
     }
     code
 }
 
 fn asked(name: &str, kind: &str) -> Exchange {
-    let now = SystemTime::now();
-    Exchange {
-        target: Target { host: String::new(), port: 53 },
-        tls: false,
-        connection: 0,
-        sent_at: now,
-        answered_at: now,
-        abandoned: false,
-        content: Content::Dns(Dns {
-            name: name.to_owned(),
-            kind: kind.to_owned(),
-            code: Dns::NOERROR,
-            answers: Vec::new(),
-        }),
-    }
+    let dns = Dns { name: name.to_owned(), kind: kind.to_owned(), code: Dns::NOERROR, answers: Vec::new() };
+    exchange(dns, SystemTime::now())
+}
+
+/// A question of a name that is answered now.
+fn exchange(dns: Dns, sent_at: SystemTime) -> Exchange {
+    let link = Link { target: Target { host: String::new(), port: 53 }, tls: false, connection: 0 };
+    link.exchange(Content::Dns(dns), sent_at, SystemTime::now())
 }

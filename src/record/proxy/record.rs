@@ -15,9 +15,8 @@ use super::stream::Stream;
 use super::tap::{Tap, Then};
 use super::{Note, h2, speakers, tls};
 use crate::limits::{RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
-use crate::record::call::{Refusal, Side, Silence};
+use crate::record::call::{Protocol, Refusal, Side, Silence};
 use crate::record::http::h1;
-use crate::record::protocol::generic::GenericRecorder;
 
 /// A future that may contain itself.
 pub type Nested<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -74,22 +73,15 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
                 pass(context, client, server, tap).await
             }
             First::Wire(protocol) => {
-                let tap = match speakers::recorder(protocol, &context.link) {
-                    Some(recorder) => Tap::Wire(recorder),
-                    None => turns(&context, opened),
-                };
+                let tap = Tap::Wire(speakers::recorder(&context, protocol, opened));
                 pass(context, client, server, tap).await
             }
             First::More | First::Unknown => {
-                let tap = turns(&context, opened);
+                let tap = Tap::Wire(speakers::recorder(&context, Protocol::Generic, opened));
                 pass(context, client, server, tap).await
             }
         }
     })
-}
-
-fn turns(context: &Context, opened: SystemTime) -> Tap {
-    Tap::Generic(Box::new(GenericRecorder::new(context.link.clone(), false).opened(opened)))
 }
 
 /// Passes everything on until the end, through what the connection turns into.
@@ -145,27 +137,18 @@ async fn handshake(context: &Context, client: Stream, server: Stream) -> io::Res
         }
         Err(tls::Refused::Other(reason)) => {
             // Something that only the two of them can agree on, such as a certificate of the client: they shall.
-            context.shared.set_opaque(target);
-            context.shared.note(Note::Opaque { target: target.clone(), reason });
+            context.shared.set_opaque(target, false, reason);
             context.shared.count(|counts| counts.opaque += 1);
             let server = context.shared.dial(target).await?;
             return Ok(Shaken::Opaque { client, server: Stream::new(server) });
         }
     };
     match tls::accept(context, &hello, client, protocol.clone()).await {
-        Ok(client) => {
-            context.shared.trusts(target);
-            Ok(Shaken::Both { client, server, protocol })
-        }
+        Ok(client) => Ok(Shaken::Both { client, server, protocol }),
         Err(error) => {
-            let hung_up = tls::hung_up(&error);
-            if tls::distrusts(&error) && !(hung_up && context.shared.is_trusted(target)) {
-                context.shared.set_opaque(target);
+            if tls::distrusts(context, &error) {
                 let reason = format!("the program does not accept the certificate of the recording: {error}");
-                context.shared.note(Note::Opaque { target: target.clone(), reason });
-                if hung_up {
-                    context.shared.doubts(target);
-                }
+                context.shared.set_opaque(target, tls::hung_up(&error), reason);
             }
             Err(error)
         }

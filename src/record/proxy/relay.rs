@@ -4,14 +4,12 @@ use std::io;
 
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, WriteHalf, split};
-use tokio::net::TcpStream;
 
-use super::bulk::{self, Stop};
 use super::context::Context;
 use super::stream::Stream;
 use super::tap::{Tap, Then};
 use crate::budget::Share;
-use crate::limits::{MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES, RELAY_BULK_BYTES};
+use crate::limits::{MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES};
 use crate::record::call::{Exchange, Side};
 use crate::record::http::h1;
 
@@ -96,18 +94,8 @@ struct State {
     done: Vec<Exchange>,
     /// The program was given something after it had said all that it had to say.
     heard: bool,
-    /// Something has to be read before a body may pass unseen again.
-    looks: bool,
     /// What calls that are not complete take of the budget.
     held: Share,
-}
-
-/// Why bytes are no longer passed on one by one.
-enum Pause {
-    /// It is over.
-    Over(io::Result<()>),
-    /// A body may pass unseen from this side.
-    Bulk(Side),
 }
 
 impl State {
@@ -121,7 +109,6 @@ impl State {
             early: Vec::new(),
             done: Vec::new(),
             heard: false,
-            looks: false,
             held,
         }
     }
@@ -148,22 +135,8 @@ pub async fn relay(
     server: Stream,
     tap: &mut Tap,
 ) -> io::Result<Option<(Then, Stream, Stream)>> {
-    let (mut client, mut server) = (client, server);
     let mut state = State::new(context.shared.share());
-    let result = loop {
-        let (pause, ends) = pass(context, client, server, tap, &mut state).await;
-        (client, server) = ends;
-        match pause {
-            Pause::Over(result) => break result,
-            Pause::Bulk(from) => {
-                state.looks = true;
-                let (Some(client), Some(server)) = (client.socket(), server.socket()) else { continue };
-                if let Some(result) = unseen(context, from, client, server, tap, &mut state).await {
-                    break result;
-                }
-            }
-        }
-    };
+    let (result, client, server) = pass(context, client, server, tap, &mut state).await;
     context.keep(state.done.drain(..));
     if let Some(then) = state.then
         && result.is_ok()
@@ -178,54 +151,6 @@ pub async fn relay(
     result.map(|()| None)
 }
 
-/// Has a body pass unseen; the end of all, if that is what comes of it.
-async fn unseen(
-    context: &Context,
-    from: Side,
-    client: &TcpStream,
-    server: &TcpStream,
-    tap: &mut Tap,
-    state: &mut State,
-) -> Option<io::Result<()>> {
-    let (source, receiver, hears) = match from {
-        Side::Client => (client, server, !state.down.ended),
-        Side::Server => (server, client, !state.up.ended),
-    };
-    tap.hold(context, &mut state.held, RELAY_BULK_BYTES);
-    let mut bulk = tap.bulk(from)?;
-    if bulk.kept.is_some() {
-        bulk.most = bulk.most.min(RELAY_BULK_BYTES as u64);
-    }
-    let passed = bulk::pass(context, source, receiver, bulk, hears).await;
-    tap.passed(from, passed.count);
-    state.way(from).waiting.extend_from_slice(&passed.unwritten);
-    match passed.stop {
-        Stop::Due => None,
-        Stop::Broken(error) if from == Side::Client => {
-            state.ended(from);
-            Some(Err(error))
-        }
-        // What the server sent before it broke off is still the program's.
-        Stop::Ended | Stop::Broken(_) => {
-            state.ended(from);
-            None
-        }
-        // Who does not read any more may still answer.
-        Stop::Deaf(_) if from == Side::Client => {
-            state.up.give_up();
-            None
-        }
-        Stop::Deaf(error) => {
-            state.first_end.get_or_insert(Side::Client);
-            Some(Err(error))
-        }
-        Stop::Over => {
-            state.first_end.get_or_insert(Side::Client);
-            Some(Ok(()))
-        }
-    }
-}
-
 /// Gives the program what comes after its end, and what waits for it. It may have left, or have no more to say and listen:
 /// which of the two it is shows once it was given something.
 async fn pass_late(client: &mut Stream, down: &mut Way, bytes: &[u8]) -> io::Result<()> {
@@ -234,37 +159,28 @@ async fn pass_late(client: &mut Stream, down: &mut Way, bytes: &[u8]) -> io::Res
     client.flush().await
 }
 
-/// Passes bytes and shows them, until there is something else to do, with both ends.
+/// Passes bytes and shows them, until it is over or there is something else to do; with both ends.
 async fn pass(
     context: &Context,
     client: Stream,
     server: Stream,
     tap: &mut Tap,
     state: &mut State,
-) -> (Pause, (Stream, Stream)) {
-    let is_bare = client.is_bare() && server.is_bare();
+) -> (io::Result<()>, Stream, Stream) {
     let (mut from_client, mut to_client) = split(client);
     let (mut from_server, mut to_server) = split(server);
     let mut client_bytes = vec![0; RELAY_BUFFER_BYTES];
     let mut server_bytes = vec![0; RELAY_BUFFER_BYTES];
     let stopped = context.stopped();
     tokio::pin!(stopped);
-    let pause = loop {
+    let result = loop {
         if state.is_clear() || state.done.len() > 1 {
             context.keep(state.done.drain(..));
         }
         let reads = state.then.is_none();
-        let unseen = if is_bare && reads && !state.looks { tap.bulk_from(&state.up, &state.down) } else { None };
-        if let Some(from) = unseen
-            && state.is_clear()
-        {
-            break Pause::Bulk(from);
-        }
-        let reads_client = reads && state.up.takes() && unseen != Some(Side::Client);
-        let reads_server = reads && state.down.takes() && unseen != Some(Side::Server);
         let (from, read) = tokio::select! {
-            read = from_client.read(&mut client_bytes), if reads_client => (Side::Client, read),
-            read = from_server.read(&mut server_bytes), if reads_server => (Side::Server, read),
+            read = from_client.read(&mut client_bytes), if reads && state.up.takes() => (Side::Client, read),
+            read = from_server.read(&mut server_bytes), if reads && state.down.takes() => (Side::Server, read),
             // Who does not read any more may still answer.
             did = carry_out(state.up.due(), &mut to_server, &state.up.waiting), if state.up.due().is_some() => {
                 match did {
@@ -278,24 +194,23 @@ async fn pass(
                     Ok((due, count)) => state.down.did(due, count),
                     Err(error) => {
                         state.first_end.get_or_insert(Side::Client);
-                        break Pause::Over(Err(error));
+                        break Err(error);
                     }
                 }
                 continue;
             }
-            () = async {}, if !reads && state.is_clear() => break Pause::Over(Ok(())),
+            () = async {}, if !reads && state.is_clear() => break Ok(()),
             () = &mut stopped => {
                 state.first_end.get_or_insert(Side::Client);
-                break Pause::Over(Ok(()));
+                break Ok(());
             }
-            else => break Pause::Over(Ok(())),
+            else => break Ok(()),
         };
-        state.looks = false;
         let count = match read {
             Ok(count) => count,
             Err(error) if from == Side::Client => {
                 state.first_end.get_or_insert(Side::Client);
-                break Pause::Over(Err(error));
+                break Err(error);
             }
             // What the server sent before it broke off is still the program's.
             Err(_) => 0,
@@ -315,19 +230,19 @@ async fn pass(
             (from_client, to_client) = split(client);
             if passed.is_err() || gone {
                 // What nobody was given is no answer.
-                break Pause::Over(passed);
+                break passed;
             }
             state.heard = true;
             tap.take(context, from, bytes, &mut state.up, &mut Way::default())
         } else {
             tap.take(context, from, bytes, &mut state.up, &mut state.down)
         };
-        tap.hold(context, &mut state.held, 0);
+        tap.hold(context, &mut state.held);
         state.done.extend(seen.done);
         if seen.then.is_some() {
             state.then = seen.then;
             (state.rest, state.early) = (seen.rest, seen.early);
         }
     };
-    (pause, (from_client.unsplit(to_client), from_server.unsplit(to_server)))
+    (result, from_client.unsplit(to_client), from_server.unsplit(to_server))
 }

@@ -6,67 +6,52 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 use super::context::Context;
 use super::first::{First, first};
 use super::record::Nested;
+use super::speakers::Actor;
 use super::stream::Stream;
-use super::{Replay, h2_play, http_play, record, speakers, tls, waits};
-use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS, UNASKED_AFTER_MS};
+use super::wishes::Decided;
+use super::{Replay, h2_play, http_play, record, tls, waits};
+use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
 use crate::record::call::{Protocol, Refusal};
-use crate::record::matching::Connection;
 use crate::record::net::sniff;
-use crate::record::protocol::generic::GenericPlayer;
-use crate::record::protocol::wire::{PlayStep, Player};
-
-/// What becomes of a connection of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Recordings answer.
-    Play,
-    /// It goes to the real server, and what is said is kept if so.
-    Beyond {
-        /// See above.
-        keep: bool,
-    },
-    /// It fails with this number of errno(3).
-    Refuse(i32),
-}
+use crate::record::protocol::wire::PlayStep;
 
 /// Decides about a connection before anything is said on it, once.
-pub fn verdict(context: &Context, replay: &Replay) -> Verdict {
+pub fn decide(context: Context, replay: Arc<Replay>) -> Decided {
     let target = &context.link.target;
     if let Some(refusal) = replay.outline.refused(target, context.nth)
         && let Some(errno) = refusal.errno()
     {
         replay.book.refused(refusal);
-        return Verdict::Refuse(errno);
+        return Decided::Refuse(errno);
     }
     if replay.outline.knows(target) {
-        return Verdict::Play;
+        return Decided::Play(context, replay);
     }
     if let Some(keep) = context.shared.beyond() {
         replay.book.forwarded(target);
-        return Verdict::Beyond { keep };
+        return Decided::Dial(Context { keep, ..context });
     }
     // Who asks first can be told in the words of its protocol that nothing answers; here the server would have to begin.
     if sniff::greets(target.port) && replay.book.protocol(target).is_none() {
         replay.book.missed(target, "a connection whose server speaks first");
-        return Verdict::Refuse(Refusal::UNKNOWN);
+        return Decided::Refuse(Refusal::UNKNOWN);
     }
-    Verdict::Play
+    Decided::Play(context, replay)
 }
 
 /// Serves a connection of the program that recordings answer.
 pub async fn serve(context: Context, replay: Arc<Replay>, client: TcpStream) -> io::Result<()> {
     if replay.outline.refused(&context.link.target, context.nth) == Some(Refusal::Certificate) {
         replay.book.refused(Refusal::Certificate);
-        let (_, client) = tls::hello(Stream::of_socket(client)).await?;
+        let (_, client) = tls::hello(Stream::new(client)).await?;
         tls::alert(client).await;
         return Ok(());
     }
-    converse(context, replay, Stream::of_socket(client)).await
+    converse(context, replay, Stream::new(client)).await
 }
 
 /// What becomes of a connection on which nothing is said.
@@ -102,7 +87,7 @@ pub fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested
         let target = &context.link.target;
         let mut client = client;
         if let Some(protocol) = replay.outline.speaks_first(target) {
-            return play(&context, &replay, client, actor(&context, &replay, protocol)).await;
+            return play(&context, &replay, client, Actor::new(&context, &replay, protocol)).await;
         }
         let unspoken = unspoken(&context, &replay);
         let mut asked = Vec::new();
@@ -148,10 +133,10 @@ pub fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested
             First::Tls => encrypted(context, replay, client).await,
             First::Http1 => http_play::serve(context, replay, client).await,
             First::Http2 => h2_play::serve(context, replay, client).await,
-            First::Wire(protocol) => play(&context, &replay, client, actor(&context, &replay, protocol)).await,
+            First::Wire(protocol) => play(&context, &replay, client, Actor::new(&context, &replay, protocol)).await,
             First::More | First::Unknown => {
                 let protocol = replay.book.protocol(target).unwrap_or(Protocol::Generic);
-                play(&context, &replay, client, actor(&context, &replay, protocol)).await
+                play(&context, &replay, client, Actor::new(&context, &replay, protocol)).await
             }
         }
     })
@@ -162,7 +147,7 @@ async fn go_beyond(context: Context, replay: &Replay, client: Stream) -> io::Res
     let context = forwarded(&context);
     replay.book.forwarded(&context.link.target);
     match context.shared.dial(&context.link.target).await {
-        Ok(server) => record::converse(context, client, Stream::of_socket(server)).await,
+        Ok(server) => record::converse(context, client, Stream::new(server)).await,
         Err(error) => {
             context.refused(Refusal::of(&error), &error.to_string());
             client.reset();
@@ -175,23 +160,16 @@ async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io:
     let (hello, client) = tls::hello(client).await?;
     let protocol = tls::choose(&hello, replay.outline.http2(&context.link.target));
     match tls::accept(&context, &hello, client, protocol.clone()).await {
-        Ok(client) => {
-            context.shared.trusts(&context.link.target);
-            if protocol.as_deref() == Some(b"h2") {
-                h2_play::serve(context.encrypted(), replay, client).await
-            } else {
-                converse(context.encrypted(), replay, client).await
-            }
-        }
+        Ok(client) if protocol.as_deref() == Some(b"h2") => h2_play::serve(context.encrypted(), replay, client).await,
+        Ok(client) => converse(context.encrypted(), replay, client).await,
         Err(error) => {
-            let hung_up = tls::hung_up(&error);
-            if hung_up {
+            if tls::hung_up(&error) {
                 tokio::select! {
                     () = tokio::time::sleep(Duration::from_millis(HANG_UP_SETTLED_MS)) => {}
                     () = context.stopped() => {}
                 }
             }
-            if tls::distrusts(&error) && !(hung_up && context.shared.is_trusted(&context.link.target)) {
+            if tls::distrusts(&context, &error) {
                 let what = "a connection that the program encrypts and whose certificate it does not accept";
                 replay.book.missed(&context.link.target, what);
             }
@@ -205,29 +183,11 @@ pub fn forwarded(context: &Context) -> Context {
     Context { keep: context.shared.beyond() == Some(true), ..context.clone() }
 }
 
-/// Who plays a server that does not speak HTTP.
-pub enum Actor {
-    /// In turns.
-    Generic(Box<GenericPlayer>),
-    /// A protocol that is known.
-    Wire(Box<dyn Player>),
-}
-
-fn actor(context: &Context, replay: &Replay, protocol: Protocol) -> Actor {
-    if let Some(player) = speakers::player(protocol, &context.link, &replay.book) {
-        return Actor::Wire(player);
-    }
-    let said = replay.outline.said(&context.link.target);
-    Actor::Generic(Box::new(GenericPlayer::new(context.link.clone(), Connection::on(&replay.book), said, false)))
-}
-
 /// Plays a server that does not speak HTTP.
-pub async fn play(context: &Context, replay: &Replay, client: Stream, mut actor: Actor) -> io::Result<()> {
+pub async fn play(context: &Context, replay: &Replay, client: Stream, actor: Actor) -> io::Result<()> {
     let mut client = client;
-    let mut steps = match &mut actor {
-        Actor::Generic(player) => player.open(),
-        Actor::Wire(player) => player.open(),
-    };
+    let Actor { mut player, patience } = actor;
+    let mut steps = player.open();
     let mut ended = false;
     let mut later = Vec::new();
     let mut held = context.shared.share();
@@ -259,47 +219,30 @@ pub async fn play(context: &Context, replay: &Replay, client: Stream, mut actor:
             return client.shutdown().await;
         }
         let mut bytes = std::mem::take(&mut later);
-        let patience = match &actor {
-            Actor::Generic(player) => player.waits().then_some(replay.quiet),
-            Actor::Wire(player) => player.waits().then_some(Duration::from_millis(UNASKED_AFTER_MS)),
-        };
         let read = if bytes.is_empty() {
             let reading = client.more(&mut bytes, RELAY_BUFFER_BYTES);
             tokio::select! {
-                read = async {
-                    match patience {
-                        Some(patience) => timeout(patience, reading).await.ok(),
-                        None => Some(reading.await),
-                    }
-                } => read,
+                read = reading => Some(read),
+                () = tokio::time::sleep(patience), if player.waits() => None,
                 () = context.stopped() => {
                     // What was said and not answered counts.
-                    if let Actor::Generic(player) = &mut actor {
-                        player.finish();
-                    }
+                    player.finish();
                     return Ok(());
                 }
             }
         } else {
             Some(Ok(bytes.len()))
         };
-        steps = match (read, &mut actor) {
-            (Some(Err(error)), _) => return Err(error),
-            (Some(Ok(0)), Actor::Generic(player)) => {
+        steps = match read {
+            Some(Err(error)) => return Err(error),
+            Some(Ok(0)) => {
                 ended = true;
                 player.finish()
             }
-            (Some(Ok(0)), Actor::Wire(_)) => return client.shutdown().await,
-            (Some(Ok(_)), Actor::Generic(player)) => player.take(&bytes),
-            (Some(Ok(_)), Actor::Wire(player)) => player.take(&bytes),
-            (None, Actor::Generic(player)) => player.pause(),
-            (None, Actor::Wire(player)) => player.pause(),
+            Some(Ok(_)) => player.take(&bytes),
+            None => player.pause(),
         };
-        let kept = match &actor {
-            Actor::Generic(player) => player.kept(),
-            Actor::Wire(player) => player.kept(),
-        };
-        if !held.try_cover(kept) {
+        if !held.try_cover(player.kept()) {
             replay.book.missed(&context.link.target, "a message that --memory-mib leaves no room for");
             return client.shutdown().await;
         }

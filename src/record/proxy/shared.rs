@@ -19,7 +19,7 @@ use crate::limits::{
     RESOLVED_MS, UPSTREAM_CONNECT_MS,
 };
 use crate::outbound::Verifier;
-use crate::record::call::{Content, Dns, Exchange, Link, Refusal, Silence, Target, is_no_call};
+use crate::record::call::{Content, Exchange, Link, Refusal, Silence, Target, is_no_call};
 use crate::record::net::ca::Authority;
 use crate::record::net::dns::{Names, is_fake};
 
@@ -64,10 +64,9 @@ pub(super) struct Kept {
     share: Option<Share>,
     notes: Vec<Note>,
     counts: Counts,
-    /// Targets whose programs do not accept our certificates.
-    opaque: HashSet<Target>,
-    /// Those of them of which that is only a guess: the program left without a word.
-    doubted: HashSet<Target>,
+    /// Targets whose programs do not accept our certificates, and whether that is only a guess: the program left without a
+    /// word.
+    opaque: HashMap<Target, bool>,
     /// Targets whose programs accept our certificates.
     trusted: HashSet<Target>,
     refused: BTreeSet<Target>,
@@ -191,31 +190,17 @@ impl Shared {
 
     /// Whether nothing can be seen of connections to this target.
     pub fn is_opaque(&self, target: &Target) -> bool {
-        self.kept().opaque.contains(target)
+        self.kept().opaque.contains_key(target)
     }
 
-    /// From now on connections to this target are not looked into.
-    pub fn set_opaque(&self, target: &Target) {
-        self.kept().opaque.insert(target.clone());
-    }
-
-    /// A question of a name was answered: keeps it the first time.
-    pub fn keep_name(&self, dns: Dns, kind: &'static str, sent_at: SystemTime) {
-        if self.kept().asked.insert((dns.name.clone(), kind)) {
-            self.keep(Exchange {
-                target: Target { host: String::new(), port: 53 },
-                tls: false,
-                connection: 0,
-                sent_at,
-                answered_at: SystemTime::now(),
-                abandoned: false,
-                content: Content::Dns(dns),
-            });
-        }
+    /// From now on connections to this target are not looked into, which is told.
+    pub fn set_opaque(&self, target: &Target, is_guess: bool, reason: String) {
+        self.kept().opaque.insert(target.clone(), is_guess);
+        self.note(Note::Opaque { target: target.clone(), reason });
     }
 
     /// Whether this question of a name is asked for the first time.
-    pub fn first_question(&self, name: &str, kind: &'static str) -> bool {
+    pub fn is_first_question(&self, name: &str, kind: &'static str) -> bool {
         self.kept().asked.insert((name.to_owned(), kind))
     }
 
@@ -223,7 +208,7 @@ impl Shared {
     pub fn trusts(&self, target: &Target) {
         let mut kept = self.kept();
         kept.trusted.insert(target.clone());
-        if kept.doubted.remove(target) {
+        if kept.opaque.get(target) == Some(&true) {
             kept.opaque.remove(target);
             kept.notes.retain(|note| !matches!(note, Note::Opaque { target: of, .. } if of == target));
         }
@@ -232,11 +217,6 @@ impl Shared {
     /// Whether it does.
     pub fn is_trusted(&self, target: &Target) -> bool {
         self.kept().trusted.contains(target)
-    }
-
-    /// That it does not is only a guess.
-    pub fn doubts(&self, target: &Target) {
-        self.kept().doubted.insert(target.clone());
     }
 
     /// All that was recorded, in the order in which the calls were sent.
@@ -257,7 +237,7 @@ impl Shared {
             exchanges.iter().filter(|exchange| !is_no_call(exchange)).map(|exchange| exchange.target.clone()).collect();
         exchanges.retain(|exchange| Silence::of(exchange).is_none() || !spoken.contains(&exchange.target));
         exchanges.sort_by_key(|exchange| exchange.sent_at);
-        let mut opaque: Vec<Target> = kept.opaque.into_iter().collect();
+        let mut opaque: Vec<Target> = kept.opaque.into_keys().collect();
         opaque.sort();
         let (refused, unanswered) = (kept.refused.into_iter().collect(), kept.unanswered.into_iter().collect());
         Recorded { exchanges, opaque, refused, unanswered, notes: kept.notes, counts: kept.counts, held: kept.share }

@@ -1,23 +1,53 @@
 //! Which recorder and which player a protocol has.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
+use super::Replay;
+use super::context::Context;
+use crate::limits::UNASKED_AFTER_MS;
 use crate::record::call::{Link, Protocol};
-use crate::record::matching::{Book, Connection};
+use crate::record::matching::Connection;
+use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::record::protocol::spoken;
 use crate::record::protocol::wire::{Player, Recorder};
 
-/// Takes connections of this protocol apart; `None` for those that are recorded in turns.
-pub fn recorder(protocol: Protocol, link: &Link) -> Option<Box<dyn Recorder>> {
-    let host = &link.target.host;
-    let near = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+/// Takes a connection apart that was opened then; in turns where its protocol is not known.
+pub fn recorder(context: &Context, protocol: Protocol, opened: SystemTime) -> Box<dyn Recorder> {
     // Databases elsewhere often insist on encryption; near ones seldom do, and there it would keep clients from binding their
     // authentication to the channel.
-    spoken::recorder(protocol, link, !near)
+    spoken::recorder(protocol, &context.link, !is_near(&context.link)).unwrap_or_else(|| {
+        let in_turns = GenericRecorder::new(context.link.clone(), false);
+        Box::new(in_turns.opened(opened))
+    })
 }
 
-/// Plays servers of this protocol; `None` for those that are played in turns.
-pub fn player(protocol: Protocol, link: &Link, book: &Arc<Book>) -> Option<Box<dyn Player>> {
-    spoken::player(protocol, link, Connection::on(book))
+fn is_near(link: &Link) -> bool {
+    let host = &link.target.host;
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Who plays a server, and how long it waits for the program to say more before it goes on by itself.
+pub struct Actor {
+    /// Says what the server said.
+    pub player: Box<dyn Player>,
+    /// See above.
+    pub patience: Duration,
+}
+
+impl Actor {
+    /// Of a protocol; in turns where it is not known.
+    pub fn new(context: &Context, replay: &Replay, protocol: Protocol) -> Self {
+        match spoken::player(protocol, &context.link, Connection::on(&replay.book)) {
+            Some(player) => Self { player, patience: Duration::from_millis(UNASKED_AFTER_MS) },
+            None => Self::in_turns(context, replay, false),
+        }
+    }
+
+    /// Of a protocol that is not known, or of frames of `WebSocket`.
+    pub fn in_turns(context: &Context, replay: &Replay, websocket: bool) -> Self {
+        let said = replay.outline.said(&context.link.target);
+        let player = GenericPlayer::new(context.link.clone(), Connection::on(&replay.book), said, websocket);
+        Self { player: Box::new(player), patience: replay.quiet }
+    }
 }

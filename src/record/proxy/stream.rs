@@ -26,13 +26,13 @@ impl Duplex for TcpStream {
 
 impl Duplex for server::TlsStream<Stream> {
     fn bottom(&self) -> &TcpStream {
-        self.get_ref().0.bottom()
+        self.get_ref().0.layers.bottom()
     }
 }
 
 impl Duplex for client::TlsStream<Stream> {
     fn bottom(&self) -> &TcpStream {
-        self.get_ref().0.bottom()
+        self.get_ref().0.layers.bottom()
     }
 }
 
@@ -40,56 +40,24 @@ impl Duplex for client::TlsStream<Stream> {
 pub struct Stream {
     /// Bytes that are read before any others.
     before: Bytes,
-    inner: Inner,
-}
-
-enum Inner {
-    Socket(TcpStream),
-    Layers(Box<dyn Duplex>),
+    layers: Box<dyn Duplex>,
 }
 
 impl Stream {
-    /// Of a connection with layers above it.
-    pub fn new(inner: impl Duplex + 'static) -> Self {
-        Self { before: Bytes::new(), inner: Inner::Layers(Box::new(inner)) }
-    }
-
-    /// Of a connection itself.
-    pub fn of_socket(socket: TcpStream) -> Self {
-        Self { before: Bytes::new(), inner: Inner::Socket(socket) }
-    }
-
-    /// Whether there are no layers.
-    pub fn is_bare(&self) -> bool {
-        matches!(self.inner, Inner::Socket(_))
-    }
-
-    /// The connection itself, if there are no layers, and no bytes that are to be read first.
-    pub fn socket(&self) -> Option<&TcpStream> {
-        match &self.inner {
-            Inner::Socket(socket) if self.before.is_empty() => Some(socket),
-            _ => None,
-        }
-    }
-
-    fn bottom(&self) -> &TcpStream {
-        match &self.inner {
-            Inner::Socket(socket) => socket,
-            Inner::Layers(layers) => layers.bottom(),
-        }
+    /// Of a connection, or of a layer above it.
+    pub fn new(layers: impl Duplex + 'static) -> Self {
+        Self { before: Bytes::new(), layers: Box::new(layers) }
     }
 
     /// Whether the other side has closed the connection altogether, as far as is known: it answers with a reset to what is
     /// sent to it then, and not to what is sent to a side that only says nothing more (RFC 9293, 3.10.7.4).
     pub fn is_gone(&self) -> bool {
-        !matches!(self.bottom().take_error(), Ok(None))
+        !matches!(self.layers.bottom().take_error(), Ok(None))
     }
 
-    /// Ends the connection so that the other side reads `ECONNRESET`, or an encrypted one without its end.
+    /// Ends the connection so that the other side reads `ECONNRESET`.
     pub fn reset(self) {
-        if let Inner::Socket(socket) = &self.inner {
-            let _ = socket.set_zero_linger();
-        }
+        let _ = self.layers.bottom().set_zero_linger();
     }
 
     /// The same with these bytes to be read first.
@@ -133,32 +101,20 @@ impl AsyncRead for Stream {
             buffer.put_slice(&self.before.split_to(count));
             return Poll::Ready(Ok(()));
         }
-        match &mut self.inner {
-            Inner::Socket(socket) => Pin::new(socket).poll_read(context, buffer),
-            Inner::Layers(layers) => Pin::new(layers).poll_read(context, buffer),
-        }
+        Pin::new(&mut self.layers).poll_read(context, buffer)
     }
 }
 
 impl AsyncWrite for Stream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.inner {
-            Inner::Socket(socket) => Pin::new(socket).poll_write(context, bytes),
-            Inner::Layers(layers) => Pin::new(layers).poll_write(context, bytes),
-        }
+        Pin::new(&mut self.layers).poll_write(context, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.inner {
-            Inner::Socket(socket) => Pin::new(socket).poll_flush(context),
-            Inner::Layers(layers) => Pin::new(layers).poll_flush(context),
-        }
+        Pin::new(&mut self.layers).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.inner {
-            Inner::Socket(socket) => Pin::new(socket).poll_shutdown(context),
-            Inner::Layers(layers) => Pin::new(layers).poll_shutdown(context),
-        }
+        Pin::new(&mut self.layers).poll_shutdown(context)
     }
 }

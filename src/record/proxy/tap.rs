@@ -7,7 +7,7 @@ use super::context::Context;
 use super::relay::Way;
 use crate::budget::Share;
 use crate::record::call::{Exchange, Side, Target};
-use crate::record::http::h1::{self, Bulk};
+use crate::record::http::h1;
 use crate::record::protocol::generic::GenericRecorder;
 use crate::record::protocol::wire::{RecordStep, Recorder};
 
@@ -15,9 +15,7 @@ use crate::record::protocol::wire::{RecordStep, Recorder};
 pub enum Tap {
     /// HTTP/1.
     Http(Box<h1::Tap>),
-    /// Turns.
-    Generic(Box<GenericRecorder>),
-    /// A protocol that is known.
+    /// Anything else.
     Wire(Box<dyn Recorder>),
     /// Nobody.
     Nobody,
@@ -73,7 +71,7 @@ impl Tap {
                         if !rest.is_empty() {
                             next.take(from, rest, now);
                         }
-                        *self = Self::Generic(Box::new(next));
+                        *self = Self::Wire(Box::new(next));
                     }
                     h1::Turn::Lost => {
                         way.waiting.extend_from_slice(bytes);
@@ -88,7 +86,6 @@ impl Tap {
                 way.waiting.extend_from_slice(bytes);
                 return seen;
             }
-            Self::Generic(recorder) => recorder.take(from, bytes, now),
             Self::Wire(recorder) => recorder.take(from, bytes, now),
         };
         apply(steps, up, down, &mut seen);
@@ -98,14 +95,13 @@ impl Tap {
 
     /// Keeps what came only if there is memory for it: else the calls that are not complete pass and are not kept, and where
     /// calls have no bounds that can be seen without keeping them, nothing more of the connection is.
-    pub fn hold(&mut self, context: &Context, held: &mut Share, coming: usize) {
+    pub fn hold(&mut self, context: &Context, held: &mut Share) {
         let kept = match self {
             Self::Http(tap) => tap.kept(),
-            Self::Generic(recorder) => recorder.kept(),
             Self::Wire(recorder) => recorder.kept(),
             Self::Nobody => 0,
         };
-        if held.try_cover(kept + coming) {
+        if held.try_cover(kept) {
             return;
         }
         context.shared.note(Note::Full);
@@ -128,36 +124,12 @@ impl Tap {
                 tap.too_long().iter().for_each(|call| context.too_long(call));
                 Vec::new()
             }
-            Self::Generic(recorder) => recorder.close(end.by),
             Self::Wire(recorder) => recorder.end(end.by, now),
             Self::Nobody => Vec::new(),
         };
         apply(steps, &mut Way::default(), &mut Way::default(), &mut seen);
         tell(context, &mut seen);
         seen.done
-    }
-
-    /// From which side a body may pass unseen.
-    pub fn bulk_from(&mut self, up: &Way, down: &Way) -> Option<Side> {
-        [(Side::Server, down), (Side::Client, up)]
-            .into_iter()
-            .find(|(side, way)| !way.ended && self.bulk(*side).is_some())
-            .map(|(side, _)| side)
-    }
-
-    /// What may pass from a side unseen.
-    pub fn bulk(&mut self, from: Side) -> Option<Bulk<'_>> {
-        match self {
-            Self::Http(tap) => tap.bulk(from),
-            _ => None,
-        }
-    }
-
-    /// So many bytes have passed unseen.
-    pub fn passed(&mut self, from: Side, count: u64) {
-        if let Self::Http(tap) = self {
-            tap.passed(from, count);
-        }
     }
 }
 

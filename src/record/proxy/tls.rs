@@ -116,13 +116,18 @@ pub async fn accept(context: &Context, hello: &Hello, from: Stream, protocol: Op
     config.alpn_protocols.extend(protocol);
     let accepting = TlsAcceptor::from(Arc::new(config)).accept(from);
     match timeout(Duration::from_millis(UPSTREAM_TLS_MS), accepting).await {
-        Ok(stream) => stream.map(Stream::new),
+        Ok(Ok(stream)) => {
+            context.shared.trusts(&context.link.target);
+            Ok(Stream::new(stream))
+        }
+        Ok(Err(error)) => Err(error),
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 
-/// Whether the program broke the handshake off because it does not trust our certificate. Some just hang up.
-pub fn distrusts(error: &io::Error) -> bool {
+/// Whether the program broke the handshake off because it does not trust our certificate. Some just hang up, which says
+/// nothing of one that has trusted it before.
+pub fn distrusts(context: &Context, error: &io::Error) -> bool {
     match fault(error) {
         Some(Error::AlertReceived(alert)) => matches!(
             alert,
@@ -137,7 +142,7 @@ pub fn distrusts(error: &io::Error) -> bool {
                 | AlertDescription::CertificateExpired
         ),
         Some(_) => false,
-        None => hung_up(error),
+        None => hung_up(error) && !context.shared.is_trusted(&context.link.target),
     }
 }
 

@@ -11,9 +11,8 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::context::Context;
-use super::replay::{Verdict, verdict};
 use super::shared::Shared;
-use super::{Mode, Replay, Wish, names};
+use super::{Mode, Replay, Wish, names, replay};
 use crate::limits::{MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 use crate::record::call::Refusal;
 
@@ -78,10 +77,13 @@ impl Awaited {
     }
 }
 
-enum Decided {
+/// What is to become of a connection of the program.
+pub enum Decided {
+    /// It goes to the real server.
     Dial(Context),
+    /// Recordings answer.
     Play(Context, Arc<Replay>),
-    /// With a number of errno(3).
+    /// It fails with this number of errno(3).
     Refuse(i32),
 }
 
@@ -91,11 +93,7 @@ fn decided(shared: &Arc<Shared>, to: SocketAddr) -> Decided {
     let context = Context { keep: matches!(shared.mode, Mode::Record), link, nth, shared };
     match context.shared.mode.clone() {
         Mode::Record => Decided::Dial(context),
-        Mode::Replay { replay, .. } => match verdict(&context, &replay) {
-            Verdict::Play => Decided::Play(context, replay),
-            Verdict::Refuse(errno) => Decided::Refuse(errno),
-            Verdict::Beyond { keep } => Decided::Dial(Context { keep, ..context }),
-        },
+        Mode::Replay { replay, .. } => replay::decide(context, replay),
     }
 }
 

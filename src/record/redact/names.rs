@@ -7,57 +7,15 @@ use std::borrow::Cow;
 
 use super::stand_in::{is_made, is_stand_in};
 
-/// What names of secrets end in, without marks between their words.
-const ENDS: [&str; 49] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "secret",
-    "token",
-    "credential",
-    "authorization",
-    "signature",
-    "sessionid",
-    "sessid",
-    "cookie",
-    "creditcard",
-    "ccnumber",
-    "mnemonic",
-    "assertion",
-    "samlresponse",
-    "codeverifier",
-    "cardnumber",
-    "secretkeybase",
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "signingkey",
-    "encryptionkey",
-    "masterkey",
-    "accountkey",
-    "sharedkey",
-    "authkey",
-    "licensekey",
-    "subscriptionkey",
-    "applicationkey",
-    "appkey",
-    "consumerkey",
-    "storagekey",
-    "webhookkey",
-    "sshkey",
-    "servicerolekey",
-    "authcode",
-    "verificationcode",
-    "authorizationcode",
-    "securitycode",
-    "recoverycode",
-    "backupcode",
-    "resetcode",
-    "devicecode",
-    "mfacode",
-    "accesssign",
+/// What names of secrets end in, without marks between their words: one of these ends, behind one of those beginnings.
+const ENDS: [(&str, &[&str]); 7] = [
+    ("", &["password", "passwd", "passphrase", "passcode", "secret", "token", "credential", "authorization"]),
+    ("", &["signature", "sessionid", "sessid", "cookie", "creditcard", "mnemonic", "assertion", "samlresponse"]),
+    ("", &["codeverifier", "secretkeybase", "accesssign"]),
+    ("number", &["cc", "card"]),
+    ("key", &["api", "access", "secret", "private", "signing", "encryption", "master", "account", "shared", "auth"]),
+    ("key", &["license", "subscription", "application", "app", "consumer", "storage", "webhook", "ssh", "servicerole"]),
+    ("code", &["auth", "verification", "authorization", "security", "recovery", "backup", "reset", "device", "mfa"]),
 ];
 /// Last words of such names, which may be the end of other words.
 const LAST: [&str; 20] = [
@@ -123,7 +81,7 @@ pub(super) fn kind(name: &str) -> Kind {
     let is_page = is_page(&words);
     if single == "token" || (single.ends_with("sessionid") || single.ends_with("sessid")) && !is_page {
         Kind::Worded
-    } else if DOUBTFUL.contains(&last.as_str()) && !ENDS.contains(&single) && !ends(single) {
+    } else if DOUBTFUL.contains(&last.as_str()) && !ends(single) {
         Kind::Doubtful
     } else if (ends(single) || ends(&joined) || LAST.contains(&last.as_str())) && !is_page {
         Kind::Secret
@@ -143,7 +101,9 @@ pub(super) fn is_key(name: &str, value: &[u8]) -> bool {
 }
 
 fn ends(joined: &str) -> bool {
-    ENDS.iter().any(|end| joined.ends_with(end))
+    ENDS.iter().any(|(end, begins)| {
+        joined.strip_suffix(end).is_some_and(|before| begins.iter().any(|begin| before.ends_with(begin)))
+    })
 }
 
 /// Whether this value of a name is a secret. `is_listed` of those that stand in a list under the name, which are words as often.

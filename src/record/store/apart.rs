@@ -69,34 +69,30 @@ pub(super) fn is_large(bytes: usize) -> bool {
 }
 
 impl Node {
-    /// The bytes in the file that it names; `None` where it names none.
+    /// The bytes in the file that it names; `None` where it names none. Fails when it is not there, or not what it was.
     pub(super) fn apart(&self, bodies: Bodies<'_>) -> Result<Option<Vec<u8>>, Problem> {
         let reference = BodyRef { path: self.get("path", Self::text)?, size: self.get("size", Self::number)? };
         if reference == BodyRef::default() {
             return Ok(None);
         }
-        if reference.path.is_empty() {
-            let message = format!("expected the path of a body of {} bytes, got ``", reference.size);
+        let BodyRef { path, size } = &reference;
+        if path.is_empty() {
+            let message = format!("expected the path of a body of {size} bytes, got ``");
             return Err(Problem::new(self.line, message).inside("path", 0));
         }
-        look_up(&reference, bodies).map(Some)
+        let problem = |what: String| {
+            let message = format!("the body in `{}` {what}", path.escape_debug());
+            Problem { fault: Fault::Body, ..Problem::new(0, message) }
+        };
+        let bytes = bodies(&reference).map_err(|reason| problem(format!("cannot be read: {reason}")))?;
+        if *size != 0 && *size != bytes.len() as u64 {
+            return Err(problem(format!("has {} bytes, and had {size}", bytes.len())));
+        }
+        let name = path.rsplit('/').next().and_then(|name| name.strip_suffix(SUFFIX)).unwrap_or_default();
+        let is_hash = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_hash && !hex(&Sha256::digest(&bytes)).eq_ignore_ascii_case(name) {
+            return Err(problem("was changed: its SHA-256 is not its name".to_owned()));
+        }
+        Ok(Some(bytes))
     }
-}
-
-/// The bytes of a body in a file of its own. Fails when it is not there, or not what it was.
-pub(super) fn look_up(reference: &BodyRef, bodies: Bodies<'_>) -> Result<Vec<u8>, Problem> {
-    let shown = reference.path.escape_debug().to_string();
-    let problem = |message| Problem { fault: Fault::Body, ..Problem::new(0, message) };
-    let bytes =
-        bodies(reference).map_err(|reason| problem(format!("the body in `{shown}` cannot be read: {reason}")))?;
-    if reference.size != 0 && reference.size != bytes.len() as u64 {
-        let (got, had) = (bytes.len(), reference.size);
-        return Err(problem(format!("the body in `{shown}` has {got} bytes, and had {had}")));
-    }
-    let name = reference.path.rsplit('/').next().and_then(|name| name.strip_suffix(SUFFIX)).unwrap_or_default();
-    let is_hash = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_hash && !hex(&Sha256::digest(&bytes)).eq_ignore_ascii_case(name) {
-        return Err(problem(format!("the body in `{shown}` was changed: its SHA-256 is not its name")));
-    }
-    Ok(bytes)
 }

@@ -6,18 +6,8 @@ use crate::record::call::{Content, Dns};
 
 /// Names of response codes that other files have instead of numbers (RFC 1035, 4.1.1; RFC 2136, 2.2), in their order.
 const CODES: [&str; 6] = ["NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED"];
-/// Types of questions that other files have as numbers (RFC 1035, 3.2.2; RFC 3596; RFC 2782; RFC 9460).
-const TYPES: [(&str, &str); 9] = [
-    ("1", "A"),
-    ("2", "NS"),
-    ("5", "CNAME"),
-    ("12", "PTR"),
-    ("15", "MX"),
-    ("16", "TXT"),
-    ("28", "AAAA"),
-    ("33", "SRV"),
-    ("65", "HTTPS"),
-];
+/// Types of questions that other files have as numbers (RFC 1035, 3.2.2; RFC 3596), and that are answered.
+const TYPES: [(&str, &str); 2] = [("1", "A"), ("28", "AAAA")];
 
 /// What `spec` holds of a question beside its metadata and times.
 pub(super) fn write(dns: &Dns) -> Members {

@@ -99,7 +99,7 @@ pub(super) fn read(part: &Part<'_>) -> Result<Content, Problem> {
             authority: pseudo(":authority")?,
             path: pseudo(":path")?,
             headers: fields(req, "headers", key::REQUEST_HEADERS, metadata)?,
-            body: body(part, req, "reqBodyFile")?,
+            body: body(part, req)?,
         })
     })?;
     let response = part.spec.need("grpcResp", |resp| {
@@ -111,7 +111,7 @@ pub(super) fn read(part: &Part<'_>) -> Result<Content, Problem> {
             status,
             reason: String::new(),
             headers: fields(resp, "headers", key::RESPONSE_HEADERS, metadata)?,
-            body: body(part, resp, "respBodyFile")?,
+            body: body(part, resp)?,
             trailers: fields(resp, "trailers", key::RESPONSE_TRAILERS, metadata)?,
         }))
     })?;
@@ -123,8 +123,8 @@ fn fields(side: &Node, key: &str, name: &str, metadata: &Metadata) -> Result<Fie
     from_map(side.member(key).unwrap_or(&nothing), "ordinary_headers", name, metadata)
 }
 
-fn body(part: &Part<'_>, side: &Node, earlier: &str) -> Result<Vec<u8>, Problem> {
-    if let Some(body) = elsewhere(part, side, earlier)? {
+fn body(part: &Part<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
+    if let Some(body) = elsewhere(part, side)? {
         return Ok(body);
     }
     if let Some(raw) = side.find("raw", Node::bytes)? {

@@ -6,7 +6,7 @@
 use sha2::{Digest as _, Sha256};
 
 use super::node::{Members, Node};
-use super::{Problem, emit, hex};
+use super::{Fault, Problem, emit, hex};
 use crate::record::matching::DeclaredNoise;
 
 /// How our own files begin. The version is the program's.
@@ -40,29 +40,14 @@ impl CommandMark {
     }
 }
 
-/// Who wrote a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Writer {
-    /// Another program.
-    Other,
-    /// A version of ours before formats had one.
-    Earlier,
-    /// This one.
-    Ours,
-}
-
-impl Writer {
-    /// Fails when it is a version that is not known here.
-    pub(super) fn of(bytes: &[u8]) -> Result<Self, Problem> {
-        match comment(bytes, FORMAT) {
-            _ if !bytes.starts_with(OURS.as_bytes()) => Ok(Self::Other),
-            None => Ok(Self::Earlier),
-            Some((_, VERSION)) => Ok(Self::Ours),
-            Some((line, other)) => {
-                let message = format!("expected format {VERSION}, got `{}`", other.escape_debug());
-                Err(Problem::new(line, message))
-            }
-        }
+/// Whether a file is one of ours. Fails when it is of a format that is not read here.
+pub(super) fn is_ours(bytes: &[u8]) -> Result<bool, Problem> {
+    let problem = |line, message| Problem { fault: Fault::Form, ..Problem::new(line, message) };
+    match comment(bytes, FORMAT) {
+        _ if !bytes.starts_with(OURS.as_bytes()) => Ok(false),
+        Some((_, VERSION)) => Ok(true),
+        None => Err(problem(1, "an earlier version wrote it, in a format that is read no more".to_owned())),
+        Some((line, other)) => Err(problem(line, format!("expected format {VERSION}, got `{}`", other.escape_debug()))),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
 
-use super::apart::{BodyRef, is_large, look_up};
+use super::apart::is_large;
 use super::document::{Metadata, Part, key};
 use super::node::{Members, Node};
 use super::{Apart, Fault, Problem};
@@ -104,7 +104,7 @@ pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
             authority: authority.unwrap_or_else(|| host(&fields)),
             path,
             headers: fields,
-            body: body(part, req, "reqBodyFile")?,
+            body: body(part, req)?,
         })
     })?;
     let response = part.spec.need("resp", |resp| {
@@ -121,7 +121,7 @@ pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
             status,
             reason: resp.get("status_message", Node::text)?,
             headers: from_map(resp, headers, key::RESPONSE_HEADERS, metadata)?,
-            body: body(part, resp, "respBodyFile")?,
+            body: body(part, resp)?,
             trailers: from_map(resp, "trailers", key::RESPONSE_TRAILERS, metadata)?,
         }))
     })?;
@@ -160,20 +160,16 @@ fn put_body(side: &mut Members, body: &[u8], apart: &mut Apart) {
     }
 }
 
-/// The body from where it is; `earlier` is a key of metadata in files of an earlier version.
-fn body(part: &Part<'_>, side: &Node, earlier: &str) -> Result<Vec<u8>, Problem> {
-    match elsewhere(part, side, earlier)? {
+/// The body, here or in a file of its own.
+fn body(part: &Part<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
+    match elsewhere(part, side)? {
         Some(body) => Ok(body),
         None => side.get("body", Node::bytes),
     }
 }
 
 /// A body in a file of its own, if it is in one.
-pub(super) fn elsewhere(part: &Part<'_>, side: &Node, earlier: &str) -> Result<Option<Vec<u8>>, Problem> {
-    if let Some(path) = part.metadata.get(earlier) {
-        let reference = BodyRef { path: path.to_owned(), size: 0 };
-        return look_up(&reference, part.bodies).map(Some).map_err(|problem| problem.inside(earlier, 0));
-    }
+pub(super) fn elsewhere(part: &Part<'_>, side: &Node) -> Result<Option<Vec<u8>>, Problem> {
     side.get("body_ref", |reference| reference.apart(part.bodies))
 }
 

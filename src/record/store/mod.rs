@@ -23,8 +23,6 @@ use std::fmt::{self, Write as _};
 pub use apart::{Apart, Bodies, BodyRef};
 pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
 
-use head::Writer;
-
 use crate::limits::MAX_CALLS_FILE_BYTES;
 use crate::record::matching::{DeclaredNoise, Recording};
 
@@ -149,11 +147,11 @@ pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileE
     let mut calls = Calls::default();
     calls.head.command = CommandMark::read(bytes);
     let broken = |problem, whole| FileError::Broken { file: file.to_owned(), problem, whole };
-    let writer = Writer::of(bytes).map_err(|problem| broken(problem, 0))?;
+    let is_ours = head::is_ours(bytes).map_err(|problem| broken(problem, 0))?;
     let pieces = pieces(bytes);
     for (index, (line, piece)) in pieces.iter().enumerate() {
         let is_last = pieces.len() == index + 1;
-        match document(piece, *line, (writer, is_last), bodies) {
+        match document(piece, *line, (is_ours, is_last), bodies) {
             Ok(Document::Nothing) => {}
             Ok(Document::Head(head)) if calls.recordings.is_empty() => {
                 calls.head = Head { command: calls.head.command.take(), ..head };
@@ -251,7 +249,7 @@ enum Document {
 fn document(
     piece: &[u8],
     line: u64,
-    (writer, is_last): (Writer, bool),
+    (is_ours, is_last): (bool, bool),
     bodies: Bodies<'_>,
 ) -> Result<Document, Problem> {
     let text = std::str::from_utf8(piece).map_err(|error| {
@@ -264,17 +262,14 @@ fn document(
         let mut head = Head::default();
         return head.read(&root).map(|()| Document::Head(head));
     }
-    let cut = match writer {
-        Writer::Other => (!piece.ends_with(b"\n")).then_some("the last document does not end with a line break"),
-        _ => root.member("connectionId").is_none().then_some("the last document lacks its last key, `connectionId`"),
+    let (is_cut, reason) = if is_ours {
+        (root.member("connectionId").is_none(), "the last document lacks its last key, `connectionId`")
+    } else {
+        (!piece.ends_with(b"\n"), "the last document does not end with a line break")
     };
-    if let Some(reason) = cut.filter(|_| is_last) {
+    if is_last && is_cut {
         return Err(Problem::new(root.line, format!("{reason}, so it may have been cut short")));
     }
     let recording = document::read(&root, bodies)?;
-    if writer == Writer::Earlier && wires::begins_with_state(&recording.exchange.content) {
-        let message = "a call that an earlier version recorded with the state of its connection, which is read no more";
-        return Err(Problem { fault: Fault::Form, ..Problem::new(root.line, message.to_owned()) });
-    }
     Ok(Document::Call(Box::new(recording), root.line))
 }

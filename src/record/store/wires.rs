@@ -1,8 +1,8 @@
 //! Protocols that are no HTTP: the bytes of each message, in their order, with what a person can read in it as a comment.
 //!
-//! Turns of Keploy's kinds `Redis`, `Generic` and `Kafka`, and what an earlier version of ours wrote, are only read.
+//! Turns of Keploy's kinds `Redis`, `Generic` and `Kafka` are only read.
 
-use super::apart::{BodyRef, is_large, look_up};
+use super::apart::is_large;
 use super::document::Part;
 use super::node::{Members, Node, unpacked};
 use super::{Apart, Fault, Problem};
@@ -93,47 +93,28 @@ fn said(message: &Node) -> Result<Message, Problem> {
 
 /// Messages in a file of their own, if they are in one.
 fn elsewhere(part: &Part<'_>) -> Result<Option<Vec<Message>>, Problem> {
-    const EARLIER: &str = "messagesFile";
-    let bytes = match part.metadata.get(EARLIER) {
-        Some(path) => Some(look_up(&BodyRef { path: path.to_owned(), size: 0 }, part.bodies)?),
-        None => part.spec.get("messages_ref", |reference| reference.apart(part.bodies))?,
-    };
-    let Some(bytes) = bytes else { return Ok(None) };
-    let expected = || Problem::new(0, "expected messages with their side and their length before them".to_owned());
-    unframed(&bytes).map(Some).ok_or_else(|| expected().inside("messages_ref", 0))
-}
-
-/// What one side said before the other did, as others write it.
-fn in_turns(part: &Part<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
-    if !part.metadata.is_ours() && !TURNS.contains(&kind) {
-        return Err(foreign(kind));
-    }
-    let prefix = if matches!(kind, "MySQL" | "Mongo") { String::new() } else { kind.to_ascii_lowercase() };
-    let turns = |side: &str, from: Side| {
-        part.spec.get(&format!("{prefix}{side}"), |turns| {
-            turns.items(|turn| turned(turn, kind).map(|bytes| Message { from, bytes }))
-        })
-    };
-    let (requests, responses) = (turns("requests", Side::Client)?, turns("responses", Side::Server)?);
-    let Some(order) = part.metadata.get("order") else { return Ok([requests, responses].concat()) };
-    ordered(requests, responses, order).ok_or_else(|| {
-        let message = format!("expected the order of all messages, as `c1s2`, got `{}`", order.escape_debug());
-        Problem::new(0, message).inside("order", 0).inside("metadata", 0)
+    part.spec.find("messages_ref", |reference| {
+        let bytes = reference.apart(part.bodies)?.unwrap_or_default();
+        let expected = "expected messages with their side and their length before them";
+        unframed(&bytes).ok_or_else(|| Problem::new(0, expected.to_owned()))
     })
 }
 
-/// The bytes of a turn: those of a message of an earlier version of ours, or of all its payloads.
-fn turned(turn: &Node, kind: &str) -> Result<Vec<u8>, Problem> {
-    let packed = |node: &Node| unpacked(&node.text()?);
-    if let Some(bytes) = turn.find("raw", Node::bytes)? {
-        return Ok(bytes);
-    }
-    if let Some(bytes) = turn.find("payload", packed)? {
-        return Ok(bytes);
-    }
+/// What one side said before the other did, as Keploy writes it.
+fn in_turns(part: &Part<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
     if !TURNS.contains(&kind) {
         return Err(foreign(kind));
     }
+    let turns = |side: &str, from: Side| {
+        part.spec.get(&format!("{}{side}", kind.to_ascii_lowercase()), |turns| {
+            turns.items(|turn| turned(turn).map(|bytes| Message { from, bytes }))
+        })
+    };
+    Ok([turns("requests", Side::Client)?, turns("responses", Side::Server)?].concat())
+}
+
+/// The bytes of all payloads of a turn.
+fn turned(turn: &Node) -> Result<Vec<u8>, Problem> {
     let payload = |payload: &Node| {
         let is_binary = payload.get("type", Node::text)? == "binary";
         // What has the tag `!!binary` is decoded already.
@@ -145,52 +126,11 @@ fn turned(turn: &Node, kind: &str) -> Result<Vec<u8>, Problem> {
     turn.get("message", |message| message.items(payload)).map(|payloads| payloads.concat())
 }
 
-/// Whose messages followed whose: `c1s3c1`.
-fn ordered(requests: Vec<Message>, responses: Vec<Message>, order: &str) -> Option<Vec<Message>> {
-    let count = requests.len() + responses.len();
-    let (mut requests, mut responses) = (requests.into_iter(), responses.into_iter());
-    let mut messages = Vec::with_capacity(count);
-    let mut rest = order;
-    while let Some(side) = rest.chars().next() {
-        let digits = rest.get(1..)?;
-        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-        let run: usize = digits[..end].parse().ok()?;
-        match side {
-            'c' => messages.extend(requests.by_ref().take(run)),
-            's' => messages.extend(responses.by_ref().take(run)),
-            _ => return None,
-        }
-        rest = &digits[end..];
-    }
-    (messages.len() == count).then_some(messages)
-}
-
 /// The problem that others keep no bytes of such calls that could be sent again.
 fn foreign(kind: &str) -> Problem {
     let message =
         format!("a call of kind `{kind}` as Keploy writes it cannot be answered again; HTTP, gRPC and Redis can");
     Problem { fault: Fault::Form, ..Problem::new(0, message) }
-}
-
-/// Whether a call of an earlier version of ours begins with what its connection had been told, as one message that no program
-/// said: of its database and user (Redis, `MySQL`), or of all its settings (`PostgreSQL`).
-pub(super) fn begins_with_state(content: &Content) -> bool {
-    let Content::Wire(protocol, wire) = content else { return false };
-    let mut client = wire.messages.iter().filter(|message| message.from == Side::Client);
-    let (Some(first), Some(second)) = (client.next(), client.next()) else { return false };
-    match protocol {
-        Protocol::Redis => {
-            let command = words::text(Protocol::Redis, &first.bytes);
-            command.split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case("SELECT"))
-        }
-        // Length and sequence number, then the command: COM_INIT_DB.
-        Protocol::MySql => first.bytes.get(3..5) == Some(&[0, 2]),
-        // Only an opening message has no type. Passwords and other opening messages after it are of a login.
-        Protocol::Postgres => {
-            first.bytes.first() == Some(&0) && !matches!(second.bytes.first(), None | Some(b'p' | b'\0'))
-        }
-        _ => false,
-    }
 }
 
 /// Each message with the letter of its side and its length before it (8 bytes, big-endian).

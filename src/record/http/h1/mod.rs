@@ -10,9 +10,11 @@ mod tests;
 pub use play::{Asked, Next, Questions, asked};
 pub use reader::{First, Malformed, Message};
 pub use render::{Rendered, closes, refusal, render};
-pub use tap::{Bulk, End, Tap, Turn};
+pub use tap::{End, Tap, Turn};
 
-use crate::record::call::{HttpRequest, HttpResponse, HttpVersion, Target};
+use std::time::SystemTime;
+
+use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Target};
 use crate::record::http::coding::has_note;
 pub use crate::record::http::coding::{BODY_NOTE, CUT_OFF, TRUNCATED};
 
@@ -41,6 +43,19 @@ pub fn has_token(headers: &[(String, Vec<u8>)], name: &str, token: &str) -> bool
 /// Whether the fields say that the body is gRPC's.
 pub fn is_grpc(headers: &[(String, Vec<u8>)]) -> bool {
     field(headers, "content-type").is_some_and(|kind| kind.starts_with("application/grpc"))
+}
+
+/// A call on a connection, by what its request says it is.
+pub fn exchange(
+    link: &Link,
+    request: HttpRequest,
+    response: Option<HttpResponse>,
+    sent_at: SystemTime,
+    answered_at: SystemTime,
+) -> Exchange {
+    let is_grpc = is_grpc(&request.headers);
+    let http = Box::new(Http { request, response });
+    link.exchange(if is_grpc { Content::Grpc(http) } else { Content::Http(http) }, sent_at, answered_at)
 }
 
 /// Host and port of an authority; the port of the scheme where it names none.

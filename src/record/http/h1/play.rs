@@ -3,10 +3,10 @@
 use std::time::SystemTime;
 
 use crate::limits::MAX_RECORDED_BODY_BYTES;
-use crate::record::call::{Content, Exchange, Http, HttpRequest, Link, Target};
+use crate::record::call::{Exchange, HttpRequest, Link, Target};
 
 use super::reader::{Answered, First, Malformed, Reader};
-use super::{authority, field, is_grpc, request};
+use super::{authority, exchange, field, request};
 
 /// A request that wants an answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,16 +55,8 @@ pub enum Next {
 /// The call that a request is, without its answer.
 pub fn asked(link: &Link, asked: &Asked) -> Exchange {
     let now = SystemTime::now();
-    let http = Box::new(Http { request: asked.request.clone(), response: None });
-    Exchange {
-        target: asked.target.clone(),
-        tls: asked.tls,
-        connection: link.connection,
-        sent_at: now,
-        answered_at: now,
-        abandoned: false,
-        content: if is_grpc(&asked.request.headers) { Content::Grpc(http) } else { Content::Http(http) },
-    }
+    let link = Link { target: asked.target.clone(), tls: asked.tls, connection: link.connection };
+    exchange(&link, asked.request.clone(), None, now, now)
 }
 
 /// Requests of one connection.

@@ -102,24 +102,6 @@ impl Reader {
         self.message.is_none() && self.line.is_empty()
     }
 
-    /// How many of the next bytes are body whatever they are; [`u64::MAX`] for all until the end.
-    pub fn body_left(&self) -> u64 {
-        match self.stage {
-            Stage::Sized(left) | Stage::Chunk(left) => left,
-            Stage::UntilClose => u64::MAX,
-            _ => 0,
-        }
-    }
-
-    /// The body as far as it is kept, to be continued by the caller, and how many more bytes of it are kept; `None` if it is
-    /// too long. The caller says with [`Self::passed`] how many bytes it has added.
-    pub fn body(&mut self) -> Option<(&mut Vec<u8>, usize)> {
-        let cap = self.cap;
-        let message = self.message.as_mut().filter(|message| !message.too_long)?;
-        let room = cap - message.body.len();
-        Some((&mut message.body, room))
-    }
-
     /// Bytes of the message that is being read.
     pub fn kept(&self) -> usize {
         self.line.len() + self.message.as_ref().map_or(0, |message| message.body.len())
@@ -130,14 +112,6 @@ impl Reader {
         if let Some(message) = &mut self.message {
             message.too_long = true;
             message.body = Vec::new();
-        }
-    }
-
-    /// So many bytes of the body were read elsewhere, fewer than [`Self::body_left`] said.
-    pub fn passed(&mut self, count: u64) {
-        match &mut self.stage {
-            Stage::Sized(left) | Stage::Chunk(left) => *left -= count,
-            _ => {}
         }
     }
 

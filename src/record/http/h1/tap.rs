@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES, MIN_RELAY_BULK_BYTES};
-use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, Link, Side, Target};
+use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES};
+use crate::record::call::{Content, Exchange, HttpRequest, HttpResponse, Link, Side, Target};
 
 use super::reader::{Answered, First, Malformed, Message, Reader};
-use super::{BODY_NOTE, CUT_OFF, TRUNCATED, authority, is_grpc, request};
+use super::{BODY_NOTE, CUT_OFF, TRUNCATED, authority, exchange, request};
 
 /// The connection is no HTTP any more: what follows the bytes that were taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,15 +21,6 @@ pub enum Turn {
     },
     /// Nothing that is understood.
     Lost,
-}
-
-/// A piece of a body that is so long that it is not looked at: whatever comes is body.
-#[derive(Debug)]
-pub struct Bulk<'a> {
-    /// How many bytes may pass unseen. More may follow, so that the end is seen.
-    pub most: u64,
-    /// Where they are kept, behind what is there; `None` if they are not.
-    pub kept: Option<&'a mut Vec<u8>>,
 }
 
 /// How a connection ended.
@@ -84,24 +75,6 @@ impl Tap {
     /// Exchanges since the last time that are not kept because a body was too long, without their bodies.
     pub fn too_long(&mut self) -> Vec<Exchange> {
         std::mem::take(&mut self.too_long)
-    }
-
-    /// What may pass from this side unseen, if that is worth it.
-    pub fn bulk(&mut self, from: Side) -> Option<Bulk<'_>> {
-        let reader = if from == Side::Client { &mut self.requests } else { &mut self.responses };
-        // The last byte is seen: then the message is complete.
-        let most = reader.body_left().saturating_sub(1);
-        let (most, kept) = match reader.body() {
-            Some((body, room)) => (most.min(room as u64), Some(body)),
-            None => (most, None),
-        };
-        (most >= MIN_RELAY_BULK_BYTES as u64).then_some(Bulk { most, kept })
-    }
-
-    /// So many bytes have passed unseen from this side.
-    pub fn passed(&mut self, from: Side, count: u64) {
-        let reader = if from == Side::Client { &mut self.requests } else { &mut self.responses };
-        reader.passed(count);
     }
 
     /// Bytes of calls that are not complete.
@@ -220,9 +193,15 @@ impl Tap {
                 None => (None, front.sent_at),
             };
             let Some((request, target)) = front.request else { continue };
-            let made = exchange(&self.link, request, target, response, front.sent_at, at);
+            let made = exchange(&self.to(&request, target), request, response, front.sent_at, at);
             self.hand_out(made, front.too_long, done);
         }
+    }
+
+    /// This connection as the request on it says where it goes.
+    fn to(&self, request: &HttpRequest, target: Option<Target>) -> Link {
+        let tls = self.link.tls || request.scheme == "https";
+        Link { target: target.unwrap_or_else(|| self.link.target.clone()), tls, connection: self.link.connection }
     }
 
     fn hand_out(&mut self, made: Exchange, too_long: bool, done: &mut Vec<Exchange>) {
@@ -258,7 +237,7 @@ impl Tap {
         self.settle(done);
         for waiting in std::mem::take(&mut self.waiting) {
             if let Some((request, target)) = waiting.request {
-                let mut made = exchange(&self.link, request, target, None, waiting.sent_at, at);
+                let mut made = exchange(&self.to(&request, target), request, None, waiting.sent_at, at);
                 made.abandoned = end.by == Side::Client;
                 self.hand_out(made, waiting.too_long, done);
             }
@@ -297,26 +276,4 @@ fn response(mut message: Message) -> HttpResponse {
     };
     let body = crate::record::http::coding::kept(&mut message.headers, message.body);
     HttpResponse { version, status, reason, headers: message.headers, body, trailers: message.trailers }
-}
-
-fn exchange(
-    link: &Link,
-    request: HttpRequest,
-    target: Option<Target>,
-    response: Option<HttpResponse>,
-    sent_at: SystemTime,
-    answered_at: SystemTime,
-) -> Exchange {
-    let grpc = is_grpc(&request.headers);
-    let tls = link.tls || request.scheme == "https";
-    let http = Box::new(Http { request, response });
-    Exchange {
-        target: target.unwrap_or_else(|| link.target.clone()),
-        tls,
-        connection: link.connection,
-        sent_at,
-        answered_at,
-        abandoned: false,
-        content: if grpc { Content::Grpc(http) } else { Content::Http(http) },
-    }
 }

@@ -1,0 +1,82 @@
+//! Requests of HTTP/1 that are answered here, off a socket.
+
+use std::io;
+
+use tokio::io::AsyncWriteExt as _;
+
+use super::context::{Context, TOO_LONG};
+use super::stream::Stream;
+use crate::budget::Share;
+use crate::limits::RELAY_BUFFER_BYTES;
+use crate::record::http::h1::{Asked, Malformed, Next, Questions};
+
+/// The requests of one connection.
+pub struct Asking {
+    questions: Questions,
+    /// What a request that is not complete takes of the budget.
+    held: Share,
+    buffer: Vec<u8>,
+}
+
+/// Why there is no next request; the program has been told.
+pub struct NoMore {
+    /// What is missed by that.
+    pub missed: Option<&'static str>,
+}
+
+impl Asking {
+    /// Of a connection that has not said anything yet.
+    pub fn new(context: &Context) -> Self {
+        let keep_raw = context.shared.beyond().is_some();
+        let questions = Questions::new(context.link.clone(), keep_raw);
+        Self { questions, held: context.shared.share(), buffer: Vec::new() }
+    }
+
+    /// Waits for the next one.
+    pub async fn next(&mut self, context: &Context, client: &mut Stream) -> io::Result<Result<Box<Asked>, NoMore>> {
+        loop {
+            match self.questions.next() {
+                Ok(Some(Next::Answer(asked))) => return Ok(Ok(asked)),
+                Ok(Some(Next::Continue)) => say(client, "100 Continue\r\n\r\n").await?,
+                Ok(None) => {
+                    self.buffer.clear();
+                    let count = tokio::select! {
+                        read = client.more(&mut self.buffer, RELAY_BUFFER_BYTES) => read?,
+                        () = context.stopped() => 0,
+                    };
+                    if count == 0 {
+                        let is_idle = self.questions.is_idle();
+                        return Ok(Err(NoMore { missed: (!is_idle).then_some("a request that was not finished") }));
+                    }
+                    self.questions.feed(&self.buffer);
+                    if !self.held.try_cover(self.questions.kept()) {
+                        return refuse(client, "413 Content Too Large", TOO_LONG).await;
+                    }
+                }
+                Err(Malformed) => return refuse(client, "400 Bad Request", "a request that is no HTTP").await,
+            }
+        }
+    }
+
+    /// Says that the tunnel is there, and gives the connection with what the program has said into it.
+    pub async fn into_tunnel(self, mut client: Stream) -> io::Result<Stream> {
+        say(&mut client, "200 Connection established\r\n\r\n").await?;
+        Ok(self.into_rest(client))
+    }
+
+    /// The connection with what came and is no request of HTTP.
+    pub fn into_rest(mut self, client: Stream) -> Stream {
+        client.put_back(self.questions.rest())
+    }
+}
+
+async fn say(client: &mut Stream, answer: &str) -> io::Result<()> {
+    client.write_all(format!("HTTP/1.1 {answer}").as_bytes()).await?;
+    client.flush().await
+}
+
+async fn refuse(client: &mut Stream, status: &str, missed: &'static str) -> io::Result<Result<Box<Asked>, NoMore>> {
+    say(client, &format!("{status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")).await?;
+    client.shutdown().await?;
+    Ok(Err(NoMore { missed: Some(missed) }))
+}
