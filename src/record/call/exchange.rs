@@ -220,6 +220,13 @@ pub struct Wire {
     pub session: bool,
 }
 
+impl Wire {
+    /// What one side said.
+    pub fn said(&self, by: Side) -> impl DoubleEndedIterator<Item = &[u8]> {
+        self.messages.iter().filter(move |message| message.from == by).map(|message| message.bytes.as_slice())
+    }
+}
+
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {

@@ -69,10 +69,6 @@ impl Script for Connection {
         self.book.logins(protocol)
     }
 
-    fn speaks(&self, target: &Target, protocol: Protocol) -> bool {
-        self.book.protocol(target) == Some(protocol)
-    }
-
     fn logged_in(&self) {
         self.book.logged_in();
     }

@@ -122,13 +122,13 @@ impl<D: Dialogue> Follow<D> {
                 Side::Server => self.server.inbox.rest(),
             };
             if rest.is_empty() {
-                return Ok(());
+                break;
             }
             let length = self.dialogue.length(from, rest)?;
             if length.unwrap_or(rest.len()) > MAX_WIRE_MESSAGE_BYTES {
                 return Err("a message is longer than 64 MiB");
             }
-            let Some(length) = length.filter(|length| *length <= rest.len()) else { return Ok(()) };
+            let Some(length) = length.filter(|length| *length <= rest.len()) else { break };
             let lane = self.lane(from);
             let sent = lane.sent.min(length);
             lane.sent -= sent;
@@ -148,10 +148,11 @@ impl<D: Dialogue> Follow<D> {
                 (self.client, self.server) = (Lane::default(), Lane::default());
                 steps.push(RecordStep::StartTls { early });
             }
-            if self.dialogue.kept() > MAX_WIRE_CONNECTION_BYTES {
-                return Err("more than 128 MiB wait for their answers");
-            }
         }
+        if self.dialogue.kept() > MAX_WIRE_CONNECTION_BYTES {
+            return Err("more than 128 MiB wait for their answers");
+        }
+        Ok(())
     }
 }
 
@@ -242,7 +243,7 @@ impl Draft {
 
     /// Memory that it takes, in bytes.
     pub(in crate::record) fn size(&self) -> usize {
-        self.messages.len() * size_of::<Message>() + self.messages.iter().map(|m| m.bytes.len()).sum::<usize>()
+        size_of::<Self>() + if self.messages.is_empty() { 0 } else { self.size }
     }
 
     /// A call whose connection was ended by this side before its answer was whole. Where that was the program, it is a call

@@ -132,11 +132,8 @@ fn shown(text: &str) -> String {
 
 /// What one side said in a recording.
 pub(in crate::record) fn said(exchange: &Exchange, by: Side) -> impl DoubleEndedIterator<Item = &[u8]> {
-    let messages = match &exchange.content {
-        Content::Wire(_, wire) => wire.messages.as_slice(),
-        _ => &[],
-    };
-    messages.iter().filter(move |message| message.from == by).map(|message| message.bytes.as_slice())
+    let wire = if let Content::Wire(_, wire) = &exchange.content { Some(wire) } else { None };
+    wire.into_iter().flat_map(move |wire| wire.said(by))
 }
 
 /// A [`Player`] of any [`Role`].

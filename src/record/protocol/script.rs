@@ -21,8 +21,6 @@ pub trait Script: Send {
     fn sessions(&self, target: &Target, protocol: Protocol) -> Vec<Arc<Exchange>>;
     /// The same of all targets, which are not used by that.
     fn logins(&self, protocol: Protocol) -> Vec<Arc<Exchange>>;
-    /// Whether this is what is spoken at a target.
-    fn speaks(&self, target: &Target, protocol: Protocol) -> bool;
     /// Counts a login that was answered with one of the [`sessions`](Self::sessions).
     fn logged_in(&self);
     /// Counts a login that no recording answers, as `what` says.

@@ -5,8 +5,7 @@ use crate::record::protocol::parts::{Part, Role, parts_of};
 
 /// What a program said to a server, in words where its protocol has some.
 pub fn said(protocol: Protocol, wire: &Wire) -> String {
-    let messages = wire.messages.iter().filter(|message| message.from == Side::Client);
-    let texts = messages.map(|message| text(protocol, &message.bytes)).filter(|text| !text.is_empty());
+    let texts = wire.said(Side::Client).map(|bytes| text(protocol, bytes)).filter(|text| !text.is_empty());
     texts.collect::<Vec<_>>().join("; ")
 }
 

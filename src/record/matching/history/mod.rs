@@ -136,7 +136,7 @@ impl History {
             return;
         }
         let effects = effects(Protocol::Postgres, wire);
-        if said(wire).any(|message| message.first() == Some(&b'E')) {
+        if wire.said(Side::Server).any(|message| message.first() == Some(&b'E')) {
             // What was put off to the end of the transaction failed, and that is over.
             let ends = effects.contains(&Effect::Commit);
             if std::mem::take(&mut self.is_implicit) || ends {
@@ -145,7 +145,7 @@ impl History {
             return;
         }
         // Up to `ReadyForQuery` what is sent together is one transaction.
-        let ready = said(wire).rfind(|message| message.first() == Some(&b'Z'));
+        let ready = wire.said(Side::Server).rfind(|message| message.first() == Some(&b'Z'));
         if ready.is_none() && !effects.is_empty() && !self.is_inside() {
             self.frames.resize_with(2, Frame::default);
             self.is_implicit = true;
@@ -168,7 +168,7 @@ impl History {
             self.open(&login.who);
             return;
         }
-        let Some(status) = mysql::Status::of(wire) else { return };
+        let Some(leaves_open) = mysql::leaves_open(wire) else { return };
         if mysql::resets(wire) {
             self.frames = Vec::new();
             return self.settle();
@@ -177,11 +177,11 @@ impl History {
             self.enter("database", &database);
         }
         // The server says whether a transaction is open: a statement may have begun or ended one unasked.
-        if status.is_inside && !self.is_inside() {
+        if leaves_open && !self.is_inside() {
             self.frames.resize_with(2, Frame::default);
         }
         self.carry_out(effects(Protocol::MySql, wire));
-        if !status.is_inside && self.is_inside() {
+        if !leaves_open && self.is_inside() {
             self.carry_out(vec![Effect::Commit]);
         }
     }
@@ -293,10 +293,4 @@ pub(in crate::record) fn befores<'a>(calls: impl Iterator<Item = &'a Exchange>) 
         before
     });
     before.collect()
-}
-
-/// What the server said.
-fn said(wire: &Wire) -> impl DoubleEndedIterator<Item = &[u8]> {
-    let of_server = wire.messages.iter().filter(|message| message.from == Side::Server);
-    of_server.map(|message| message.bytes.as_slice())
 }

@@ -94,8 +94,7 @@ pub(super) fn digest<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> u64 
 
 /// The statements that a call carries out. What only prepares one carries out none.
 fn statements(protocol: Protocol, wire: &Wire) -> Vec<Vec<Token>> {
-    let mut asked =
-        wire.messages.iter().filter(|message| message.from == Side::Client).map(|message| &message.bytes[..]);
+    let mut asked = wire.said(Side::Client);
     let carries_out = match protocol {
         Protocol::Postgres => asked.next().is_some_and(|first| matches!(first.first(), Some(b'Q' | b'B'))),
         Protocol::MySql => asked.next_back().is_some_and(mysql::carries_out),

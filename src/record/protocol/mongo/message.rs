@@ -79,10 +79,8 @@ pub(super) enum Manner {
     Session,
     /// Such a question to which what the server offers is taken out of the answer.
     Hello,
-    /// A step of authentication that proves something to the client: it cannot be played.
+    /// A step of authentication: it is not recorded, and cannot be played.
     Proof,
-    /// A step that any server may let pass.
-    Trust,
 }
 
 /// A message as it is looked up, and what it is.
@@ -202,9 +200,7 @@ fn command(document: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
     let manner = match name {
         b"hello" | b"isMaster" | b"ismaster" => Manner::Hello,
         b"ping" | b"buildInfo" | b"buildinfo" | b"endSessions" | b"logout" | b"getParameter" => Manner::Session,
-        b"saslStart" if !is_mechanism(&elements, &[b"PLAIN", b"MONGODB-X509"]) => Manner::Proof,
-        b"saslContinue" => Manner::Proof,
-        b"saslStart" | b"authenticate" => Manner::Trust,
+        b"saslStart" | b"saslContinue" | b"authenticate" => Manner::Proof,
         _ => Manner::Plain,
     };
     let kept: Vec<_> = elements
@@ -213,7 +209,7 @@ fn command(document: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
         .filter(|(index, element)| match manner {
             // Who the driver is, what it could do, and how long it would wait.
             Manner::Hello => *index == 0 || matches!(element.name, b"$db" | b"saslSupportedMechs"),
-            Manner::Proof | Manner::Trust => *index == 0 || matches!(element.name, b"$db" | b"mechanism"),
+            Manner::Proof => *index == 0 || matches!(element.name, b"$db" | b"mechanism"),
             Manner::Session | Manner::Plain => !matches!(element.name, b"lsid" | b"$clusterTime" | b"txnNumber"),
         })
         .map(|(_, element)| element)
@@ -228,11 +224,6 @@ fn command(document: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
         .collect::<Result<Vec<_>, Fault>>()?;
     let elements: Vec<_> = kept.iter().zip(&values).map(|(element, value)| Element { value, ..**element }).collect();
     Ok((bson::document(&elements), manner))
-}
-
-fn is_mechanism(elements: &[Element<'_>], of: &[&[u8]]) -> bool {
-    let mechanism = elements.iter().find(|element| element.name == b"mechanism" && element.kind == kind::STRING);
-    mechanism.is_some_and(|found| of.contains(&found.content()))
 }
 
 /// An array of documents to be inserted.
@@ -300,17 +291,6 @@ pub(super) fn reply(asked: &[u8], document: &[u8]) -> Vec<u8> {
     }
     // No flags, no cursor, from the beginning, one document.
     with_head(REPLY, 0, number(asked), &[&[0; 16][..], &1_u32.to_le_bytes(), document].concat())
-}
-
-/// `{ok: 1}` with what makes a conversation of authentication complete.
-pub(super) fn trusted() -> Vec<u8> {
-    let binary_of_nothing = [0; 5];
-    bson::document(&[
-        Element { kind: kind::INT32, name: b"conversationId", value: &1_i32.to_le_bytes() },
-        Element { kind: 0x08, name: b"done", value: &[1] },
-        Element { kind: 0x05, name: b"payload", value: &binary_of_nothing },
-        Element { kind: kind::DOUBLE, name: b"ok", value: &1_f64.to_le_bytes() },
-    ])
 }
 
 /// `{ok: 0}` with a text; code 1 is `InternalError`, 18 `AuthenticationFailed`.

@@ -45,14 +45,10 @@ impl Role for Playing {
 
     fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<PlayStep>, Fault> {
         let (question, manner) = message::question(&bytes)?;
-        match manner {
-            Manner::Proof => {
-                let target = &self.prompter.link.target;
-                self.prompter.script.missed(target, "SCRAM authentication, which cannot be replayed");
-                return Ok(self.send(&bytes, &[message::reply(&bytes, &message::error(NO_PROOF, 18))]));
-            }
-            Manner::Trust => return Ok(self.send(&bytes, &[message::reply(&bytes, &message::trusted())])),
-            Manner::Plain | Manner::Session | Manner::Hello => {}
+        if manner == Manner::Proof {
+            let target = &self.prompter.link.target;
+            self.prompter.script.missed(target, "authentication, which cannot be replayed");
+            return Ok(self.send(&bytes, &[message::reply(&bytes, &message::error(NO_PROOF, 18))]));
         }
         let found = self.prompter.ask([question.as_slice()]);
         if !message::is_answered(&bytes) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::SystemTime;
 
 use super::message::{self, Manner};
-use crate::record::call::{Link, Message, Protocol, Side};
+use crate::record::call::{Link, Protocol, Side};
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::protocol::wire::RecordStep;
 
@@ -19,12 +19,11 @@ pub(crate) struct Recording {
     link: Link,
     /// By the number of the message that the next reply refers to.
     waiting: HashMap<u32, Pending>,
-    kept: usize,
 }
 
 impl Recording {
     pub(crate) fn new(link: Link) -> Self {
-        Self { link, waiting: HashMap::new(), kept: 0 }
+        Self { link, waiting: HashMap::new() }
     }
 
     fn asked(&mut self, bytes: &[u8], at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
@@ -35,9 +34,7 @@ impl Recording {
             made.push(draft.finish(&self.link, Protocol::Mongo, at));
             return Ok(());
         }
-        self.kept += draft.size() + size_of::<Pending>();
-        if let Some(before) = self.waiting.insert(message::number(bytes), Pending { draft, manner }) {
-            self.forget(&before.draft);
+        if self.waiting.insert(message::number(bytes), Pending { draft, manner }).is_some() {
             made.push(unanswered(&self.link));
         }
         Ok(())
@@ -54,23 +51,17 @@ impl Recording {
         } else {
             (Way::On, bytes)
         };
-        self.kept += bytes.len() + size_of::<Message>();
         pending.draft.push(Side::Server, bytes);
         if goes_on {
             // Each reply refers to the one before it.
             self.waiting.insert(number, pending);
         } else {
-            self.forget(&pending.draft);
             // Authentication is not recorded: it holds proofs of a password, and cannot be played.
-            if !matches!(pending.manner, Manner::Proof | Manner::Trust) {
+            if pending.manner != Manner::Proof {
                 made.push(pending.draft.finish(&self.link, Protocol::Mongo, at));
             }
         }
         Ok(way)
-    }
-
-    fn forget(&mut self, draft: &Draft) {
-        self.kept = self.kept.saturating_sub(draft.size() + size_of::<Pending>());
     }
 }
 
@@ -97,14 +88,14 @@ impl Dialogue for Recording {
     }
 
     fn kept(&self) -> usize {
-        self.kept
+        self.waiting.values().map(|pending| pending.draft.size()).sum()
     }
 
     fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
         let mut waiting: Vec<_> = std::mem::take(&mut self.waiting).into_iter().collect();
         waiting.sort_by_key(|(number, _)| *number);
         for (_, Pending { draft, manner }) in waiting {
-            if !matches!(manner, Manner::Proof | Manner::Trust) {
+            if manner != Manner::Proof {
                 made.push(draft.left(by, &self.link, Protocol::Mongo, at));
             }
         }

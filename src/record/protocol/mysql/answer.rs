@@ -31,17 +31,6 @@ pub(super) enum Answer {
     Definitions(u64),
 }
 
-/// What an answer needs after one of its messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// Another one.
-    More(Answer),
-    /// Nothing.
-    Whole,
-    /// The file that the client was asked for.
-    File,
-}
-
 /// How a command is answered; `None` if it is not.
 pub(super) fn begin(code: u8) -> Result<Option<Answer>, Fault> {
     Ok(Some(match code {
@@ -59,40 +48,41 @@ pub(super) fn begin(code: u8) -> Result<Option<Answer>, Fault> {
 }
 
 impl Answer {
-    /// Reads one message of the server. `no_eof`: whether rows end with an OK packet (`CLIENT_DEPRECATE_EOF`).
-    pub(super) fn read(self, message: &[u8], no_eof: bool) -> Result<Next, Fault> {
+    /// Reads one message of the server; what is to come then. `no_eof`: whether rows end with an OK packet
+    /// (`CLIENT_DEPRECATE_EOF`).
+    pub(super) fn read(self, message: &[u8], no_eof: bool) -> Result<Option<Self>, Fault> {
         let payload = packet::payload(message);
         let first = *payload.first().ok_or("MySQL sent an empty packet")?;
         if first == 0xff {
-            return Ok(Next::Whole);
+            return Ok(None);
         }
         Ok(match self {
-            Self::Login if first == 0 => Next::Whole,
-            Self::Login => Next::More(self),
+            Self::Login if first == 0 => None,
+            Self::Login => Some(self),
             Self::Result => match first {
                 0 => after_result(status_of_ok(payload)?),
-                0xfb => Next::File,
-                _ => Next::More(Self::Columns(packet::integer(&mut &payload[..])?)),
+                0xfb => return Err("it asks for a file of the client (`LOAD DATA LOCAL`)"),
+                _ => Some(Self::Columns(packet::integer(&mut &payload[..])?)),
             },
-            Self::Columns(0 | 1) => Next::More(if no_eof { Self::Rows } else { Self::ColumnsEnd }),
-            Self::Columns(left) => Next::More(Self::Columns(left - 1)),
-            Self::ColumnsEnd if status_of_eof(payload) & CURSOR != 0 => Next::Whole,
-            Self::ColumnsEnd => Next::More(Self::Rows),
-            Self::Rows | Self::Fields if !ends(message, no_eof) => Next::More(self),
+            Self::Columns(0 | 1) => Some(if no_eof { Self::Rows } else { Self::ColumnsEnd }),
+            Self::Columns(left) => Some(Self::Columns(left - 1)),
+            Self::ColumnsEnd if status_of_eof(payload) & CURSOR != 0 => None,
+            Self::ColumnsEnd => Some(Self::Rows),
+            Self::Rows | Self::Fields if !ends(message, no_eof) => Some(self),
             Self::Rows if no_eof => after_result(status_of_ok(payload)?),
             Self::Rows => after_result(status_of_eof(payload)),
-            Self::One | Self::Fields | Self::Definitions(0 | 1) => Next::Whole,
+            Self::One | Self::Fields | Self::Definitions(0 | 1) => None,
             Self::Prepared => match definitions(payload, no_eof)? {
-                0 => Next::Whole,
-                count => Next::More(Self::Definitions(count)),
+                0 => None,
+                count => Some(Self::Definitions(count)),
             },
-            Self::Definitions(left) => Next::More(Self::Definitions(left - 1)),
+            Self::Definitions(left) => Some(Self::Definitions(left - 1)),
         })
     }
 }
 
-fn after_result(status: u16) -> Next {
-    if status & MORE_RESULTS != 0 { Next::More(Answer::Result) } else { Next::Whole }
+fn after_result(status: u16) -> Option<Answer> {
+    if status & MORE_RESULTS != 0 { Some(Answer::Result) } else { None }
 }
 
 /// Whether rows end here: 0xfe also begins a row whose first value is longer than a packet.

@@ -19,4 +19,4 @@ pub(in crate::record) use answer::without_status;
 pub(in crate::record) use parts::parts;
 pub(in crate::record) use playing::Playing;
 pub(in crate::record) use recording::Recording;
-pub(in crate::record) use said::{Status, carries_out, is_of_context, login_of, resets, selected_by};
+pub(in crate::record) use said::{carries_out, is_of_context, leaves_open, login_of, resets, selected_by};

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use super::answer::{self, Answer, Next};
+use super::answer::{self, Answer};
 use super::handshake::{self, Hello};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
-use crate::record::call::{Link, Message, Protocol, Side};
+use crate::record::call::{Link, Protocol, Side};
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::protocol::wire::RecordStep;
 
@@ -27,8 +27,6 @@ enum Phase {
 struct Running {
     draft: Draft,
     answer: Answer,
-    /// Whether the server waits for a file of the client.
-    file: bool,
 }
 
 /// Makes calls of what is said to `MySQL`.
@@ -42,14 +40,13 @@ pub(crate) struct Recording {
     /// Commands that the server has not begun to answer.
     waiting: VecDeque<(Vec<u8>, SystemTime)>,
     running: Option<Running>,
-    kept: usize,
 }
 
 impl Recording {
     pub(crate) fn new(link: Link, relay_tls: bool) -> Self {
         let statements = Statements::default();
         let waiting = VecDeque::new();
-        Self { link, relay_tls, phase: Phase::Greeting, capabilities: 0, statements, waiting, running: None, kept: 0 }
+        Self { link, relay_tls, phase: Phase::Greeting, capabilities: 0, statements, waiting, running: None }
     }
 
     fn greeting(&mut self, bytes: &[u8], at: SystemTime, made: &mut Vec<RecordStep>) -> Result<Way, Fault> {
@@ -90,17 +87,9 @@ impl Recording {
     }
 
     fn asked(&mut self, bytes: Vec<u8>, at: SystemTime) -> Result<(), Fault> {
-        if let Some(running) = self.running.as_mut().filter(|running| running.file) {
-            // An empty packet ends the file.
-            running.file = bytes.len() > 4;
-            self.kept += bytes.len() + size_of::<Message>();
-            running.draft.push(Side::Client, bytes);
-            return Ok(());
-        }
         if matches!(&self.running, Some(running) if running.answer == Answer::Login) {
             return Ok(());
         }
-        self.kept += bytes.len();
         self.waiting.push_back((bytes, at));
         self.unanswered()
     }
@@ -112,7 +101,6 @@ impl Recording {
             && answer::begin(packet::payload(bytes).first().copied().unwrap_or_default())?.is_none()
             && let Some((bytes, _)) = self.waiting.pop_front()
         {
-            self.kept = self.kept.saturating_sub(bytes.len());
             self.statements.questions(bytes)?;
         }
         Ok(())
@@ -120,7 +108,6 @@ impl Recording {
 
     fn begins(&mut self) -> Result<Running, Fault> {
         let (bytes, at) = self.waiting.pop_front().ok_or("MySQL answered something that was not asked")?;
-        self.kept = self.kept.saturating_sub(bytes.len());
         let code = packet::payload(&bytes).first().copied().unwrap_or_default();
         let answer = answer::begin(code)?.ok_or("MySQL answered a command that has no answer")?;
         let questions = if code == command::CHANGE_USER {
@@ -129,12 +116,11 @@ impl Recording {
             self.statements.questions(bytes)?
         };
         let mut draft = Draft::new(at);
-        draft.session = statements::is_session(&questions);
+        draft.session = questions.last().is_some_and(|question| statements::is_session(question));
         for question in questions {
             draft.push(Side::Client, question);
         }
-        self.kept += draft.size();
-        Ok(Running { draft, answer, file: false })
+        Ok(Running { draft, answer })
     }
 
     fn answered(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
@@ -150,32 +136,16 @@ impl Recording {
             self.statements.prepared(prepare, &prepared)?;
         }
         if running.answer != Answer::Login || handshake::is_verdict(&bytes) {
-            self.kept += bytes.len() + size_of::<Message>();
             running.draft.push(Side::Server, bytes);
         }
         match next {
-            Next::More(answer) => {
+            Some(answer) => {
                 running.answer = answer;
                 self.running = Some(running);
             }
-            Next::Whole => self.finish(running.draft, at, made),
-            Next::File => {
-                // What comes of it depends on the file: a call of its own, which begins with the same question.
-                let mut draft = running.draft.successor();
-                for question in running.draft.said(Side::Client) {
-                    draft.push(Side::Client, question.clone());
-                }
-                self.kept += draft.size();
-                self.finish(running.draft, at, made);
-                self.running = Some(Running { draft, answer: Answer::Result, file: true });
-            }
+            None => made.push(running.draft.finish(&self.link, Protocol::MySql, at)),
         }
         self.unanswered()
-    }
-
-    fn finish(&mut self, draft: Draft, at: SystemTime, made: &mut Vec<RecordStep>) {
-        self.kept = self.kept.saturating_sub(draft.size());
-        made.push(draft.finish(&self.link, Protocol::MySql, at));
     }
 }
 
@@ -217,18 +187,14 @@ impl Dialogue for Recording {
     }
 
     fn kept(&self) -> usize {
-        self.kept + self.statements.kept() + self.waiting.len() * size_of::<(Vec<u8>, SystemTime)>()
+        let waiting = self.waiting.iter().map(|(bytes, _)| size_of::<(Vec<u8>, SystemTime)>() + bytes.len());
+        let running = self.running.as_ref().map_or(0, |running| running.draft.size());
+        running + self.statements.kept() + waiting.sum::<usize>()
     }
 
     fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
-        // A file that is not all there would be taken for another one.
         let running = self.running.take();
-        made.extend(running.map(|running| {
-            if running.file {
-                return unanswered(&self.link);
-            }
-            running.draft.left(by, &self.link, Protocol::MySql, at)
-        }));
+        made.extend(running.map(|running| running.draft.left(by, &self.link, Protocol::MySql, at)));
         while !self.waiting.is_empty() {
             let step = match self.begins() {
                 Ok(running) => running.draft.left(by, &self.link, Protocol::MySql, at),

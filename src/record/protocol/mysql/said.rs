@@ -4,20 +4,16 @@ use super::answer;
 use super::handshake::{self, Hello, Login};
 use super::packet::{self, command};
 use super::statements::{is_of_any_context, selected};
-use crate::record::call::{Message, Protocol, Side, Wire};
-
-fn of(wire: &Wire, side: Side) -> impl DoubleEndedIterator<Item = &[u8]> {
-    wire.messages.iter().filter(move |message| message.from == side).map(|message: &Message| message.bytes.as_slice())
-}
+use crate::record::call::{Protocol, Side, Wire};
 
 /// Who was let in by a call: a login, or a change to another user.
 pub(in crate::record) fn login_of(wire: &Wire) -> Option<Login> {
-    let (first, verdict) = (of(wire, Side::Server).next()?, of(wire, Side::Server).next_back()?);
+    let (first, verdict) = (wire.said(Side::Server).next()?, wire.said(Side::Server).next_back()?);
     if packet::payload(verdict).first() != Some(&0) {
         return None;
     }
-    let asked = of(wire, Side::Client).next()?;
-    if packet::payload(first).first() == Some(&10) && first.get(3) == Some(&0) {
+    let asked = wire.said(Side::Client).next()?;
+    if handshake::is_greeting(first) {
         return if let Ok(Hello::Login(login)) = handshake::hello(asked) { Some(login) } else { None };
     }
     let is_change = packet::payload(asked).first() == Some(&command::CHANGE_USER);
@@ -25,31 +21,22 @@ pub(in crate::record) fn login_of(wire: &Wire) -> Option<Login> {
     is_change.then(|| handshake::change_user(asked, 0).ok()).flatten()
 }
 
-/// What the end of an answer says, unless it is an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::record) struct Status {
-    /// Whether a transaction is open (`SERVER_STATUS_IN_TRANS`).
-    pub(in crate::record) is_inside: bool,
-}
-
-impl Status {
-    /// Of the answer to a call.
-    pub(in crate::record) fn of(wire: &Wire) -> Option<Self> {
-        let flags = answer::status(packet::payload(of(wire, Side::Server).next_back()?))?;
-        Some(Self { is_inside: flags & 1 != 0 })
-    }
+/// Whether a transaction is open after a call (`SERVER_STATUS_IN_TRANS`), unless it was answered by an error.
+pub(in crate::record) fn leaves_open(wire: &Wire) -> Option<bool> {
+    let flags = answer::status(packet::payload(wire.said(Side::Server).next_back()?))?;
+    Some(flags & 1 != 0)
 }
 
 /// Whether a call makes a connection what it was at first (`COM_RESET_CONNECTION`).
 pub(in crate::record) fn resets(wire: &Wire) -> bool {
-    of(wire, Side::Client)
+    wire.said(Side::Client)
         .next_back()
         .is_some_and(|last| packet::payload(last).first() == Some(&command::RESET_CONNECTION))
 }
 
 /// The database that a call selects.
 pub(in crate::record) fn selected_by(protocol: Protocol, wire: &Wire) -> Option<Vec<u8>> {
-    if protocol == Protocol::MySql { selected(of(wire, Side::Client).next_back()?) } else { None }
+    if protocol == Protocol::MySql { selected(wire.said(Side::Client).next_back()?) } else { None }
 }
 
 /// Whether a message carries a statement out.
@@ -59,5 +46,5 @@ pub(in crate::record) fn carries_out(message: &[u8]) -> bool {
 
 /// Whether the answer to a call depends on the database and on who asks.
 pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
-    of(wire, Side::Client).next_back().is_some_and(|last| !is_of_any_context(packet::payload(last)))
+    wire.said(Side::Client).next_back().is_some_and(|last| !is_of_any_context(last))
 }

@@ -27,13 +27,13 @@ struct Statement {
 pub(super) struct Statements {
     known: HashMap<u32, Statement>,
     last: u32,
-    kept: usize,
 }
 
 impl Statements {
     /// Bytes that they take.
     pub(super) fn kept(&self) -> usize {
-        self.kept
+        let of = |statement: &Statement| statement.prepare.len() + statement.long.iter().map(Vec::len).sum::<usize>();
+        self.known.values().map(of).sum()
     }
 
     /// A number that no statement has.
@@ -50,7 +50,6 @@ impl Statements {
         if self.known.len() == MAX_WIRE_STATEMENTS {
             return Err("it has more than 65,536 prepared statements");
         }
-        self.kept += prepare.len();
         self.last = as_what.id;
         let parameters = usize::from(as_what.counts.0);
         let (types, long) = (Vec::new(), Vec::new());
@@ -70,16 +69,12 @@ impl Statements {
         let id = if id == LAST { self.last } else { id };
         match code {
             command::CLOSE => {
-                if let Some(gone) = self.known.remove(&id) {
-                    self.kept =
-                        self.kept.saturating_sub(gone.prepare.len() + gone.long.iter().map(Vec::len).sum::<usize>());
-                }
+                self.known.remove(&id);
                 return Ok(Vec::new());
             }
             command::LONG_DATA => {
                 if let Some(statement) = self.known.get_mut(&id) {
                     let data = packet::whole_payload(&message);
-                    self.kept += message.len();
                     statement.long.push(packet::message(0, &anonymous(data)));
                 }
                 return Ok(Vec::new());
@@ -89,19 +84,12 @@ impl Statements {
         let payload = anonymous(packet::whole_payload(&message));
         let Some(statement) = self.known.get_mut(&id) else { return Ok(vec![packet::message(0, &payload)]) };
         let mut questions = vec![statement.prepare.clone()];
-        match code {
-            command::EXECUTE => {
-                let long = std::mem::take(&mut statement.long);
-                self.kept = self.kept.saturating_sub(long.iter().map(Vec::len).sum());
-                questions.extend(long);
-                questions.push(packet::message(0, &statement.typed(payload)?));
-            }
-            command::RESET => {
-                let long = std::mem::take(&mut statement.long);
-                self.kept = self.kept.saturating_sub(long.iter().map(Vec::len).sum());
-                questions.push(packet::message(0, &payload));
-            }
-            _ => questions.push(packet::message(0, &payload)),
+        if code == command::EXECUTE {
+            questions.append(&mut statement.long);
+            questions.push(packet::message(0, &statement.typed(payload)?));
+        } else {
+            statement.long.retain(|_| code != command::RESET);
+            questions.push(packet::message(0, &payload));
         }
         Ok(questions)
     }
@@ -154,32 +142,15 @@ pub(super) fn selected(question: &[u8]) -> Option<Vec<u8>> {
 /// The control statement that a command is.
 pub(super) fn control(question: &[u8]) -> Option<Control> {
     match packet::payload(question).split_first()? {
-        (&command::QUERY, text) => match read(text).as_slice() {
-            [one] => Control::of(one),
-            _ => None,
-        },
+        (&command::QUERY, text) => Control::of_text(text, true),
         _ => None,
     }
 }
 
 /// Whether a command is answered the same whichever database is in use and whoever asks.
-pub(super) fn is_of_any_context(payload: &[u8]) -> bool {
-    match payload.first() {
-        Some(
-            &(command::PING
-            | command::INIT_DB
-            | command::RESET_CONNECTION
-            | command::SET_OPTION
-            | command::STATISTICS
-            | command::CHANGE_USER
-            | command::PROCESS_INFO),
-        ) => true,
-        Some(&command::QUERY) => match read(&payload[1..]).as_slice() {
-            [one] => matches!(words(one).first(), Some(&("use" | "set"))) || Control::of(one).is_some(),
-            _ => false,
-        },
-        _ => false,
-    }
+pub(super) fn is_of_any_context(question: &[u8]) -> bool {
+    let is_prepare = packet::payload(question).first() == Some(&command::PREPARE);
+    is_session(question) && !is_prepare || control(question).is_some()
 }
 
 /// A command without the number of its statement.
@@ -192,13 +163,9 @@ fn anonymous(mut payload: Vec<u8>) -> Vec<u8> {
 
 /// Whether a command belongs to the connection: it is sent when one is opened or taken from a pool, and its answer says
 /// nothing that a test could want to know.
-pub(super) fn is_session(questions: &[Vec<u8>]) -> bool {
-    questions.last().is_some_and(|question| is_session_payload(packet::payload(question)))
-}
-
-fn is_session_payload(payload: &[u8]) -> bool {
-    match payload.first() {
-        Some(
+pub(super) fn is_session(question: &[u8]) -> bool {
+    match packet::payload(question).split_first() {
+        Some((
             &(command::PING
             | command::INIT_DB
             | command::RESET_CONNECTION
@@ -207,16 +174,16 @@ fn is_session_payload(payload: &[u8]) -> bool {
             | command::RESET
             | command::CHANGE_USER
             | command::STATISTICS),
-        ) => true,
-        Some(&command::QUERY) => {
-            let all = read(&payload[1..]);
-            let [one] = all.as_slice() else { return false };
-            match words(one).as_slice() {
+            _,
+        )) => true,
+        Some((&command::QUERY, text)) => match read(text).as_slice() {
+            [one] => match words(one).as_slice() {
                 ["set" | "use", _, ..] | ["show", "variables", ..] => true,
                 ["select", variable, ..] => variable.starts_with("@@"),
                 _ => false,
-            }
-        }
+            },
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -195,27 +195,6 @@ pub(super) fn is_challenge(message: &[u8]) -> bool {
     message.first() == Some(&b'R') && be32(message, 5) != Some(0)
 }
 
-/// What a server says of itself when only its answers were recorded.
-pub(super) fn welcome() -> Vec<u8> {
-    const PARAMETERS: [(&str, &str); 8] = [
-        ("server_version", "16.0"),
-        ("server_encoding", "UTF8"),
-        ("client_encoding", "UTF8"),
-        ("DateStyle", "ISO, MDY"),
-        ("IntervalStyle", "postgres"),
-        ("TimeZone", "UTC"),
-        ("integer_datetimes", "on"),
-        ("standard_conforming_strings", "on"),
-    ];
-    let mut bytes = authenticated();
-    for (name, value) in PARAMETERS {
-        bytes.extend(message(b'S', &[name.as_bytes(), b"\0", value.as_bytes(), b"\0"]));
-    }
-    bytes.extend(message(b'K', &[&[0; 8]]));
-    bytes.extend(ready(b'I'));
-    bytes
-}
-
 /// What an answer does to the state of the transaction. Recorded calls may be asked in another one than they were recorded
 /// in, so only those that begin or end one, and errors, change it; an error of what was to end one (`ends`) does, too.
 pub(super) fn state_after<'a>(state: u8, ends: bool, answer: impl Iterator<Item = &'a [u8]>) -> u8 {

@@ -52,13 +52,13 @@ pub(super) struct Names {
     portals: HashMap<Vec<u8>, Portal>,
     /// The portal that was bound last and not executed since.
     run: Option<Vec<u8>>,
-    kept: usize,
 }
 
 impl Names {
     /// Bytes that the names and what they stand for take.
     pub(super) fn kept(&self) -> usize {
-        self.kept
+        let statements = self.statements.iter().map(|(name, meaning)| name.len() + meaning.len());
+        statements.chain(self.portals.iter().map(|(name, portal)| portal.size(name))).sum()
     }
 
     /// Reads a message and puts what they stand for in place of names.
@@ -72,8 +72,9 @@ impl Names {
             b'P' => {
                 let name = text(&mut rest)?.to_vec();
                 let meaning = parsed(rest)?;
-                self.keep(name.len() + meaning.len())?;
-                self.define(name, Some(meaning));
+                self.has_room()?;
+                // Whatever the server says to it: a name whose preparation failed is of no use to a client.
+                self.statements.insert(name, meaning);
                 Part::Prepare(message(b'P', &[b"\0", rest]))
             }
             b'B' => self.bind(rest)?,
@@ -101,10 +102,9 @@ impl Names {
                 let kind = bytes(&mut rest, 1)?;
                 let name = text(&mut rest)?;
                 if kind == b"S" {
-                    self.define(name.to_vec(), None);
+                    self.statements.remove(name);
                 } else {
-                    let gone = self.portals.remove(name).map_or(0, |portal| portal.size(name));
-                    self.kept = self.kept.saturating_sub(gone);
+                    self.portals.remove(name);
                 }
                 Part::Close
             }
@@ -121,16 +121,6 @@ impl Names {
         self.statements.get(name).map_or(name, |meaning| meaning)
     }
 
-    /// Whatever the server says to it: a name whose preparation failed is of no use to a client.
-    fn define(&mut self, name: Vec<u8>, meaning: Option<Vec<u8>>) {
-        let size = name.len();
-        let before = match meaning {
-            Some(meaning) => self.statements.insert(name, meaning),
-            None => self.statements.remove(&name),
-        };
-        self.kept = self.kept.saturating_sub(before.map_or(0, |before| size + before.len()));
-    }
-
     fn bind(&mut self, mut rest: &[u8]) -> Result<Part, Fault> {
         let name = text(&mut rest)?.to_vec();
         let statement = text(&mut rest)?;
@@ -139,10 +129,8 @@ impl Names {
         let described = format!(" -- results {}", hex(Bound::read(rest)?.results));
         let described = [&statement, described.as_bytes()].concat();
         let portal = Portal { name: portal_name(&statement, &bound), described, asked: 0 };
-        self.keep(portal.size(&name))?;
-        if let Some(before) = self.portals.insert(name.clone(), portal) {
-            self.kept = self.kept.saturating_sub(before.size(&name));
-        }
+        self.has_room()?;
+        self.portals.insert(name.clone(), portal);
         self.run = Some(name);
         Ok(Part::Bind(bound))
     }
@@ -159,8 +147,7 @@ impl Names {
         }
     }
 
-    fn keep(&mut self, size: usize) -> Result<(), Fault> {
-        self.kept += size;
+    fn has_room(&self) -> Result<(), Fault> {
         if self.statements.len() + self.portals.len() < MAX_WIRE_STATEMENTS {
             Ok(())
         } else {

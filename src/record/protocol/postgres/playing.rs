@@ -89,7 +89,7 @@ impl Playing {
             return out;
         }
         match part {
-            Part::Query(question) => out.extend(self.query(question)),
+            Part::Query(question) => out.extend(self.simple(&[question])),
             Part::Prepare(question) => out.extend(self.prepare(question)),
             Part::DescribePortal(question, false) => out.extend(self.extended(&[question])),
             Part::Bind(bind) => self.run = Some(Run { bind, describe: None, execute: None }),
@@ -203,75 +203,48 @@ impl Playing {
         self.state == b'E' && !questions.first().and_then(|question| control(question)).is_some_and(leaves)
     }
 
-    /// Answers a part of the extended protocol.
-    fn extended(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
-        if self.is_aborted(questions) {
-            self.skipping = true;
-            return message::aborted();
-        }
-        match self.ask(questions) {
-            Ok(found) => {
-                let state = message::state_after(self.state, commits(questions), said(&found, Side::Server));
-                self.state = state;
-                let mut out = Vec::new();
-                let [answers, after] = unasked::parts(&found);
-                self.after.extend(after.concat());
-                for answer in answers {
-                    match answer.first() {
-                        Some(b'Z') => continue,
-                        Some(b'E') => self.skipping = true,
-                        Some(b'G') => self.expect_data(questions, false),
-                        _ => {}
-                    }
-                    out.extend_from_slice(answer);
-                }
-                out
-            }
-            Err(text) => {
-                self.skipping = true;
-                self.fail(&text)
-            }
-        }
-    }
-
-    fn query(&mut self, question: Vec<u8>) -> Vec<u8> {
-        let questions = [question];
-        if self.is_aborted(&questions) {
-            return [message::aborted(), message::ready(self.state)].concat();
-        }
-        self.asked_simply(&questions)
-    }
-
-    fn asked_simply(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
-        match self.ask(questions) {
-            Ok(found) => self.simple(&found, questions),
-            Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
-        }
-    }
-
-    /// The answer to a simple query, up to `ReadyForQuery`, unless it asks for data.
-    fn simple(&mut self, found: &Exchange, questions: &[Vec<u8>]) -> Vec<u8> {
-        let state = message::state_after(self.state, commits(questions), said(found, Side::Server));
-        self.state = state;
-        let mut out = Vec::new();
-        let mut waits = false;
-        let [answers, after] = unasked::parts(found);
-        self.unasked.extend(after.concat());
-        for answer in answers.into_iter().filter(|answer| answer.first() != Some(&b'Z')) {
-            if answer.first() == Some(&b'G') {
-                self.expect_data(questions, true);
-                waits = true;
-            }
-            out.extend_from_slice(answer);
-        }
-        if !waits && !found.abandoned {
+    /// Answers a simple query up to `ReadyForQuery`, unless it asks for data.
+    fn simple(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
+        let mut out = self.answered(questions, true);
+        self.unasked.append(&mut self.after);
+        if self.copy.is_none() && !self.held {
             out.extend(message::ready(self.state));
         }
         out
     }
 
-    fn expect_data(&mut self, questions: &[Vec<u8>], simple: bool) {
-        self.copy = Some(Copy { questions: questions.to_vec(), data: Vec::new(), simple });
+    /// Answers a part of the extended protocol. After an error everything is ignored up to the next `Sync`.
+    fn extended(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
+        self.answered(questions, false)
+    }
+
+    fn answered(&mut self, questions: &[Vec<u8>], simple: bool) -> Vec<u8> {
+        let found = if self.is_aborted(questions) {
+            Err(message::aborted())
+        } else {
+            self.ask(questions).map_err(|text| self.fail(&text))
+        };
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                self.skipping = !simple;
+                return error;
+            }
+        };
+        self.state = message::state_after(self.state, commits(questions), said(&found, Side::Server));
+        let [answers, after] = unasked::parts(&found);
+        self.after.extend(after.concat());
+        let mut out = Vec::new();
+        for answer in answers {
+            match answer.first() {
+                Some(b'Z') => continue,
+                Some(b'E') => self.skipping = !simple,
+                Some(b'G') => self.copy = Some(Copy { questions: questions.to_vec(), data: Vec::new(), simple }),
+                _ => {}
+            }
+            out.extend_from_slice(answer);
+        }
+        out
     }
 
     /// All data was sent, or the client gave up.
@@ -279,7 +252,7 @@ impl Playing {
         let Some(copy) = self.copy.take() else { return Vec::new() };
         let data = message::message(b'd', &[&copy.data]);
         let questions: Vec<_> = copy.questions.into_iter().chain([data, end.to_vec()]).collect();
-        if copy.simple { self.asked_simply(&questions) } else { self.extended(&questions) }
+        if copy.simple { self.simple(&questions) } else { self.extended(&questions) }
     }
 
     fn fail(&mut self, text: &str) -> Vec<u8> {

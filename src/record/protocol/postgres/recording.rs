@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use super::message::{self, Opening};
 use super::names::{Names, Part};
-use super::unasked::{Last, NOTIFICATION};
-use crate::record::call::{Link, Message, Protocol, Side};
+use super::unasked::NOTIFICATION;
+use crate::record::call::{Link, Protocol, Side};
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::protocol::wire::RecordStep;
 use copied::{copy_of, has_ended};
@@ -36,18 +36,25 @@ enum Slot {
     Bind(Draft),
     /// `Execute` of the portal that was bound before it.
     Joined(Vec<u8>),
-    /// `Execute`, up to its end.
-    Execute(Draft),
+    /// `Execute`, up to its end, or a `Query`, up to `ReadyForQuery`: whether it is one.
+    Run(Draft, bool),
     /// `Close`: one message.
     Close,
     /// `Sync`: `ReadyForQuery`.
     Sync,
-    /// `Query`, up to `ReadyForQuery`.
-    Query(Draft),
-    /// Data that came before it was asked for, and what ended it.
-    Data(Vec<u8>, Vec<u8>),
     /// What comes after data was copied in; whether it was a `Query` that asked for it.
     Copied(Draft, bool),
+}
+
+impl Slot {
+    fn size(&self) -> usize {
+        let inside = match self {
+            Self::Prepare(draft) | Self::Bind(draft) | Self::Run(draft, _) | Self::Copied(draft, _) => draft.size(),
+            Self::Joined(question) => question.len(),
+            Self::Close | Self::Sync => 0,
+        };
+        size_of::<Self>() + inside
+    }
 }
 
 /// Makes calls of what is said to `PostgreSQL`.
@@ -71,9 +78,8 @@ pub(crate) struct Recording {
     unasked: Vec<Vec<u8>>,
     /// Whether it listens to channels.
     listens: bool,
-    /// Its last call, if it does.
-    last: Option<Last>,
-    kept: usize,
+    /// Its last call, if it does, and when it was answered. What comes unasked belongs to it.
+    last: Option<(Draft, SystemTime)>,
 }
 
 impl Recording {
@@ -92,7 +98,6 @@ impl Recording {
             unasked: Vec::new(),
             listens: false,
             last: None,
-            kept: 0,
         }
     }
 
@@ -116,9 +121,7 @@ impl Recording {
         for message in self.unasked.drain(..) {
             draft.push(Side::Server, message);
         }
-        self.kept = self.kept.saturating_sub(draft.size());
         draft.push(Side::Client, question);
-        self.kept += draft.size();
         draft
     }
 
@@ -139,30 +142,19 @@ impl Recording {
             _ => {}
         }
         let slot = match part {
-            Part::Query(question) => Slot::Query(self.draft(question, at)),
+            Part::Query(question) => Slot::Run(self.draft(question, at), true),
             Part::Prepare(question) | Part::DescribePortal(question, _) => {
                 let mut draft = Draft::asked(question, at);
                 draft.session = true;
-                self.kept += draft.size();
                 Slot::Prepare(draft)
             }
             Part::Bind(question) => Slot::Bind(self.draft(question, at)),
-            Part::Execute(question, true) => {
-                self.kept += question.len() + size_of::<Message>();
-                Slot::Joined(question)
-            }
-            Part::Execute(question, false) => Slot::Execute(self.draft(question, at)),
+            Part::Execute(question, true) => Slot::Joined(question),
+            Part::Execute(question, false) => Slot::Run(self.draft(question, at), false),
             Part::Close => Slot::Close,
             Part::Sync => Slot::Sync,
-            Part::CopyData(data) => {
-                self.kept += data.len();
-                self.data.extend(data);
-                return;
-            }
-            Part::CopyEnd(end) => {
-                self.copied_in(end);
-                return;
-            }
+            Part::CopyData(data) => return self.data.extend(data),
+            Part::CopyEnd(end) => return self.copied_in(end),
             Part::Flush | Part::Terminate => return,
         };
         self.slots.push_back(slot);
@@ -170,12 +162,6 @@ impl Recording {
 
     fn answered(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
         let kind = bytes[0];
-        self.kept += bytes.len() + size_of::<Message>();
-        // Data that nothing asked for is ignored by the server.
-        while let Some(Slot::Data(data, end)) = self.slots.front() {
-            self.kept = self.kept.saturating_sub(data.len() + end.len() + 2 * size_of::<Message>());
-            self.slots.pop_front();
-        }
         if kind == b'W' {
             return Err("it became a stream of another kind (replication)");
         }
@@ -201,7 +187,7 @@ impl Recording {
             self.slots.push_front(slot);
             return Ok(());
         }
-        let simple = matches!(slot, Slot::Query(_) | Slot::Copied(_, true));
+        let simple = matches!(slot, Slot::Run(_, true) | Slot::Copied(_, true));
         match slot {
             Slot::Prepare(mut draft) => {
                 draft.push(Side::Server, bytes);
@@ -221,31 +207,31 @@ impl Recording {
             Slot::Joined(question) => {
                 let mut draft = self.bound.take().unwrap_or_else(|| Draft::new(at));
                 draft.push(Side::Client, question);
-                self.executed(draft, bytes);
+                self.answered_on(draft, false, bytes);
             }
-            Slot::Execute(draft) => self.executed(draft, bytes),
-            Slot::Close | Slot::Data(..) => {}
-            Slot::Sync if kind == b'Z' => self.synchronised(bytes, at, made),
+            Slot::Run(draft, simple) => self.answered_on(draft, simple, bytes),
+            Slot::Close => {}
             Slot::Sync => {
-                // What was deferred to the end of the transaction failed.
+                // What is no `ReadyForQuery` says that what was deferred to the end of the transaction failed.
                 if let Some(last) = self.done.iter_mut().rev().find(|draft| !draft.session) {
                     last.push(Side::Server, bytes);
                 }
-                self.slots.push_front(Slot::Sync);
-                return Ok(());
+                if kind != b'Z' {
+                    self.slots.push_front(Slot::Sync);
+                    return Ok(());
+                }
             }
-            Slot::Query(draft) => self.queried(draft, bytes, at, made),
             Slot::Copied(mut draft, simple) => {
                 draft.push(Side::Server, bytes);
                 match kind {
-                    b'Z' => {
-                        self.copied(draft, made);
-                        self.emit(at, made);
-                    }
+                    b'Z' => self.copied(draft, made),
                     b'C' | b'E' if !simple => self.copied(draft, made),
                     _ => self.slots.push_front(Slot::Copied(draft, simple)),
                 }
             }
+        }
+        if kind == b'Z' {
+            self.emit(at, made);
         }
         if kind == b'E' && !simple {
             self.skip();
@@ -255,15 +241,16 @@ impl Recording {
 
     /// A notification belongs to the call before it, and all else to the one that comes next.
     fn came_unasked(&mut self, bytes: Vec<u8>) {
-        let size = bytes.len() + size_of::<Message>();
-        let left = match &mut self.last {
-            Some(last) if bytes.first() == Some(&NOTIFICATION) => last.add(bytes),
-            _ => Err(bytes),
-        };
-        match left {
-            Ok(()) => self.kept = self.kept.saturating_sub(size),
-            Err(bytes) => self.unasked.push(bytes),
+        match &mut self.last {
+            Some((last, _)) if bytes.first() == Some(&NOTIFICATION) => last.push(Side::Server, bytes),
+            _ => self.unasked.push(bytes),
         }
+    }
+
+    /// Nothing more belongs to the last call.
+    fn release(&mut self, made: &mut Vec<RecordStep>) {
+        let last = self.last.take();
+        made.extend(last.map(|(draft, at)| draft.finish(&self.link, Protocol::Postgres, at)));
     }
 
     /// A `Bind` that failed: looked up together with its `Execute`.
@@ -285,80 +272,43 @@ impl Recording {
         self.done.push(draft);
     }
 
-    fn executed(&mut self, mut draft: Draft, bytes: Vec<u8>) {
+    /// A message of the answer to an `Execute` or a `Query`.
+    fn answered_on(&mut self, mut draft: Draft, simple: bool, bytes: Vec<u8>) {
         let kind = bytes[0];
         draft.push(Side::Server, bytes);
         match kind {
-            b'C' | b'E' | b's' | b'I' => self.done.push(draft),
+            b'Z' => self.done.push(draft),
+            b'C' | b'E' | b's' | b'I' if !simple => self.done.push(draft),
             b'G' => {
                 let next = copy_of(&draft);
                 self.done.push(draft);
                 // The server ignores a `Sync` while it waits for data.
-                while let Some(Slot::Sync) = self.slots.front() {
+                while let Some(Slot::Sync) = self.slots.front().filter(|_| !simple) {
                     self.slots.pop_front();
                 }
-                self.copies(next, false);
+                self.slots.push_front(Slot::Copied(next, simple));
             }
-            _ => self.slots.push_front(Slot::Execute(draft)),
-        }
-    }
-
-    fn queried(&mut self, mut draft: Draft, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
-        let kind = bytes[0];
-        draft.push(Side::Server, bytes);
-        match kind {
-            b'Z' => {
-                self.done.push(draft);
-                self.emit(at, made);
-            }
-            b'G' => {
-                let next = copy_of(&draft);
-                self.done.push(draft);
-                self.copies(next, true);
-            }
-            _ => self.slots.push_front(Slot::Query(draft)),
+            _ => self.slots.push_front(Slot::Run(draft, simple)),
         }
     }
 
     /// After an error everything up to the next `Sync` is ignored.
     fn skip(&mut self) {
-        while let Some(slot) = self.slots.front() {
-            match slot {
-                Slot::Sync => return,
-                Slot::Close => {}
-                Slot::Data(data, end) => {
-                    self.kept = self.kept.saturating_sub(data.len() + end.len() + 2 * size_of::<Message>());
-                }
-                Slot::Joined(question) => self.kept = self.kept.saturating_sub(question.len() + size_of::<Message>()),
-                Slot::Prepare(draft)
-                | Slot::Bind(draft)
-                | Slot::Execute(draft)
-                | Slot::Query(draft)
-                | Slot::Copied(draft, _) => self.kept = self.kept.saturating_sub(draft.size()),
-            }
-            self.slots.pop_front();
-        }
-        self.skipping = true;
-    }
-
-    fn synchronised(&mut self, ready: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
-        if let Some(last) = self.done.iter_mut().rev().find(|draft| !draft.session) {
-            last.push(Side::Server, ready);
-        }
-        self.emit(at, made);
+        let sync = self.slots.iter().position(|slot| matches!(slot, Slot::Sync));
+        self.slots.drain(..sync.unwrap_or(self.slots.len()));
+        self.skipping |= sync.is_none();
     }
 
     fn emit(&mut self, at: SystemTime, made: &mut Vec<RecordStep>) {
-        for mut draft in std::mem::take(&mut self.done) {
-            self.kept = self.kept.saturating_sub(draft.size());
+        for draft in &mut self.done {
             draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
             self.listens |= draft.said(Side::Server).any(|message| message::tag_of(message) == Some(b"LISTEN"));
-            made.push(draft.finish(&self.link, Protocol::Postgres, at));
         }
-        if self.slots.is_empty() {
-            self.kept = self.data.len();
-            self.last = if self.listens { Last::of(made) } else { None };
-        }
+        let is_ready = |draft: &mut Draft| draft.said(Side::Server).next_back().is_some_and(|last| last[0] == b'Z');
+        let last = if self.listens && self.slots.is_empty() { self.done.pop_if(is_ready) } else { None };
+        let done = self.done.drain(..).map(|draft| draft.finish(&self.link, Protocol::Postgres, at));
+        made.extend(done);
+        self.last = last.map(|draft| (draft, at));
     }
 
     /// A call whose answer was not whole when the connection ended.
@@ -419,14 +369,14 @@ impl Dialogue for Recording {
             // The server ignores them.
             (Phase::Calls, Side::Client) if self.skipping && matches!(bytes[0], b'P' | b'C') => {}
             (Phase::Calls, Side::Client) => {
-                made.extend(self.last.take().map(Last::finish));
+                self.release(made);
                 let part = self.names.read(&bytes)?;
                 self.asked(part, at);
             }
             (Phase::Calls, Side::Server) => {
                 let answered = self.answered(bytes, at, made);
                 if answered.is_err() {
-                    made.extend(self.last.take().map(Last::finish));
+                    self.release(made);
                 }
                 answered?;
             }
@@ -435,12 +385,14 @@ impl Dialogue for Recording {
     }
 
     fn kept(&self) -> usize {
-        let last = self.last.as_ref().map_or(0, Last::size);
-        self.kept + self.names.kept() + self.slots.len() * size_of::<Slot>() + last
+        let drafts =
+            self.done.iter().chain(&self.bound).chain(&self.startup).chain(self.last.iter().map(|(last, _)| last));
+        let unasked = self.unasked.iter().map(Vec::len).sum::<usize>() + self.data.len();
+        unasked + self.names.kept() + self.slots.iter().map(Slot::size).chain(drafts.map(Draft::size)).sum::<usize>()
     }
 
     fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
-        made.extend(self.last.take().map(Last::finish));
+        self.release(made);
         self.listens = false;
         if self.slots.is_empty() && self.unasked.iter().any(|message| message.first() == Some(&NOTIFICATION)) {
             let target = &self.link.target;
@@ -468,8 +420,8 @@ impl Dialogue for Recording {
                     made.push(unanswered(&self.link));
                     continue;
                 }
-                Slot::Prepare(draft) | Slot::Execute(draft) | Slot::Query(draft) | Slot::Copied(draft, _) => draft,
-                Slot::Close | Slot::Sync | Slot::Data(..) => continue,
+                Slot::Prepare(draft) | Slot::Run(draft, _) | Slot::Copied(draft, _) => draft,
+                Slot::Close | Slot::Sync => continue,
             };
             self.left(draft, by, at, made);
         }

@@ -14,8 +14,8 @@ const LOGIN_VERSION: u32 = 196_608;
 
 /// The startup message of a login.
 pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
-    let first = wire.messages.iter().find(|message| message.from == Side::Client)?;
-    Some(&*first.bytes).filter(|first| first.first() == Some(&0) && opening(first).is_ok())
+    let first = wire.said(Side::Client).next();
+    first.filter(|first| first.first() == Some(&0) && opening(first).is_ok())
 }
 
 /// The database of a startup message: the user's, if it names none.

@@ -8,11 +8,9 @@ mod session;
 
 use std::sync::Arc;
 
-use super::message::{error, message, ready, welcome};
+use super::message::{error, message, ready};
 use crate::record::call::{Exchange, Protocol, Side};
-use crate::record::trial::{
-    Outcome, Played, Said, book, client, link, record, record_in, record_left, replays, server,
-};
+use crate::record::trial::{Outcome, Played, Said, book, client, record, record_in, record_left, replays, server};
 
 fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     let mut body = 196_608_u32.to_be_bytes().to_vec();
@@ -252,13 +250,6 @@ fn data_is_copied_in_and_out() {
         server([only(b'1'), only(b'2'), asks()].concat()),
         client([data("4\n"), only(b'c'), only(b'S')].concat()),
         server([complete("COPY 1"), ready(b'I')].concat()),
-        // Data that does not wait until it is asked for.
-        client([query("COPY u FROM STDIN"), data("5\n"), only(b'c'), query("SELECT 5")].concat()),
-        server([asks(), complete("COPY 1"), ready(b'I')].concat()),
-        server([columns(), row("5"), complete("SELECT 1"), ready(b'I')].concat()),
-        client([query("COPY v FROM STDIN"), data("6\n"), only(b'c'), query("SELECT 5")].concat()),
-        server([error("ERROR", "no such table"), ready(b'I')].concat()),
-        server([columns(), row("6"), complete("SELECT 1"), ready(b'I')].concat()),
     ];
     let (_, outcome) = recorded(&conversation);
     plays(&conversation, &outcome.calls);
@@ -351,16 +342,6 @@ fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
     let mut nameless = Played::new(Protocol::Postgres, &book);
     let answer = nameless.ask(startup(&[("user", "")]));
     assert!(answer.windows(28).any(|part| part == b"of no user to no database; r"), "{}", answer.escape_ascii());
-}
-
-#[test]
-fn a_server_whose_greeting_nobody_recorded_has_one_of_its_own() {
-    let conversation =
-        [client(query("SELECT 1")), server([columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat())];
-    let (_, outcome) = recorded(&conversation);
-    let book = book(&outcome.calls[1..]);
-    let first = crate::record::Link { connection: 0, ..link() };
-    assert_eq!(Played::of(Protocol::Postgres, &first, &book).ask(&login()[0].1), welcome());
 }
 
 #[test]

@@ -3,57 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::limits::MAX_WIRE_CALL_BYTES;
 use crate::record::call::{Content, Exchange, Message, Side};
-use crate::record::protocol::wire::RecordStep;
 
 /// Type of a `NotificationResponse`.
 pub(super) const NOTIFICATION: u8 = b'A';
-
-/// The last call of a connection that listens, which is complete when the next one begins.
-pub(super) struct Last {
-    exchange: Box<Exchange>,
-    size: usize,
-}
-
-impl Last {
-    /// Takes the last of these steps, if it is a call after which the server waits for the next.
-    pub(super) fn of(made: &mut Vec<RecordStep>) -> Option<Self> {
-        match made.pop() {
-            Some(RecordStep::Done(exchange)) if said(&exchange).last().is_some_and(is_ready) => {
-                let size = said(&exchange).iter().map(size_of_message).sum();
-                Some(Self { exchange, size })
-            }
-            other => {
-                made.extend(other);
-                None
-            }
-        }
-    }
-
-    /// A notification came; given back if it is too much for one call.
-    pub(super) fn add(&mut self, bytes: Vec<u8>) -> Result<(), Vec<u8>> {
-        let message = Message { from: Side::Server, bytes };
-        let size = self.size + size_of_message(&message);
-        match &mut self.exchange.content {
-            Content::Wire(_, wire) if size <= MAX_WIRE_CALL_BYTES => {
-                wire.messages.push(message);
-                self.size = size;
-                Ok(())
-            }
-            _ => Err(message.bytes),
-        }
-    }
-
-    /// Memory that it takes, in bytes.
-    pub(super) fn size(&self) -> usize {
-        self.size
-    }
-
-    pub(super) fn finish(self) -> RecordStep {
-        RecordStep::Done(self.exchange)
-    }
-}
 
 /// What answers a call in a recording, and what came after it unasked.
 pub(super) fn parts(found: &Exchange) -> [Vec<&[u8]>; 2] {
@@ -92,8 +45,4 @@ fn said(exchange: &Exchange) -> &[Message] {
 
 fn is_ready(message: &Message) -> bool {
     message.from == Side::Server && message.bytes.first() == Some(&b'Z')
-}
-
-fn size_of_message(message: &Message) -> usize {
-    message.bytes.len() + size_of::<Message>()
 }

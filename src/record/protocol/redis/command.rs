@@ -1,7 +1,7 @@
 //! What a command means for the connection: how it is answered, and what of it is compared.
 
 use super::resp::words;
-use crate::record::call::{Message, Side, Wire};
+use crate::record::call::{Side, Wire};
 
 /// How a command is answered, and what it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,32 +20,15 @@ pub(super) enum Manner {
     Quit,
     /// `RESET`: one reply, and the connection is as it was at the beginning.
     Reset,
-    /// `CLIENT REPLY ON`, `OFF` or `SKIP`.
-    Replies(Replies),
     /// Nothing at all: an empty line.
     Empty,
-    /// No replies from here on but a stream of another kind (`MONITOR`, `SYNC`, `PSYNC`).
+    /// No replies from here on, or a stream of another kind (`MONITOR`, `SYNC`, `PSYNC`, `CLIENT REPLY`).
     Foreign,
 }
 
-/// Which commands are answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Replies {
-    /// All.
-    On,
-    /// None.
-    Off,
-    /// All but the next.
-    Skip,
-}
-
-/// A command as it is looked up, and its manner.
-pub(super) fn read(command: Vec<u8>) -> (Vec<u8>, Manner) {
-    let manner = manner(&words(&command));
-    (command, manner)
-}
-
-fn manner(words: &[&[u8]]) -> Manner {
+/// What a command is to the connection.
+pub(super) fn manner(command: &[u8]) -> Manner {
+    let words = words(command);
     let word = |index: usize| words.get(index).map(|word| word.to_ascii_uppercase()).unwrap_or_default();
     match word(0).as_slice() {
         b"" => Manner::Empty,
@@ -56,14 +39,9 @@ fn manner(words: &[&[u8]]) -> Manner {
         b"QUIT" => Manner::Quit,
         b"RESET" => Manner::Reset,
         b"MONITOR" | b"SYNC" | b"PSYNC" => Manner::Foreign,
+        b"CLIENT" if word(1) == b"REPLY" => Manner::Foreign,
         b"HELLO" | b"AUTH" | b"SELECT" | b"COMMAND" | b"INFO" | b"PING" | b"READONLY" | b"READWRITE" | b"ASKING"
-        | b"CLUSTER" | b"SENTINEL" => Manner::Session,
-        b"CLIENT" => match (word(1).as_slice(), word(2).as_slice()) {
-            (b"REPLY", b"ON") => Manner::Replies(Replies::On),
-            (b"REPLY", b"OFF") => Manner::Replies(Replies::Off),
-            (b"REPLY", b"SKIP") => Manner::Replies(Replies::Skip),
-            _ => Manner::Session,
-        },
+        | b"CLUSTER" | b"SENTINEL" | b"CLIENT" => Manner::Session,
         _ => Manner::Plain,
     }
 }
@@ -116,10 +94,8 @@ pub(in crate::record) struct Chosen {
 
 /// What a call chooses, if it was carried out. Without an answer it is not known, so it counts as carried out.
 pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
-    let of =
-        |side| wire.messages.iter().filter(move |message| message.from == side).map(|message| message.bytes.as_slice());
-    let commands: Vec<&[u8]> = of(Side::Client).collect();
-    let answer = of(Side::Server).next_back();
+    let commands: Vec<&[u8]> = wire.said(Side::Client).collect();
+    let answer = wire.said(Side::Server).next_back();
     let resets = commands.last().is_some_and(|last| is(&words(last), 0, b"RESET"));
     let mut context = Vec::new();
     let number = |number: u64, first: u64| if number == first { Vec::new() } else { number.to_string().into_bytes() };
@@ -154,35 +130,33 @@ const READS: &str = "\
     SSCAN ZRANGE ZREVRANGE ZRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE ZCARD ZCOUNT ZRANK ZREVRANK XRANGE XREVRANGE XLEN
     JSON.GET EXPIRE PEXPIRE";
 
+/// The words of a call of one command.
+fn alone(wire: &Wire) -> Vec<&[u8]> {
+    let mut commands = wire.said(Side::Client);
+    match (commands.next(), commands.next()) {
+        (Some(one), None) => words(one),
+        _ => Vec::new(),
+    }
+}
+
 /// Whether a call is one of these.
 pub(in crate::record) fn reads(wire: &Wire) -> bool {
-    let mut commands = wire.messages.iter().filter(|message| message.from == Side::Client);
-    let reads = |message: &Message| {
-        words(&message.bytes)
-            .first()
-            .is_some_and(|word| READS.split_ascii_whitespace().any(|known| word.eq_ignore_ascii_case(known.as_bytes())))
-    };
-    commands.next().is_some_and(reads) && commands.next().is_none()
+    let words = alone(wire);
+    READS.split_ascii_whitespace().any(|known| is(&words, 0, known.as_bytes()))
 }
 
 /// Whether a call sets a key to a value whatever is there, so that saying it again changes nothing: `SET` with no more than a time.
 pub(in crate::record) fn sets(wire: &Wire) -> bool {
     const TIMES: [&str; 5] = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
-    let mut commands = wire.messages.iter().filter(|message| message.from == Side::Client);
-    let sets = |message: &Message| {
-        let words = words(&message.bytes);
-        let is_time = |word: &[u8]| {
-            word.iter().all(u8::is_ascii_digit) || TIMES.iter().any(|time| word.eq_ignore_ascii_case(time.as_bytes()))
-        };
-        words.first().is_some_and(|word| word.eq_ignore_ascii_case(b"SET"))
-            && words.len() >= 3
-            && words[3..].iter().all(|word| is_time(word))
+    let words = alone(wire);
+    let is_time = |word: &&[u8]| {
+        word.iter().all(u8::is_ascii_digit) || TIMES.iter().any(|time| word.eq_ignore_ascii_case(time.as_bytes()))
     };
-    commands.next().is_some_and(sets) && commands.next().is_none()
+    is(&words, 0, b"SET") && words.get(3..).is_some_and(|rest| rest.iter().all(is_time))
 }
 
 /// Whether the answer to a call depends on the database and on who asks.
 pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
-    let first = wire.messages.iter().find(|message| message.from == Side::Client);
-    first.is_some_and(|first| matches!(manner(&words(&first.bytes)), Manner::Plain | Manner::Begin))
+    let first = wire.said(Side::Client).next();
+    first.is_some_and(|first| matches!(manner(first), Manner::Plain | Manner::Begin))
 }

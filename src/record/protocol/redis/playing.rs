@@ -1,6 +1,6 @@
 //! Redis, as it is played.
 
-use super::command::{self, Manner, Replies};
+use super::command::{Manner, manner};
 use super::resp::Scan;
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::Fault;
@@ -13,25 +13,21 @@ pub(crate) struct Playing {
     scan: Scan,
     /// The commands since `MULTI`.
     transaction: Option<Vec<Vec<u8>>>,
-    kept: usize,
-    replies: Replies,
 }
 
 impl Playing {
     pub(crate) fn new(prompter: Prompter) -> Self {
-        Self { prompter, scan: Scan::default(), transaction: None, kept: 0, replies: Replies::On }
+        Self { prompter, scan: Scan::default(), transaction: None }
     }
 
     /// A command after `MULTI`: what it gives is known when the transaction is whole.
     fn queue(&mut self, question: Vec<u8>, manner: Manner) -> Vec<PlayStep> {
         let Some(commands) = &mut self.transaction else { return Vec::new() };
-        self.kept += question.len() + size_of::<Vec<u8>>();
         commands.push(question);
         if !matches!(manner, Manner::Finish | Manner::Quit | Manner::Reset) {
             return send(b"+QUEUED\r\n");
         }
         let commands = self.transaction.take().unwrap_or_default();
-        self.kept = 0;
         let found = self.prompter.ask(commands.iter().map(Vec::as_slice));
         let mut steps = match found {
             Ok(found) if found.abandoned => vec![PlayStep::Hold],
@@ -64,19 +60,13 @@ impl Role for Playing {
     }
 
     fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<PlayStep>, Fault> {
-        let (question, manner) = command::read(bytes);
+        let (manner, question) = (manner(&bytes), bytes);
         if manner == Manner::Empty {
             return Ok(Vec::new());
         }
         if self.transaction.is_some() {
             return Ok(self.queue(question, manner));
         }
-        let before = self.replies;
-        self.replies = match (manner, before) {
-            (Manner::Replies(replies), _) => replies,
-            (_, Replies::Off) => Replies::Off,
-            _ => Replies::On,
-        };
         match manner {
             Manner::Begin => {
                 self.transaction = Some(vec![question]);
@@ -86,9 +76,6 @@ impl Role for Playing {
             _ => {}
         }
         let found = self.prompter.ask([question.as_slice()]);
-        if before != Replies::On && manner != Manner::Replies(Replies::On) {
-            return Ok(Vec::new());
-        }
         Ok(match found {
             Ok(found) => {
                 // What is published comes whatever else is asked.
@@ -106,7 +93,7 @@ impl Role for Playing {
     }
 
     fn kept(&self) -> usize {
-        self.kept
+        self.transaction.iter().flatten().map(|command| size_of::<Vec<u8>>() + command.len()).sum()
     }
 
     fn refuse(&mut self, fault: Fault) -> Vec<u8> {

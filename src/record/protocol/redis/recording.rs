@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use super::command::{self, Manner, Replies};
+use super::command::{Manner, manner};
 use super::resp::{Scan, elements};
 use crate::record::call::{Link, Protocol, Side};
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
@@ -37,70 +37,50 @@ pub(crate) struct Recording {
     /// The subscription to which whatever is published belongs.
     stream: Option<Draft>,
     subscribed: bool,
-    replies: Replies,
-    kept: usize,
 }
 
 impl Recording {
     pub(crate) fn new(link: Link) -> Self {
         let scans = [Scan::default(), Scan::default()];
-        let (waiting, replies) = (VecDeque::new(), Replies::On);
-        Self { link, scans, waiting, stream: None, subscribed: false, replies, kept: 0 }
+        Self { link, scans, waiting: VecDeque::new(), stream: None, subscribed: false }
     }
 
-    fn finish(&mut self, draft: Draft, at: SystemTime, made: &mut Vec<RecordStep>) {
-        self.kept = self.kept.saturating_sub(draft.size());
+    fn finish(&self, draft: Draft, at: SystemTime, made: &mut Vec<RecordStep>) {
         made.push(draft.finish(&self.link, Protocol::Redis, at));
     }
 
-    fn command(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
-        let (question, manner) = command::read(bytes);
+    fn command(&mut self, question: Vec<u8>, at: SystemTime) -> Result<(), Fault> {
+        let manner = manner(&question);
         if manner == Manner::Foreign {
-            return Err("it became a stream of another kind (`MONITOR`, `SYNC` or `PSYNC`)");
+            return Err("it became a stream of another kind (`MONITOR`, `SYNC`, `PSYNC` or `CLIENT REPLY`)");
         }
         if manner == Manner::Empty {
             return Ok(());
         }
         if let Some(last) = self.waiting.back_mut().filter(|last| last.kind == Kind::Transaction) {
-            let before = last.draft.size();
             last.draft.push(Side::Client, question);
             last.left += 1;
             if matches!(manner, Manner::Finish | Manner::Quit | Manner::Reset) {
                 last.kind = Kind::Call;
             }
-            self.kept = (self.kept + last.draft.size()).saturating_sub(before);
             return Ok(());
         }
         let mut draft = Draft::asked(question, at);
-        self.kept += draft.size();
         let (kind, left) = match manner {
             Manner::Begin => (Kind::Transaction, 1),
             Manner::Subscription(channels) => (Kind::Subscription, channels),
             Manner::Quit => (Kind::Unrecorded, 1),
-            Manner::Session | Manner::Replies(_) => {
+            Manner::Session => {
                 draft.session = true;
                 (Kind::Call, 1)
             }
             _ => (Kind::Call, 1),
         };
-        let before = self.replies;
-        self.replies = match (manner, before) {
-            (Manner::Replies(replies), _) => replies,
-            (_, Replies::Off) => Replies::Off,
-            _ => Replies::On,
-        };
-        let unanswered = matches!(manner, Manner::Replies(Replies::Off | Replies::Skip))
-            || before != Replies::On && manner != Manner::Replies(Replies::On);
-        if unanswered {
-            self.finish(draft, at, made);
-        } else {
-            self.waiting.push_back(Pending { draft, kind, left });
-        }
+        self.waiting.push_back(Pending { draft, kind, left });
         Ok(())
     }
 
     fn reply(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
-        self.kept += bytes.len() + size_of::<crate::record::call::Message>();
         let subscribing = self.waiting.front().is_some_and(|front| front.kind == Kind::Subscription);
         let pushed = bytes.first() == Some(&b'>');
         if pushed || bytes.first() == Some(&b'*') && (self.subscribed || subscribing) {
@@ -111,9 +91,8 @@ impl Recording {
                 }
                 published if pushed || published.is_some() => {
                     let front = self.waiting.front_mut().map(|front| &mut front.draft);
-                    match self.stream.as_mut().or(front) {
-                        Some(draft) => draft.push(Side::Server, bytes),
-                        None => self.kept = self.kept.saturating_sub(bytes.len()),
+                    if let Some(draft) = self.stream.as_mut().or(front) {
+                        draft.push(Side::Server, bytes);
                     }
                     return Ok(());
                 }
@@ -131,9 +110,7 @@ impl Recording {
         front.left = front.left.saturating_sub(1);
         if front.kind == Kind::Subscription || front.kind != Kind::Transaction && front.left == 0 {
             let Some(pending) = self.waiting.pop_front() else { return Ok(()) };
-            if pending.kind == Kind::Unrecorded {
-                self.kept = self.kept.saturating_sub(pending.draft.size());
-            } else {
+            if pending.kind != Kind::Unrecorded {
                 self.finish(pending.draft, at, made);
             }
         }
@@ -198,14 +175,14 @@ impl Dialogue for Recording {
         made: &mut Vec<RecordStep>,
     ) -> Result<Way, Fault> {
         match from {
-            Side::Client => self.command(bytes, at, made)?,
+            Side::Client => self.command(bytes, at)?,
             Side::Server => self.reply(bytes, at, made)?,
         }
         Ok(Way::On)
     }
 
     fn kept(&self) -> usize {
-        self.kept
+        self.waiting.iter().map(|pending| &pending.draft).chain(&self.stream).map(Draft::size).sum()
     }
 
     fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {

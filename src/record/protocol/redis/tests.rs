@@ -149,17 +149,6 @@ fn a_reply_that_the_program_did_not_wait_for_waits_until_it_goes_on() {
 }
 
 #[test]
-fn commands_without_replies_keep_the_others_in_step() {
-    let commands = [&["CLIENT", "REPLY", "SKIP"][..], &["SET", "a", "1"], &["GET", "a"]].map(command);
-    let off = [&["CLIENT", "REPLY", "OFF"][..], &["SET", "a", "2"], &["CLIENT", "REPLY", "ON"]].map(command);
-    let conversation = [client(commands.concat()), server(b"$1\r\n1\r\n"), client(off.concat()), server(b"+OK\r\n")];
-    let outcome = recorded(&conversation);
-    let answers: Vec<_> = outcome.said().iter().map(|(_, said)| said.len() - 1).collect();
-    assert_eq!(answers, [0, 0, 1, 0, 0, 1]);
-    replays(Protocol::Redis, &conversation, &outcome);
-}
-
-#[test]
 fn a_password_is_in_no_file_and_several_choose_the_answer() {
     let refusal = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
     let login = |password: &str, answer: &str| [client(command(&["AUTH", password])), server(answer)];

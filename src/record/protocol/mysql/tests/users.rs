@@ -59,13 +59,10 @@ fn nobody_is_answered_what_another_user_was() {
 }
 
 #[test]
-fn one_user_is_in_no_key_and_calls_of_unknown_ones_answer_all() {
+fn what_one_user_asked_is_answered_to_that_user() {
     let one = asks(1, "clerk", &orders(1));
     assert_eq!(book(&one).sessions(&link().target, Protocol::MySql).len(), 1);
     assert_eq!(answers(&book(&one), &["clerk"], &query(ORDERS)), [Some(value(1))]);
-    // The login of the connection is in no file.
-    let unknown = asks(3, "clerk", &orders(3)).split_off(1);
-    assert_eq!(answers(&book(&unknown), &["boss", "clerk"], &query(ORDERS)), [Some(value(3)), Some(value(3))]);
 }
 
 #[test]

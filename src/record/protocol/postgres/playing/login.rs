@@ -11,29 +11,29 @@ use crate::record::protocol::wire::PlayStep;
 impl Playing {
     /// What the first message of a connection is answered.
     pub(super) fn opening(&mut self, bytes: &[u8]) -> Result<Vec<PlayStep>, Fault> {
-        let startups: Vec<_> = self.prompter.sessions().into_iter().filter(|found| startup(found).is_some()).collect();
         match message::opening(bytes)? {
             // What is cancelled was answered at once by what says so.
             Opening::Cancel => Ok(vec![PlayStep::Close]),
-            Opening::Encryption if !self.prompter.link.tls && startups.iter().any(|found| found.tls) => {
+            Opening::Encryption if !self.prompter.link.tls && self.is_encrypted() => {
                 self.prompter.link.tls = true;
                 Ok(vec![PlayStep::Send(b"S".to_vec()), PlayStep::StartTls { early: Vec::new() }])
             }
             Opening::Encryption | Opening::Gss => Ok(vec![PlayStep::Send(b"N".to_vec())]),
             Opening::Startup => {
                 self.started = true;
-                Ok(self.welcome(bytes, !startups.is_empty()))
+                Ok(self.welcome(bytes))
             }
         }
     }
 
+    /// Whether logins were recorded that were encrypted.
+    fn is_encrypted(&self) -> bool {
+        self.prompter.sessions().iter().any(|found| found.tls && startup(found).is_some())
+    }
+
     /// What answers a startup message.
-    fn welcome(&mut self, asked: &[u8], is_known: bool) -> Vec<PlayStep> {
+    fn welcome(&mut self, asked: &[u8]) -> Vec<PlayStep> {
         let (who, prompter) = (startup::who(asked), &mut self.prompter);
-        if !is_known && prompter.script.speaks(&prompter.link.target, prompter.protocol) {
-            prompter.script.opened(&who);
-            return vec![PlayStep::Send(message::welcome())];
-        }
         let found = prompter.login(asked, &who, |found| startup(found).map(startup::who));
         let found = match found {
             Ok(found) => found,

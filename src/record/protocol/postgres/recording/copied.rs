@@ -1,7 +1,7 @@
 //! Data that is copied in (`COPY ... FROM STDIN`), as it is recorded.
 
 use super::{Recording, Slot};
-use crate::record::call::{Message, Side};
+use crate::record::call::Side;
 use crate::record::protocol::dialogue::{Draft, unanswered};
 use crate::record::protocol::postgres::message;
 use crate::record::protocol::wire::RecordStep;
@@ -16,31 +16,17 @@ impl Recording {
         if has_ended(&draft) {
             self.done.push(draft);
         } else {
-            self.kept = self.kept.saturating_sub(draft.size());
             made.push(unanswered(&self.link));
         }
-    }
-
-    /// The server asks for data, which may have come already.
-    pub(super) fn copies(&mut self, mut draft: Draft, simple: bool) {
-        if let Some(Slot::Data(data, end)) = self.slots.front_mut() {
-            draft.push(Side::Client, message::message(b'd', &[data]));
-            draft.push(Side::Client, std::mem::take(end));
-            self.slots.pop_front();
-        }
-        self.slots.push_front(Slot::Copied(draft, simple));
     }
 
     /// The client has sent all data, or gave up.
     pub(super) fn copied_in(&mut self, end: Vec<u8>) {
         let data = std::mem::take(&mut self.data);
-        self.kept += end.len() + 2 * size_of::<Message>();
-        match self.slots.front_mut() {
-            Some(Slot::Copied(draft, _)) => {
-                draft.push(Side::Client, message::message(b'd', &[&data]));
-                draft.push(Side::Client, end);
-            }
-            _ => self.slots.push_back(Slot::Data(data, end)),
+        // Data that nothing asked for is ignored by the server.
+        if let Some(Slot::Copied(draft, _)) = self.slots.front_mut() {
+            draft.push(Side::Client, message::message(b'd', &[&data]));
+            draft.push(Side::Client, end);
         }
     }
 }
