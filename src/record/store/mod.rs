@@ -22,11 +22,11 @@ use std::fmt::{self, Write as _};
 
 pub use apart::{Apart, Bodies, BodyRef};
 pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
-pub use noise::DeclaredNoise;
 
 use head::Writer;
 
 use crate::limits::MAX_CALLS_FILE_BYTES;
+pub use crate::record::matching::DeclaredNoise;
 use crate::record::matching::Recording;
 
 /// What a problem says of the document that has it.

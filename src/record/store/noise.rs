@@ -2,17 +2,7 @@
 
 use super::node::{Kind, Members, Node, parse};
 use super::{Problem, emit};
-
-/// `noise`: a mapping in newer files, a list of regular expressions in older ones.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeclaredNoise {
-    /// Fields, as `body.order.id`, `query.t` or `header.X-Request-Id`.
-    pub fields: Vec<String>,
-    /// Regular expressions of values.
-    pub values: Vec<String>,
-    /// Whether it is a list in the file.
-    pub is_list: bool,
-}
+use crate::record::matching::DeclaredNoise;
 
 impl DeclaredNoise {
     pub(super) fn read(node: &Node) -> Result<Self, Problem> {

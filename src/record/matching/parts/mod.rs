@@ -165,11 +165,6 @@ impl Parts {
         self.words(|_| true)
     }
 
-    /// The call in words, with a mark in the place of each value that is left out.
-    pub(super) fn shown(&self, noise: &Fields) -> String {
-        self.words(|value| left_out(noise, value).is_some())
-    }
-
     fn words(&self, leaves_out: impl Fn(&Value) -> bool) -> String {
         let (mut all, mut one) = (String::new(), String::new());
         let join = |all: &mut String, one: &mut String| {
@@ -193,12 +188,6 @@ impl Parts {
     /// The values that are left out.
     pub(super) fn left<'a>(&'a self, noise: &Fields) -> impl Iterator<Item = &'a Value> {
         self.values().filter(move |value| left_out(noise, value).is_some())
-    }
-
-    /// The values that are left out and are others in a call that is the same in all else: those of this call.
-    pub(super) fn others<'a>(&'a self, asked: &'a Self, noise: &'a Fields) -> impl Iterator<Item = &'a Value> {
-        let pairs = self.values().zip(asked.values()).filter(|(one, other)| one.bytes != other.bytes);
-        pairs.map(|(one, _)| one).filter(|one| left_out(noise, one).is_some())
     }
 }
 
