@@ -83,18 +83,8 @@ pub const MAX_RESP_DEPTH: usize = 128;
 pub const MAX_BSON_DEPTH: usize = 100;
 /// Calls of another recording that one command is compared with to learn which of its arguments are noise.
 pub const MAX_NOISE_COMPARED: usize = 200;
-/// Arguments of one command of Redis that are left out one by one to learn whether they are noise.
-pub const MAX_NOISE_ARGUMENTS: usize = 64;
-/// Ways in which arguments of commands of Redis are left out that are tried for commands of one name and length: each is looked
-/// at with every call.
-pub const MAX_NOISE_RULES: usize = 128;
 /// Longest body of a request in which values are looked for that each run makes anew: it is read once more for that.
 pub const MAX_ANEW_BODY_BYTES: usize = 4 << 20;
-/// Shortest value left out as noise of which it is told that an answer repeats it, in bytes: a shorter one may stand there by
-/// chance.
-pub const MIN_NOISE_ECHO_BYTES: usize = 8;
-/// Most values left out as noise, in all their spellings, that are looked for in later answers of a replay.
-pub const MAX_NOISE_ECHOES_FOLLOWED: usize = 4096;
 /// Longest line of a Redis message, in bytes (`PROTO_INLINE_MAX_SIZE` of Redis is 64 KiB).
 pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 /// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its `libpq/pqcomm.h`).

@@ -200,10 +200,6 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     let again = ran.report.iter().map(|report| report.again).sum();
     let more_often = " more often than recorded, and the last answer was given again";
     add(again, "read was asked", "reads were asked", more_often);
-    let repeated = ran.report.iter().flat_map(|report| &report.repeated);
-    let repeated: Vec<String> = repeated.map(|(name, value)| format!("{name} ({value})")).collect();
-    let given = " a value that is left out as noise: the program was given the recorded one, not its own: ";
-    add(repeated.len() as u64, "answer repeats", "answers repeat", &(given.to_owned() + &some_of(&repeated)));
     let udp = " refused: UDP other than name lookups cannot be recorded";
     add(more.datagrams_refused, "datagram was", "datagrams were", udp);
     notes.extend(nearness(services, ran).filter(|_| counts.refused + counts.unanswered > 0));

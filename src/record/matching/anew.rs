@@ -44,7 +44,7 @@ enum Kind {
 }
 
 /// What a text says without such values, and these.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Blank {
     near: SystemTime,
     /// Whether nothing but what stands for secrets is looked for.
@@ -317,6 +317,16 @@ impl Pairs {
             if one.kind == Kind::Id {
                 made.recorded.insert(other.text.clone(), one.text.clone());
                 made.taken.insert(one.text.clone());
+            }
+        }
+    }
+
+    /// A recording with these values has answered who asked with the very same: each stands for itself.
+    pub(super) fn keep(&self, recorded: &[Value]) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        for value in recorded.iter().filter(|value| value.kind == Kind::Id) {
+            if made.taken.insert(value.text.clone()) {
+                made.recorded.insert(value.text.clone(), value.text.clone());
             }
         }
     }

@@ -3,24 +3,25 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::body::{Body, Leaf, media_type};
-use super::fields::plain;
+use super::heads;
 use super::json::Json;
-use super::key::{Place, header_fields, path_only, place, virtual_host};
+use super::key::{Place, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
 use super::{Closest, parts, queue, values};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
     MIN_BODY_APART_BYTES,
 };
-use crate::record::call::{
-    Content, Exchange, Http, HttpRequest, Message, Protocol, Refusal, Side, Silence, Target, Wire,
-};
+use crate::record::call::{Content, Exchange, Http, Message, Protocol, Refusal, Side, Silence, Target, Wire};
 use crate::record::matching::history::Done;
 use crate::record::protocol::{postgres, words};
 use crate::record::redact::{self, places};
 
-/// What to do where a program was given a stand-in and made something of it that the recording has otherwise.
-const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or declare what differs as `noise`";
+/// What to do where secrets differ, or a program was given a stand-in and made something of it that the recording has otherwise.
+const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, which the recording has otherwise: record again with the secrets of this run, or with `--keep-secrets` if the program takes them apart";
+
+/// What to do where more than values differs.
+const RECORD_HINT: &str = "it is another call: record again what makes it";
 
 /// What the same statement counts for, in thousandths: more than all that texts have in common.
 const SAME_SHAPE: i64 = 2000;
@@ -103,12 +104,13 @@ impl Index {
             differences.truncate(MAX_DIFFERENCES);
             differences.push(format!("and {more} more"));
         }
-        if differences.iter().any(|line| is_of_stand_in(line)) {
-            differences.push(STAND_IN_HINT.to_owned());
+        let hint = if differences.iter().any(|line| is_of_stand_in(line) || is_of_secrets(line)) {
+            STAND_IN_HINT.to_owned()
         } else {
-            let hint = values::next_step(entry(nearest).exchange, asked, &differences, &fields, name);
-            differences.extend(hint);
-        }
+            let declared = values::next_step(entry(nearest).exchange, asked, &differences, &fields, name);
+            declared.unwrap_or_else(|| RECORD_HINT.to_owned())
+        };
+        differences.push(hint);
         Some(Closest { name: name.to_owned(), differences })
     }
 }
@@ -206,17 +208,14 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields, choosing: 
                 &virtual_host(&b.request, &asked.target),
                 &mut lines,
             );
+            let [head, other] = [recorded, asked].map(|call| {
+                let head = heads::of(call, noise);
+                let fields =
+                    heads::chosen(&head, choosing).map(|(name, value)| (format!("header.{name}"), value.to_owned()));
+                fields.map(|(name, value)| Leaf { name, value }).collect::<Vec<_>>()
+            });
             requests(a, b, noise, &mut lines);
-            if lines.is_empty() {
-                let chosen = |request: &HttpRequest| {
-                    let fields = plain(request).into_iter().filter(|(name, _)| choosing.contains(name));
-                    let mut fields: Vec<_> =
-                        fields.map(|(name, value)| Leaf { name: format!("header.{name}"), value }).collect();
-                    fields.sort_by(|one, other| one.name.cmp(&other.name));
-                    fields
-                };
-                self::fields(chosen(&a.request), chosen(&b.request), &|_| false, &mut lines);
-            }
+            fields(head, other, &|_| false, &mut lines);
         }
         (Content::Dns(a), Content::Dns(b)) => {
             compare("name", &a.name, &b.name, &mut lines);
@@ -284,11 +283,6 @@ fn requests(a: &Http, b: &Http, noise: &Fields, lines: &mut Vec<String>) {
     compare("path", path_only(&a.path), path_only(&b.path), lines);
     let skip = |name: &str| noise.has(name);
     fields(Body::query(&a.path).leaves("query"), Body::query(&b.path).leaves("query"), &skip, lines);
-    let headers = |request: &HttpRequest| {
-        let fields = header_fields(request).into_iter();
-        fields.map(|(name, value)| Leaf { name: format!("header.{name}"), value }).collect::<Vec<_>>()
-    };
-    fields(headers(a), headers(b), &skip, lines);
     if !a.body.is_empty() && !b.body.is_empty() {
         compare("media type", &media_type(a), &media_type(b), lines);
     }

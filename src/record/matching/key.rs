@@ -1,8 +1,7 @@
 //! What makes two calls the same call.
 //!
-//! HTTP: protocol, target, encryption, virtual host, method, path, query by name, the fields that [choose](is_key_header), the media type and what
-//! the body says without its secrets. No other field: most change from run to run, and secrets must not be needed to replay. A name: name and
-//! type. Anything else: the program's bytes without their secrets, with what a protocol numbers anew each time set to zero.
+//! HTTP: protocol, target, encryption, virtual host, method, path, query by name, the media type, what the body says without its secrets, and
+//! the fields of the head that choose (`heads`). A name: name and type. Anything else: the program's bytes without their secrets, with what a protocol numbers anew each time set to zero.
 //! Of calls to databases from which noise is left out, the values that are none, and everything else but lengths.
 
 use std::borrow::Cow;
@@ -11,86 +10,13 @@ use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
-use super::anew::{Blank, Value};
+use super::anew::Blank;
 use super::body::{Body, media_type};
 use super::noise::Fields;
 use super::parts;
 use crate::limits::MAX_ANEW_BODY_BYTES;
 use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire, is_no_call};
 use crate::record::protocol::{mysql, postgres, redis};
-use crate::record::redact::is_secret_name;
-
-/// Fields that choose what is answered, where path and body do not: a form of it (RFC 9110, 12.5; RFC 7240), a part of a
-/// resource (RFC 9110, 14.2), whether there is anything new (RFC 9110, 13.1), the operation of a SOAP or an AWS request, a method
-/// in place of the method, the version of an interface, the object (RFC 4918, 9.8, 10.2, 10.3 and 10.6; RFC 5023, 9.7; Dropbox; Amazon
-/// and Azure name its source), a part of it that is sent (RFC 9110, 14.4; tus 1.0; Google's uploads), from where on a stream goes on.
-const KEY_HEADERS: [&str; 38] = [
-    "accept",
-    "accept-language",
-    "prefer",
-    "range",
-    "if-range",
-    "if-match",
-    "if-none-match",
-    "if-modified-since",
-    "if-unmodified-since",
-    "soapaction",
-    "x-amz-target",
-    "x-http-method-override",
-    "x-http-method",
-    "x-method-override",
-    "api-version",
-    "x-api-version",
-    "accept-version",
-    "stripe-version",
-    "notion-version",
-    "anthropic-version",
-    "x-ms-version",
-    "x-github-api-version",
-    "dropbox-api-arg",
-    "dropbox-api-path-root",
-    "destination",
-    "overwrite",
-    "depth",
-    "slug",
-    "content-range",
-    "upload-offset",
-    "upload-length",
-    "upload-metadata",
-    "upload-concat",
-    "x-goog-upload-command",
-    "x-goog-upload-offset",
-    "x-ms-range",
-    "x-ms-rename-source",
-    "last-event-id",
-];
-/// What names of fields have in them that say what is copied: `x-amz-copy-source-range`, `x-goog-copy-source`.
-const COPY_SOURCE: &str = "-copy-source";
-/// Words of names of fields that say on whose behalf is asked, where one program asks for several.
-const BEHALF: [&str; 15] = [
-    "tenant",
-    "tenantid",
-    "organization",
-    "organisation",
-    "org",
-    "account",
-    "workspace",
-    "project",
-    "customer",
-    "impersonate",
-    "behalf",
-    "sudo",
-    "locale",
-    "currency",
-    "namespace",
-];
-
-/// Whether a field, by its name in lower case, is in the key of a request.
-pub fn is_key_header(name: &str) -> bool {
-    let of_behalf = || name.split('-').any(|word| BEHALF.contains(&word));
-    let is_source = || name.starts_with("x-") && name.contains(COPY_SOURCE);
-    KEY_HEADERS.contains(&name) || (of_behalf() || is_source()) && !is_secret_name(name)
-}
 
 /// Calls that the same noise belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -135,43 +61,12 @@ pub fn virtual_host(request: &HttpRequest, target: &Target) -> String {
     if host == target.host || target.host.is_empty() { String::new() } else { host }
 }
 
-/// The fields of a request that are in its key, by name in lower case and in the order of names.
-pub fn header_fields(request: &HttpRequest) -> Vec<(String, String)> {
-    let fields = request.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
-    let mut found: Vec<_> = fields
-        // To accept anything is what no field says, too (RFC 9110, 12.5.1).
-        .filter(|(name, value)| is_key_header(name) && !(name == "accept" && value.as_slice() == b"*/*"))
-        .map(|(name, value)| (name, String::from_utf8_lossy(value).trim().to_owned()))
-        .collect();
-    // Those of one name stay in their order.
-    found.sort_by(|(one, _), (other, _)| one.cmp(other));
-    found
-}
-
 /// What a call says, which may be long: its digest is made once for all targets that the call may stand under.
 #[derive(Debug)]
 pub struct Said<'a> {
     exchange: &'a Exchange,
     /// The digests, and what was left out of them.
-    digest: Option<(Fields, Digest)>,
-}
-
-/// What a call says, whatever its target is.
-#[derive(Clone, Copy, Debug)]
-struct Digest {
-    /// All of it.
-    whole: Key,
-    /// Without the fields of its head.
-    bare: Key,
-}
-
-/// What a call is known by.
-#[derive(Clone, Copy, Debug)]
-pub struct Keys {
-    /// The call.
-    pub whole: Key,
-    /// All calls that differ from it in nothing but fields of the head.
-    pub bare: Key,
+    digest: Option<(Fields, Key)>,
 }
 
 impl<'a> Said<'a> {
@@ -180,8 +75,8 @@ impl<'a> Said<'a> {
         Self { exchange, digest: None }
     }
 
-    /// The keys without values that are made anew, and these, if there are any and all of them are shorter than what is looked
-    /// through. `noise` is left out as well; `is_exact` where nothing but secrets is.
+    /// The call without values that are made anew, if it is shorter than what is looked through. `noise` is left out as well;
+    /// `is_exact` where nothing but secrets is.
     pub fn anew(&self, near: SystemTime, noise: &Fields, is_exact: bool) -> Option<Anew<'a>> {
         let mut blank = Blank::new(near, is_exact);
         let digest = match &self.exchange.content {
@@ -193,22 +88,21 @@ impl<'a> Said<'a> {
                 let mut all = Parts(Sha256::new());
                 all.add(b"anew");
                 all.add(&parts.anew(&mut blank));
-                let whole = all.0.finalize().into();
-                Digest { whole, bare: whole }
+                all.0.finalize().into()
             }
             _ => return None,
         };
-        (!blank.values.is_empty()).then_some(Anew { exchange: self.exchange, digest, values: blank.values })
+        Some(Anew { exchange: self.exchange, digest, blank })
     }
 
-    /// The keys of the call as if it went to this target; `named` where that is only what the request names, not where it went.
+    /// The key of the call, but for its head, as if it went to this target; `named` where that is only what the request names, not where it went.
     /// `context` is that of its connection.
-    pub fn keys(&mut self, target: &Target, named: bool, context: &[u8], noise: &Fields) -> Keys {
+    pub fn key(&mut self, target: &Target, named: bool, context: &[u8], noise: &Fields) -> Key {
         let said = match &self.digest {
             Some((known, digest)) if known.is_same(noise) => *digest,
             _ => self.digest.insert((noise.clone(), digest(self.exchange, noise))).1,
         };
-        keys(self.exchange, target, named, context, &said)
+        key(self.exchange, target, named, context, &said)
     }
 }
 
@@ -216,22 +110,31 @@ impl<'a> Said<'a> {
 #[derive(Debug)]
 pub struct Anew<'a> {
     exchange: &'a Exchange,
-    digest: Digest,
-    /// The values.
-    pub(super) values: Vec<Value>,
+    digest: Key,
+    /// What finds the values, with those that were found.
+    pub(super) blank: Blank,
 }
 
 impl Anew<'_> {
-    /// As [`Said::keys`].
-    pub fn keys(&self, target: &Target, named: bool, context: &[u8]) -> Keys {
-        keys(self.exchange, target, named, context, &self.digest)
+    /// As [`Said::key`].
+    pub fn key(&self, target: &Target, named: bool, context: &[u8]) -> Key {
+        key(self.exchange, target, named, context, &self.digest)
     }
 }
 
-fn keys(exchange: &Exchange, target: &Target, named: bool, context: &[u8], said: &Digest) -> Keys {
-    let context = if is_of_context(exchange) { context } else { b"" };
-    let key = |said| key(exchange, target, named, context, said);
-    Keys { whole: key(&said.whole), bare: key(&said.bare) }
+/// The key of a call with these fields of its head. `seen` is each as it is compared.
+pub(super) fn with_head<'a>(
+    bare: Key,
+    head: impl Iterator<Item = (&'a str, &'a str)>,
+    mut seen: impl FnMut(&'a [u8]) -> Cow<'a, [u8]>,
+) -> Key {
+    let mut parts = Parts(Sha256::new());
+    parts.add(&bare);
+    for (name, value) in head {
+        parts.add(name.as_bytes());
+        parts.add(&seen(value.as_bytes()));
+    }
+    parts.0.finalize().into()
 }
 
 /// Whether the answer to a call depends on the context of its connection.
@@ -245,6 +148,7 @@ fn is_of_context(exchange: &Exchange) -> bool {
 }
 
 fn key(exchange: &Exchange, target: &Target, named: bool, context: &[u8], said: &Key) -> Key {
+    let context = if is_of_context(exchange) { context } else { b"" };
     let mut parts = Parts(Sha256::new());
     parts.add(&[u8::from(named)]);
     parts.add(format!("{:?}", exchange.content.protocol()).as_bytes());
@@ -266,7 +170,7 @@ fn key(exchange: &Exchange, target: &Target, named: bool, context: &[u8], said: 
     parts.0.finalize().into()
 }
 
-fn digest(exchange: &Exchange, noise: &Fields) -> Digest {
+fn digest(exchange: &Exchange, noise: &Fields) -> Key {
     let mut parts = Parts(Sha256::new());
     match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => return request(&http.request, noise, as_it_is),
@@ -288,16 +192,15 @@ fn digest(exchange: &Exchange, noise: &Fields) -> Digest {
             }
         }
     }
-    let whole = parts.0.finalize().into();
-    Digest { whole, bare: whole }
+    parts.0.finalize().into()
 }
 
-fn as_it_is(part: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn as_it_is(part: &[u8]) -> Cow<'_, [u8]> {
     Cow::Borrowed(part)
 }
 
 /// `seen` is each part of a request as it is compared.
-fn request(request: &HttpRequest, noise: &Fields, mut seen: impl FnMut(&[u8]) -> Cow<'_, [u8]>) -> Digest {
+fn request(request: &HttpRequest, noise: &Fields, mut seen: impl FnMut(&[u8]) -> Cow<'_, [u8]>) -> Key {
     let mut parts = Parts(Sha256::new());
     parts.add(request.method.as_bytes());
     parts.add(&seen(path_only(&request.path).as_bytes()));
@@ -311,14 +214,7 @@ fn request(request: &HttpRequest, noise: &Fields, mut seen: impl FnMut(&[u8]) ->
         Body::of(request).canonical("body", noise, &mut body);
         parts.add(&seen(&body));
     }
-    let bare = parts.0.clone().finalize().into();
-    let mut fields = header_fields(request);
-    fields.retain(|(name, value)| !noise.has(&format!("header.{name}")) && !noise.has_value(value));
-    for (name, value) in fields {
-        parts.add(name.as_bytes());
-        parts.add(&seen(value.as_bytes()));
-    }
-    Digest { whole: parts.0.finalize().into(), bare }
+    parts.0.finalize().into()
 }
 
 /// What the program said, with what is different each time set to zero: numbers of messages and secrets. The name that it gives

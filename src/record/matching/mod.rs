@@ -6,24 +6,19 @@
 mod anew;
 mod body;
 mod closest;
-mod commands;
 mod connection;
-mod echoes;
-mod fields;
+mod heads;
 pub(super) mod history;
 mod json;
 mod key;
 mod learning;
 mod leaving;
-mod made;
-mod needles;
 mod noise;
 mod overtaken;
 mod parts;
 mod places;
 mod queue;
 mod report;
-mod shelf;
 mod values;
 
 #[cfg(test)]
@@ -37,12 +32,11 @@ use std::time::SystemTime;
 
 use tokio::sync::watch;
 
-use anew::{Pairs, Value};
+use anew::{Blank, Pairs, Value};
 pub use closest::describe;
 pub use connection::Connection;
-use echoes::Echoes;
-pub use key::{Key, Place, canonical, is_key_header};
-use key::{Keys, Said};
+use heads::Head;
+use key::{Key, Said};
 use leaving::NotAnew;
 use noise::Fields;
 pub use noise::{Change, DeclaredNoise, Lesson, Noise};
@@ -51,7 +45,6 @@ use places::{places, targets, usual_protocol};
 use queue::{Queue, Taken};
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
-use shelf::{Found, Shelf};
 
 use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Target, Wire, is_no_call};
 use crate::record::protocol::{postgres, sql};
@@ -105,13 +98,24 @@ struct Entry {
     given: AtomicBool,
 }
 
+/// A way in which a recording is found, as far as it is known before it is known which fields of its head choose.
+struct Way {
+    /// Its key without its head.
+    bare: Key,
+    head: Head,
+    /// What finds the values that its run made anew, with those outside of its head; none where they count.
+    blank: Option<Blank>,
+    index: usize,
+}
+
 /// Recordings, and how they were used. All threads of a run share one.
 pub struct Book {
     entries: Vec<Entry>,
     pairs: Pairs,
-    queues: HashMap<Key, Shelf>,
-    /// Without values that each run makes anew.
-    without: HashMap<Key, Queue>,
+    /// Recordings of one call, and those of one call without values that each run makes anew.
+    queues: HashMap<Key, Queue>,
+    /// Which fields of the head choose, by the key without any, where some do.
+    choosing: HashMap<Key, BTreeSet<String>>,
     secrets: Secrets,
     noise: Noise,
     protocols: HashMap<Target, Protocol>,
@@ -129,7 +133,6 @@ pub struct Book {
     refused: AtomicU64,
     unanswered: AtomicU64,
     others: Mutex<BTreeMap<String, u64>>,
-    echoes: Echoes,
     /// Whether misses go to the real servers, where they can.
     passes_on: bool,
     missed: Mutex<Missed>,
@@ -166,7 +169,7 @@ impl Book {
             entries: Vec::with_capacity(recordings.len()),
             pairs: Pairs::default(),
             queues: HashMap::with_capacity(recordings.len()),
-            without: HashMap::new(),
+            choosing: HashMap::new(),
             secrets,
             noise,
             protocols: HashMap::new(),
@@ -180,7 +183,6 @@ impl Book {
             refused: AtomicU64::new(0),
             unanswered: AtomicU64::new(0),
             others: Mutex::default(),
-            echoes: Echoes::default(),
             passes_on: false,
             missed: Mutex::default(),
         };
@@ -193,26 +195,17 @@ impl Book {
                 book.contexts.insert((recording.exchange.target.clone(), recording.exchange.content.protocol()));
             }
         }
-        let mut alike: HashMap<Key, BTreeSet<Key>> = HashMap::new();
+        let mut ways = Vec::new();
         for (recording, before) in recordings.into_iter().zip(&histories) {
-            for keys in book.add(recording, before) {
-                alike.entry(keys.bare).or_default().insert(keys.whole);
-            }
+            ways.extend(book.add(recording, before));
         }
-        for keys in alike.into_values() {
-            let fields = shelf::Fields::of(&keys.iter().filter_map(|key| book.queues.get(key)).collect::<Vec<_>>());
-            for key in keys {
-                if let Some(shelf) = book.queues.get_mut(&key) {
-                    shelf.settle(fields.clone());
-                }
-            }
+        book.choose(&ways);
+        for way in ways {
+            book.put(way);
         }
-        let Self { queues, without, entries, .. } = &mut book;
-        for queue in without.values_mut() {
+        let Self { queues, entries, .. } = &mut book;
+        for queue in queues.values_mut() {
             queue.settle(entries);
-        }
-        for shelf in queues.values_mut() {
-            shelf.each_queue(|queue| queue.settle(entries));
         }
         book.asked = book.in_order();
         book
@@ -225,32 +218,56 @@ impl Book {
         Self { passes_on, ..self }
     }
 
-    fn add(&mut self, recording: Recording, before: &Before) -> Vec<Keys> {
+    /// Finds out which fields of the head choose.
+    fn choose(&mut self, ways: &[Way]) {
+        let mut alike: HashMap<Key, Vec<&Way>> = HashMap::new();
+        for way in ways {
+            alike.entry(way.bare).or_default().push(way);
+        }
+        for (bare, ways) in alike {
+            let answer = |way: &Way| queue::answer(&self.entries[way.index].exchange);
+            let differ = || ways.iter().any(|way| answer(way) != answer(ways[0]));
+            let choosing = heads::choosing(&ways.iter().map(|way| &way.head).collect::<Vec<_>>(), differ);
+            if !choosing.is_empty() {
+                self.choosing.insert(bare, choosing);
+            }
+        }
+    }
+
+    /// Puts a recording into a queue.
+    fn put(&mut self, Way { bare, head, blank, index }: Way) {
+        let key = if let Some(blank) = blank {
+            let (values, key) = self.blanked(bare, &head, blank);
+            if values.is_empty() {
+                return;
+            }
+            self.pairs.know(&values, index);
+            self.entries[index].anew = values;
+            key
+        } else {
+            key::with_head(bare, heads::chosen(&head, self.choosing(bare)), key::as_it_is)
+        };
+        self.queues.entry(key).or_default().entries.push(index);
+    }
+
+    fn add(&mut self, recording: Recording, before: &Before) -> Vec<Way> {
         let index = self.entries.len();
         let exchange = Arc::new(recording.exchange);
         let said = self.secrets.asked(&exchange);
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
-        let mut keys = Vec::new();
+        let mut ways = Vec::new();
         // What is ignored in a transaction that failed is answered so without a recording.
         let is_aborted = is_aborted(&exchange);
-        for (own, noise) in self.keys(&mut Said::of(&said), &said, target, recording.named, before) {
-            if !is_aborted {
-                self.queues.entry(own.whole).or_default().add(&said, &noise, index);
-                keys.push(own);
+        if !is_aborted {
+            for (bare, noise) in self.keys(&mut Said::of(&said), &said, target, recording.named, before) {
+                ways.push(Way { bare, head: heads::of(&said, &noise), blank: None, index });
             }
-        }
-        let mut anew = Vec::new();
-        if !is_aborted && let Some(found) = self.anew(&said, exchange.sent_at) {
-            let own = found.keys(target, recording.named, self.context(target, &said, before));
-            if let Content::Wire(..) = exchange.content {
-                self.without.entry(own.whole).or_default().entries.push(index);
-            } else {
-                self.queues.entry(own.whole).or_default().add(&said, &self.noise.at(&said, target), index);
-                keys.push(own);
+            if let Some(found) = self.anew(&said, exchange.sent_at) {
+                let bare = found.key(target, recording.named, self.context(target, &said, before));
+                let head = heads::of(&said, &self.noise.at(&said, target));
+                ways.push(Way { bare, head, blank: Some(found.blank), index });
             }
-            self.pairs.know(&found.values, index);
-            anew = found.values;
         }
         let is_call = !is_no_call(&exchange);
         if protocol != Protocol::Dns && is_call {
@@ -268,9 +285,9 @@ impl Book {
         let (name, named) = (recording.name, recording.named);
         let (used, done) = (AtomicBool::new(is_aborted), Arc::clone(&before.done));
         let said = (!asks_same(&said, &exchange)).then_some(said);
-        let (writes, given) = (history::writes(&exchange), AtomicBool::new(false));
+        let (writes, given, anew) = (history::writes(&exchange), AtomicBool::new(false), Vec::new());
         self.entries.push(Entry { name, exchange, said, reusable, named, done, anew, used, writes, given });
-        keys
+        ways
     }
 
     /// The recording that answers a call, which is given without its answer. Each is given out once, in their order, but
@@ -304,8 +321,8 @@ impl Book {
         let mut said = Said::of(asked);
         let places = targets(asked).into_iter();
         let keys = places.flat_map(|(target, named)| self.keys(&mut said, asked, &target, named, before));
-        keys.into_iter().find_map(|(keys, noise)| {
-            let queue = self.queues.get(&keys.whole)?.of(asked, &noise)?.queue;
+        keys.into_iter().find_map(|(bare, noise)| {
+            let queue = self.queue(bare, &heads::of(asked, &noise))?;
             Some(Arc::clone(&self.entries[*queue.entries.first()?].exchange))
         })
     }
@@ -315,14 +332,16 @@ impl Book {
         let (mut used, mut alike, mut said, mut choosing) = (None, None, Said::of(asked), BTreeSet::new());
         let places = targets(asked).into_iter();
         let keys = places.flat_map(|(target, named)| self.keys(&mut said, asked, &target, named, before));
-        for (keys, noise) in keys {
-            let Some(shelf) = self.queues.get(&keys.whole) else { continue };
-            let Some(Found { queue, other }) = shelf.of(asked, &noise) else {
-                choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
+        for (bare, noise) in keys {
+            let Some(queue) = self.queue(bare, &heads::of(asked, &noise)) else {
+                choosing.extend(self.choosing(bare).iter().cloned());
                 continue;
             };
             if let Some(taken) = queue.take(&self.entries, &before.done, !noise.is_empty(), |_| true) {
-                return Ok(self.given(asked, queue, taken, other, &noise));
+                if noise.is_empty() {
+                    self.pairs.keep(&self.entries[taken.index].anew);
+                }
+                return Ok(self.given(asked, queue, taken));
             }
             if !queue.has(&self.entries, &before.done) {
                 alike = alike.or(queue.entries.first().copied());
@@ -344,21 +363,13 @@ impl Book {
     }
 
     /// A recording answers a call.
-    fn given(
-        &self,
-        asked: &Exchange,
-        queue: &Queue,
-        taken: Taken,
-        other: Option<String>,
-        noise: &Fields,
-    ) -> Arc<Exchange> {
+    fn given(&self, asked: &Exchange, queue: &Queue, taken: Taken) -> Arc<Exchange> {
         let entry = &self.entries[taken.index];
         entry.used.store(true, Ordering::Relaxed);
         self.turns.send_replace(());
-        if let Some(name) = other {
+        for name in heads::other_secrets(entry.said.as_ref().unwrap_or(&entry.exchange), asked) {
             *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
         }
-        self.echoes.answered(asked, &self.entries, taken.index, noise);
         self.replayed.fetch_add(1, Ordering::Relaxed);
         if taken.is_again && queue.repeats() && !entry.reusable {
             self.again.fetch_add(1, Ordering::Relaxed);
@@ -463,7 +474,6 @@ impl Book {
             unanswered: self.unanswered.load(Ordering::Relaxed),
             others: self.others.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             anew: self.pairs.told(),
-            repeated: self.echoes.found(),
             missed: missed.told.clone(),
             missed_count: missed.count,
             unused,

@@ -5,17 +5,14 @@
 //! same in all that is not left out: their first arguments say what is asked. What is recorded and what is asked are compared with
 //! the same noise, so a key stays a key.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::body::{Body, Leaf};
-use super::closest::short;
-use super::key::{Place, header_fields, place};
+use super::key::{Place, place};
 use super::parts::Parts;
-use super::{echoes, fields, learning};
+use super::{is_session, learning};
 use crate::pattern::{Options, Pattern};
-use crate::record::call::{Content, Exchange, Http, HttpRequest, Protocol, Target};
-use crate::record::redact;
+use crate::record::call::{Exchange, Protocol, Target, is_no_call};
 
 /// The noise of one place.
 #[derive(Clone, Debug, Default)]
@@ -175,45 +172,26 @@ impl Noise {
         }
     }
 
-    /// The fields that changed between two recordings of the same run, and where they did.
-    ///
-    /// Calls of one place are paired in their order. A field is noise if it differs in a pair and none of the values that
-    /// it had in one recording occurs in the other: an identifier or a time does that, a field that two calls have in
-    /// another order does not. Calls of different shape or number teach nothing. Of the fields of the head that are in no key
-    /// those count that would choose between the calls of a place. Of databases see `learning`.
+    /// The values that changed between two recordings of the same run, and where they did (see `learning`).
     pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Self, Vec<Lesson>) {
-        let (mut noise, given) = (Self::default(), [given(a), given(b)]);
-        let mut lessons = Vec::new();
-        let mut theirs = by_place(b);
-        for (place, ours) in by_place(a) {
-            let theirs = theirs.remove(&place).unwrap_or_default();
-            let calls = (ours.len(), theirs.len());
-            let changes = if calls.0 == calls.1 { changed(&ours, &theirs, &given) } else { Vec::new() };
-            if !changes.is_empty() {
-                let names = changes.iter().map(|change| change.field.clone());
-                noise.places.entry(place.clone()).or_default().names.extend(names);
-            }
-            if calls.0 != calls.1 || !changes.is_empty() {
-                lessons.push(Lesson { place: place.to_string(), calls, changes });
-            }
-        }
-        let theirs = theirs.into_iter().map(|(place, theirs)| (place.to_string(), (0, theirs.len())));
-        lessons.extend(theirs.map(|(place, calls)| Lesson { place, calls, changes: Vec::new() }));
-        lessons.extend(learning::learn(a, b, &given, &mut noise));
+        let mut noise = Self::default();
+        let lessons = learning::learn(a, b, &mut noise);
         (noise, lessons)
     }
 
     /// How many calls to databases one recording has that the other has not, this noise left out: of those nothing is learned.
     pub fn unlike(&self, a: &[Exchange], b: &[Exchange]) -> usize {
         let asked = |exchanges: &[Exchange]| {
-            let calls = exchanges.iter().filter(|exchange| learning::counts(exchange)).filter_map(|exchange| {
-                let (shape, parts) = shape(exchange, &exchange.target)?;
-                let noise = self.own(exchange, &exchange.target);
-                let parts = if noise.is_empty() { parts } else { Parts::of_call(exchange, &noise)? };
-                // A command of which something is learned is answered however often one run says it.
-                let is_learned = parts.is_narrow && parts.leaves_out(&noise);
-                (!is_learned).then(|| (shape, parts.kept(&noise)))
-            });
+            let calls = exchanges.iter().filter(|exchange| !is_session(exchange) && !is_no_call(exchange)).filter_map(
+                |exchange| {
+                    let (shape, parts) = shape(exchange, &exchange.target)?;
+                    let noise = self.own(exchange, &exchange.target);
+                    let parts = if noise.is_empty() { parts } else { Parts::of_call(exchange, &noise)? };
+                    // A command of which something is learned is answered however often one run says it.
+                    let is_learned = parts.is_narrow && parts.leaves_out(&noise);
+                    (!is_learned).then(|| (shape, parts.kept(&noise)))
+                },
+            );
             calls.collect::<Vec<_>>()
         };
         let mut theirs: HashMap<(Shape, Vec<u8>), usize> = HashMap::new();
@@ -301,110 +279,4 @@ fn normal(name: &str) -> String {
         "header" => format!("header.{}", rest.to_ascii_lowercase()),
         _ => format!("body.{name}"),
     }
-}
-
-fn by_place(exchanges: &[Exchange]) -> BTreeMap<Place, Vec<&Http>> {
-    let mut places: BTreeMap<Place, Vec<&Http>> = BTreeMap::new();
-    for exchange in exchanges {
-        if let Content::Http(http) = &exchange.content {
-            places.entry(place(exchange, &exchange.target)).or_default().push(http);
-        }
-    }
-    places
-}
-
-/// Names and values of everything that could be noise in a request.
-pub(super) fn leaves(request: &HttpRequest) -> Vec<Leaf> {
-    let mut leaves = Body::query(&request.path).leaves("query");
-    for (name, value) in header_fields(request) {
-        leaves.push(Leaf { name: format!("header.{name}"), value });
-    }
-    leaves.extend(Body::of(request).leaves("body"));
-    leaves
-}
-
-fn changed(ours: &[&Http], theirs: &[&Http], given: &[Given; 2]) -> Vec<Change> {
-    let heads = changed_fields(ours, theirs);
-    let [ours, theirs] = [ours, theirs].map(|calls| calls.iter().map(|http| leaves(&http.request)).collect::<Vec<_>>());
-    let mut changes: BTreeMap<String, (String, String)> = BTreeMap::new();
-    for (one, two) in ours.iter().zip(&theirs) {
-        let same_shape = one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.name == two.name);
-        if !same_shape {
-            return Vec::new();
-        }
-        for (one, two) in one.iter().zip(two).filter(|(one, two)| one.value != two.value) {
-            changes.entry(one.name.clone()).or_insert_with(|| (one.value.clone(), two.value.clone()));
-        }
-    }
-    let values = |of: &[Vec<Leaf>], name: &str| -> BTreeSet<String> {
-        of.iter().flatten().filter(|leaf| leaf.name == name).map(|leaf| leaf.value.clone()).collect()
-    };
-    // A body that is no fields is the call itself, not a part of it that changes.
-    changes.retain(|name, _| {
-        let (here, there) = (values(&ours, name), values(&theirs, name));
-        let are_secret =
-            |values: &BTreeSet<String>, given: &Given| are_secret(values.iter().map(String::as_bytes), given);
-        let is_secret = are_secret(&here, &given[0]) && are_secret(&there, &given[1]);
-        name != "body" && here.is_disjoint(&there) && !is_secret
-    });
-    let shown = |value: &str| short(value.strip_prefix('=').unwrap_or(value));
-    let changes = changes.into_iter().chain(heads);
-    changes.map(|(field, (one, two))| Change { field, values: (shown(&one), shown(&two)) }).collect()
-}
-
-/// What stands for secrets in the answers of a recording.
-pub(super) type Given = BTreeSet<Vec<u8>>;
-
-fn given(exchanges: &[Exchange]) -> Given {
-    let answers = exchanges.iter().flat_map(echoes::answer);
-    answers.flat_map(|part| redact::places(part).into_iter().map(|at| part[at].to_vec())).collect()
-}
-
-/// Whether values are secrets that need no noise: a single one, of which a replay has another one in any case, or such as answers
-/// gave, which a replay gives again.
-pub(super) fn are_secret<'a>(values: impl Iterator<Item = &'a [u8]>, given: &Given) -> bool {
-    let values: Vec<&[u8]> = values.collect();
-    let are_given = |value: &&[u8]| {
-        let places = redact::places(value);
-        !places.is_empty() && (values.len() == 1 || places.into_iter().all(|at| given.contains(&value[at])))
-    };
-    values.iter().all(are_given)
-}
-
-/// Fields of the head that would choose between these recordings of a place, and of which each recording has its own values:
-/// by name, with the values of the first pair that differs.
-fn changed_fields(ours: &[&Http], theirs: &[&Http]) -> BTreeMap<String, (String, String)> {
-    let heads = |calls: &[&Http]| -> Vec<BTreeMap<String, String>> {
-        let head = |http: &&Http| {
-            let mut head: BTreeMap<String, String> = BTreeMap::new();
-            for (name, value) in fields::plain(&http.request) {
-                head.entry(name).and_modify(|all| *all = format!("{all}, {value}")).or_insert(value);
-            }
-            head
-        };
-        calls.iter().map(head).collect()
-    };
-    let made_anew = |calls: &[&Http]| {
-        let fields: Vec<_> = calls.iter().map(|http| fields::of(&http.request, &Fields::default())).collect();
-        fields::made_anew(fields.iter().map(Vec::as_slice))
-    };
-    let (anew, anew_there) = (made_anew(ours), made_anew(theirs));
-    let (ours, theirs) = (heads(ours), heads(theirs));
-    let values = |of: &[BTreeMap<String, String>], name: &str| -> BTreeSet<Option<String>> {
-        of.iter().map(|head| head.get(name).cloned()).collect()
-    };
-    let mut changes = BTreeMap::new();
-    for name in ours.iter().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>() {
-        let (here, there) = (values(&ours, name), values(&theirs, name));
-        let chooses = here.len() > 1 || there.len() > 1;
-        let is_anew = anew.contains(name) && anew_there.contains(name);
-        if !chooses || is_anew || !here.intersection(&there).all(Option::is_none) {
-            continue;
-        }
-        let mut pairs = ours.iter().zip(&theirs).filter_map(|(one, two)| Some((one.get(name)?, two.get(name)?)));
-        if let Some((one, two)) = pairs.next() {
-            changes.insert(format!("header.{name}"), (one.clone(), two.clone()));
-        }
-    }
-    changes
 }

@@ -4,12 +4,9 @@ use sha1::{Digest as _, Sha1};
 
 use super::anew::Blank;
 use super::noise::Fields;
-use crate::record::call::{Content, Exchange, Protocol, Side, Wire};
+use crate::record::call::{Content, Exchange, Protocol, Wire};
 use crate::record::protocol::parts::{Part, Role, parts};
 use crate::text::escape::hex;
-
-/// Fewest digits of a time: seconds since 1970 have as many from 2001 to 2286.
-const TIME_DIGITS: usize = 10;
 
 /// What a program said in one call.
 #[derive(Debug)]
@@ -17,21 +14,6 @@ pub(super) struct Parts {
     all: Vec<Part>,
     /// Whether what is left out belongs to calls that are the same in all else, and not to all of their shape.
     pub(super) is_narrow: bool,
-    /// Whether Redis says no more than that all is well.
-    is_written: bool,
-}
-
-/// What a value chooses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Chooses {
-    /// It is a key of Redis.
-    Key,
-    /// It may be a part of what is under one.
-    Part,
-    /// It is a time.
-    Time,
-    /// Nothing: the answer is the same whatever it is.
-    Nothing,
 }
 
 /// Whether two calls are of one SQL statement, in messages of the same kinds: only values differ.
@@ -48,20 +30,7 @@ impl Parts {
         if !noise.is_empty() {
             own = joined(own, noise);
         }
-        let answer = wire.messages.iter().rfind(|message| message.from == Side::Server);
-        let is_narrow = protocol == Protocol::Redis;
-        let is_written = is_narrow && answer.is_some_and(|answer| answer.bytes.first() == Some(&b'+'));
-        Some(Self { all: own, is_narrow, is_written })
-    }
-
-    /// What a value of it chooses. Of SQL and documents the shape says what is asked.
-    pub(super) fn chooses(&self, value: &Part) -> Chooses {
-        match value.role {
-            Role::Key => Chooses::Key,
-            Role::Literal if self.is_narrow && is_time(&value.bytes) => Chooses::Time,
-            Role::Literal if self.is_narrow && !self.is_written => Chooses::Part,
-            _ => Chooses::Nothing,
-        }
+        Some(Self { all: own, is_narrow: protocol == Protocol::Redis })
     }
 
     /// The same of a call.
@@ -145,11 +114,6 @@ impl Parts {
         self.words(|_| true)
     }
 
-    /// The call in words, with a mark in the place of each value that is left out.
-    pub(super) fn shown(&self, noise: &Fields) -> String {
-        self.words(|value| left_out(noise, value).is_some())
-    }
-
     fn words(&self, leaves_out: impl Fn(&Part) -> bool) -> String {
         let (mut all, mut one) = (String::new(), String::new());
         let join = |all: &mut String, one: &mut String| {
@@ -175,12 +139,6 @@ impl Parts {
         self.values().filter(move |value| left_out(noise, value).is_some())
     }
 
-    /// The values that are left out and are others in a call that is the same in all else: those of this call.
-    pub(super) fn others<'a>(&'a self, asked: &'a Self, noise: &'a Fields) -> impl Iterator<Item = &'a Part> {
-        let pairs = self.values().zip(asked.values()).filter(|(one, other)| one.bytes != other.bytes);
-        pairs.map(|(one, _)| one).filter(|one| left_out(noise, one).is_some())
-    }
-
     /// The same with the hash of each script in its place: a server that does not know the hash is sent the script.
     pub(super) fn by_hash(mut self) -> Self {
         let (mut is_command, mut is_script) = (false, false);
@@ -204,13 +162,6 @@ impl Parts {
         }
         self
     }
-}
-
-/// Whether an argument is a time: a number of many digits, also as an end of a range or the place in a stream.
-fn is_time(argument: &[u8]) -> bool {
-    let number = argument.strip_prefix(b"(").unwrap_or(argument);
-    let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    digits >= TIME_DIGITS && number[digits..].iter().all(|byte| byte.is_ascii_digit() || b".-".contains(byte))
 }
 
 /// Parts of which those of a document that is left out are one.

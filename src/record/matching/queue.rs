@@ -146,18 +146,30 @@ pub(super) fn differences(recorded: &Done, asked: &Done) -> Vec<String> {
     shapes.into_iter().filter_map(told).collect()
 }
 
-/// What the server said, but for whether a transaction is open.
-fn answer(exchange: &Exchange) -> [u8; 32] {
+/// What the server said, but for whether a transaction is open, and for the head of an answer of HTTP.
+pub(super) fn answer(exchange: &Exchange) -> [u8; 32] {
     let mut digest = Sha256::new();
-    if let Content::Wire(protocol, wire) = &exchange.content {
-        for message in wire.messages.iter().filter(|message| message.from == Side::Server) {
-            let said = match protocol {
-                Protocol::Postgres if message.bytes.first() == Some(&b'Z') => continue,
-                Protocol::MySql => mysql::without_status(&message.bytes),
-                _ => &message.bytes,
-            };
-            digest.update(said);
+    match &exchange.content {
+        Content::Wire(protocol, wire) => {
+            for message in wire.messages.iter().filter(|message| message.from == Side::Server) {
+                let said = match protocol {
+                    Protocol::Postgres if message.bytes.first() == Some(&b'Z') => continue,
+                    Protocol::MySql => mysql::without_status(&message.bytes),
+                    _ => &message.bytes,
+                };
+                digest.update(said);
+            }
         }
+        Content::Http(http) | Content::Grpc(http) => {
+            if let Some(response) = &http.response {
+                digest.update(response.status.to_le_bytes());
+                digest.update(&response.body);
+                for (_, value) in &response.trailers {
+                    digest.update(value);
+                }
+            }
+        }
+        Content::Dns(_) => {}
     }
     digest.finalize().into()
 }

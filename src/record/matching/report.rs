@@ -51,12 +51,18 @@ impl fmt::Display for Miss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.asked)?;
         match self.why {
-            Why::NothingRecorded => f.write_str(": nothing of this kind was recorded")?,
+            Why::NothingRecorded => {
+                f.write_str(": nothing of this kind was recorded; record again what makes this call")?
+            }
             Why::Forwarded => f.write_str(": nothing was recorded of this target; it went to the real server")?,
             Why::Said => {}
             Why::Differs => f.write_str(": no recording of this call")?,
-            Why::Used(1) => f.write_str(": the one recording of this call was used")?,
-            Why::Used(count) => write!(f, ": all {count} recordings of this call were used")?,
+            Why::Used(1) => {
+                f.write_str(": the one recording of this call was used; record again what makes it twice")?
+            }
+            Why::Used(count) => {
+                write!(f, ": all {count} recordings of this call were used; record again what makes it more often")?;
+            }
         }
         if self.times > 1 {
             write!(f, " ({} times)", self.times)?;
@@ -99,10 +105,6 @@ pub struct Report {
     pub others: BTreeMap<String, u64>,
     /// Names of recordings that answered calls with other values of those that each run makes anew, each with the first.
     pub anew: BTreeMap<String, String>,
-    /// Names of recordings whose answers repeat a value that is left out as noise and was another one in the replay, each with
-    /// the name of the value, and of the recording that it is of if that is another one: `arg.2 of mock-1`. The program was given
-    /// the recorded one.
-    pub repeated: BTreeMap<String, String>,
     /// Calls that were not, in the order of the first of each, up to [`MAX_MISSES_TOLD`] different ones.
     pub missed: Vec<Miss>,
     /// How many there were in all.

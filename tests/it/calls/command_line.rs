@@ -58,7 +58,7 @@ fn a_call_that_differs_is_missed_and_never_answered() {
          query.x: recorded `1`, asked `2`\n  \
          only values differ: if they change from run to run, add `noise: {req: [query.x]}` below `name: mock-2`, learn it with \
          `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them\n\
-         replay: missed: GET URL/a: the one recording of this call was used\n"
+         replay: missed: GET URL/a: the one recording of this call was used; record again what makes it twice\n"
     );
 }
 

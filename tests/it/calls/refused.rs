@@ -97,7 +97,7 @@ fn a_server_that_was_never_recorded_and_would_speak_first_is_missed_and_refused(
         "{}",
         tested.err
     );
-    let missed = "replay: missed: a connection whose server speaks first (192.0.2.7:3306): nothing of this kind was recorded (4 times)\n";
+    let missed = "replay: missed: a connection whose server speaks first (192.0.2.7:3306): nothing of this kind was recorded; record again what makes this call (4 times)\n";
     assert!(tested.err.ends_with(missed), "{}", tested.err);
 }
 

@@ -44,7 +44,7 @@ fn a_probe_is_recorded_and_replayed_without_a_miss() {
     let other = mute().to_string();
     let tested = replay(&tree, &["calls", "test", "--", "python3", "probe.py", &other]);
     let missed = format!(
-        "replay: missed: a connection that nothing was sent on ({other}): nothing of this kind was recorded (2 times)\n"
+        "replay: missed: a connection that nothing was sent on ({other}): nothing of this kind was recorded; record again what makes this call (2 times)\n"
     );
     assert!(tested.status == 1 && tested.err.ends_with(&missed), "{tested:?}");
 }

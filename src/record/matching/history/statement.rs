@@ -53,6 +53,7 @@ pub(in crate::record) fn shapes(exchange: &Exchange) -> Vec<String> {
 /// Whether a call asks for what there is, or says again what is so, and changes nothing: asked once more than it was recorded it gets its last answer again.
 pub(in crate::record) fn repeats(exchange: &Exchange) -> bool {
     match &exchange.content {
+        Content::Http(http) => matches!(http.request.method.as_str(), "GET" | "HEAD"),
         Content::Wire(Protocol::Redis, wire) => redis::reads(wire) || redis::sets(wire),
         Content::Wire(protocol @ (Protocol::Postgres | Protocol::MySql), wire) => {
             let all = statements(*protocol, wire);

@@ -11,20 +11,9 @@ fn sessions_in_fields_choose_the_answer() {
         let of = |who: &str| me(&[(name, who)], who);
         let book = kept(vec![of("alice"), of("bob")]);
         assert_eq!(ask(&book, &of("bob")), Ok("bob".to_owned()), "{name}");
-        assert!(book.find(&of("eve")).is_err(), "{name}");
+        assert!(book.find(&of("mallory")).is_err(), "{name}");
         assert_eq!(ask(&book, &of("alice")), Ok("alice".to_owned()), "{name}");
-        assert_eq!(ask(&kept(vec![of("alice")]), &of("eve")), Ok("alice".to_owned()), "{name}");
-    }
-}
-
-#[test]
-fn what_passes_chooses_where_it_is_known() {
-    for name in ["X-CSRF-Token", "X-XSRF-Token"] {
-        let of = |who: &str| me(&[(name, who), ("X-Csrf-Shared", "same")], who);
-        let book = kept(vec![of("1"), of("2"), of("3"), of("4")]);
-        let answers = ["3", "new", "2", "3", "4", "other"].map(|who| ask(&book, &of(who)).ok());
-        let expected = [Some("3"), Some("1"), Some("2"), None, Some("4"), None].map(|answer| answer.map(str::to_owned));
-        assert_eq!(answers, expected, "{name}");
+        assert_eq!(ask(&kept(vec![of("alice")]), &of("mallory")), Ok("alice".to_owned()), "{name}");
     }
 }
 
@@ -53,10 +42,10 @@ fn who_signs_chooses_the_answer() {
         let of = |who: &str, n| me(&[("Authorization", &way(who, n))], who);
         let book = kept(vec![of("alice", 1), of("bob", 2), of("alice", 3)]);
         assert_eq!(ask(&book, &of("bob", 4)), Ok("bob".to_owned()), "{index}");
-        assert!(book.find(&of("eve", 5)).is_err(), "{index}");
+        assert!(book.find(&of("mallory", 5)).is_err(), "{index}");
         assert_eq!(ask(&book, &of("alice", 6)), Ok("alice".to_owned()), "{index}");
         assert_eq!(ask(&book, &of("alice", 7)), Ok("alice".to_owned()), "{index}");
-        assert_eq!(ask(&kept(vec![of("alice", 1)]), &of("eve", 2)), Ok("alice".to_owned()), "{index}");
+        assert_eq!(ask(&kept(vec![of("alice", 1)]), &of("mallory", 2)), Ok("alice".to_owned()), "{index}");
     }
     let token = |who: &str| me(&[("Authorization", &format!("OAuth {who}"))], who);
     assert_eq!(ask(&kept(vec![token("alice"), token("bob")]), &token("bob")), Ok("bob".to_owned()));
@@ -82,7 +71,7 @@ fn cookies_choose_where_they_are_known() {
     let book = Book::new(calls, Noise::default());
     assert_eq!(ask(&book, &of(given)), Ok("bobby".to_owned()));
     assert_eq!([alice, alice].map(|who| ask(&book, &of(who)).unwrap()), ["alice", "alice"]);
-    assert!(book.find(&of(bob)).is_err());
+    assert!(book.find(&of("0123456789abcdef-carol")).is_err());
     // Where one was recorded it does not matter.
     assert_eq!(ask(&kept(vec![of(alice), of(alice)]), &of("x")), Ok("alice".to_owned()));
 }
@@ -106,40 +95,31 @@ fn of_several_cookies_no_other_is_answered() {
     let book = kept(vec![of("alice", "one"), of("bobby", "two")]);
     assert!(book.find(&of("bobby", "one")).is_err());
     assert_eq!(ask(&book, &of("bobby", "two")), Ok("bobby two".to_owned()));
-    // What a page is protected by is made anew.
-    let of = |value: &str| me(&[("Cookie", &format!("csrf_token={value}"))], value);
-    assert_eq!(ask(&kept(vec![of("one"), of("two")]), &of("new")), Ok("one".to_owned()));
 }
 
 #[test]
-fn what_names_the_object_is_part_of_a_call() {
-    for name in [
-        "Dropbox-API-Arg",
-        "X-Amz-Copy-Source",
-        "X-Amz-Copy-Source-Range",
-        "X-Ms-Copy-Source",
-        "Destination",
-        "Depth",
-        "Content-Range",
-        "Upload-Offset",
-        "Last-Event-ID",
-        "X-HTTP-Method-Override",
-        "SOAPAction",
-    ] {
+fn what_chooses_by_itself_is_part_of_a_call() {
+    for name in ["Range", "X-Amz-Target", "X-HTTP-Method-Override", "SOAPAction", "If-None-Match", "Accept"] {
         let of = |value: &str| me(&[(name, value)], value);
         let book = kept(vec![of("/a")]);
         assert!(book.find(&of("/b")).is_err(), "{name}");
         assert!(book.find(&me(&[], "")).is_err(), "{name}");
         assert_eq!(ask(&book, &of("/a")), Ok("/a".to_owned()), "{name}");
     }
-    // A signature in an address is another one each time.
-    let of = |sig: &str| me(&[("X-Ms-Copy-Source", &format!("https://h/c/b?sv=1&sig={sig}"))], "copied");
-    assert_eq!(ask(&kept(vec![of("abcdefgh%3D")]), &of("ijklmnop%3D")), Ok("copied".to_owned()));
 }
 
 #[test]
-fn on_whose_behalf_and_whether_anything_is_new_is_part_of_a_call() {
-    for name in ["X-Tenant-Id", "OpenAI-Organization", "Stripe-Account", "Accept-Language", "If-None-Match", "Prefer"] {
+fn on_whose_behalf_is_asked_chooses_where_several_were() {
+    for name in [
+        "X-Tenant-Id",
+        "Depth",
+        "X-Amz-Copy-Source",
+        "OpenAI-Organization",
+        "Stripe-Account",
+        "Accept-Language",
+        "If-None-Match",
+        "Prefer",
+    ] {
         let of = |value: &str| me(&[(name, value), ("User-Agent", "x")], value);
         let book = kept(vec![of("a"), of("b")]);
         assert_eq!(ask(&book, &of("b")), Ok("b".to_owned()), "{name}");

@@ -1,4 +1,4 @@
-//! Fields and cookies that are in no key, and choose where several were recorded.
+//! Fields and cookies that choose where several were recorded.
 
 use pretty_assertions::assert_eq;
 
@@ -19,7 +19,10 @@ fn any_field_of_which_several_values_were_recorded_chooses() {
         let none = || me(&[], "none");
         let book = kept(vec![of("a"), of("b"), none(), of("b")]);
         let asked = [of("b"), none(), of("c"), of("b"), of("a"), none()];
-        assert_eq!(answers(&book, &asked), some(&["b", "none", "", "b", "a", ""]), "{name}");
+        assert_eq!(answers(&book, &asked), some(&["b", "none", "", "b", "a", "none"]), "{name}");
+        // Where all have one answer none does.
+        let same = |value: &str| me(&[(name, value)], "same");
+        assert_eq!(answers(&kept(vec![same("a"), same("b")]), &[same("c"), none()]), some(&["same", "same"]), "{name}");
         // The only value does not matter.
         assert_eq!(answers(&kept(vec![of("a"), of("a")]), &[of("b"), none()]), some(&["a", "a"]), "{name}");
     }
@@ -27,7 +30,7 @@ fn any_field_of_which_several_values_were_recorded_chooses() {
 
 #[test]
 fn a_value_that_was_not_recorded_is_told_with_its_field() {
-    let of = |value: &str| me(&[("X-Feature", value), ("User-Agent", value)], value);
+    let of = |value: &str| me(&[("X-Feature", value)], value);
     let miss = kept(vec![of("a"), of("b")]).find(&of("c")).unwrap_err();
     let hint = "only values differ: if they change from run to run, add `noise: {req: [header.x-feature]}` below `name: mock-1`, \
                 learn it with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
@@ -38,39 +41,31 @@ fn a_value_that_was_not_recorded_is_told_with_its_field() {
 }
 
 #[test]
-fn what_is_made_anew_for_each_request_chooses_nothing_it_is_not_known_by() {
+fn what_is_made_anew_for_each_request_stands_for_what_was() {
     let uuid = |n: u32| format!("550e8400-e29b-41d4-a716-44665544000{n}");
-    let of = |name: &str, value: u32| me(&[(name, &value.to_string())], &value.to_string());
-    let chosen = |name: &str| {
-        answers(&kept(vec![of(name, 1), of(name, 1), of(name, 2)]), &[of(name, 7), of(name, 2), of(name, 1)])
+    for name in ["X-Request-Id", "X-User-Id", "Idempotency-Key"] {
+        let of = |n: u32| me(&[(name, &uuid(n))], &n.to_string());
+        let book = kept(vec![of(1), of(2), of(3)]);
+        assert_eq!(answers(&book, &[of(7), of(3), of(8), of(9), of(7)]), some(&["1", "3", "2", "", "1"]), "{name}");
+        // What comes again is the same in a replay.
+        assert_eq!(answers(&kept(vec![of(1), of(2), of(1)]), &[of(7), of(8), of(7)]), some(&["1", "2", "1"]), "{name}");
+    }
+    let at = |n: u64, answer: &str| {
+        let now = SystemTime::now();
+        let secs = now.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() + n;
+        Exchange { sent_at: now, ..me(&[("X-Sent", &secs.to_string())], answer) }
     };
-    for name in [
-        "traceparent",
-        "b3",
-        "X-B3-TraceId",
-        "X-Request-Id",
-        "X-Trace-Id",
-        "correlation-id",
-        "x-ms-request-id",
-        "X-Nonce",
-    ] {
-        assert_eq!(chosen(name), some(&["1", "1", "2"]), "{name}");
-    }
-    for name in ["User-Agent", "Idempotency-Key", "X-Forwarded-For"] {
-        assert_eq!(chosen(name), some(&["1", "2", "1"]), "{name}");
-    }
-    let of = |n: u32| me(&[("X-Anything", &uuid(n))], &n.to_string());
-    assert_eq!(answers(&kept(vec![of(1), of(2), of(3)]), &[of(7), of(3), of(8), of(9)]), some(&["1", "3", "2", ""]));
-    let times = |n: u64| me(&[("X-Sent", &(1_700_000_000 + n).to_string())], &n.to_string());
-    assert_eq!(answers(&kept(vec![times(1), times(1), times(2)]), &[times(7), times(8)]), some(&["1", "1"]));
-    // Who asks, and what comes again, is meant.
-    let who = |n: u32| me(&[("X-User-Id", &uuid(n))], &n.to_string());
-    assert_eq!(answers(&kept(vec![who(1), who(2)]), &[who(2), who(3)]), some(&["2", ""]));
-    assert_eq!(answers(&kept(vec![of(1), of(2), of(1)]), &[of(2), of(3)]), some(&["2", ""]));
+    assert_eq!(
+        answers(&Book::new(vec![at(1, "1"), at(2, "2")], Noise::default()), &[at(7, ""), at(8, "")]),
+        some(&["1", "2"])
+    );
+    // What is said of the sending is no part of the question.
+    let of = |n: &str| me(&[("traceparent", n), ("grpc-timeout", n), ("date", n)], n);
+    assert_eq!(answers(&kept(vec![of("1"), of("2")]), &[of("3"), of("4")]), some(&["1", "2"]));
 }
 
 #[test]
-fn what_chooses_is_not_hidden_by_what_is_in_the_key() {
+fn what_chooses_is_not_hidden_by_what_always_does() {
     let of = |role: &str, form: &str| me(&[("X-Role", role), ("Accept", form)], &format!("{role} {form}"));
     let book = kept(vec![of("admin", "text/csv"), of("user", "text/html")]);
     assert_eq!(answers(&book, &[of("admin", "text/html"), of("user", "text/html")]), some(&["", "user text/html"]));
@@ -93,7 +88,7 @@ fn no_cookie_and_no_credential_is_another_one() {
     let none = || me(&[], "without");
     let (one, other) = ("0123456789abcdef-alice", "0123456789abcdef-bobby");
     let asked = [none(), cookie(other), none()];
-    assert_eq!(answers(&kept(vec![cookie(one), none()]), &asked), some(&["without", "with", ""]));
+    assert_eq!(answers(&kept(vec![cookie(one), none()]), &asked), some(&["without", "with", "without"]));
     // The only one answers whoever asks.
     assert_eq!(answers(&kept(vec![cookie(one)]), &[none()]), some(&["with"]));
     let theme = |value: &str| me(&[("Cookie", &format!("theme={value}"))], value);
@@ -102,7 +97,7 @@ fn no_cookie_and_no_credential_is_another_one() {
     let key = |value: &str| me(&[("X-Api-Key", value), ("Authorization", "Bearer same")], "with a key");
     let bare = || me(&[("Authorization", "Bearer same")], "bare");
     let book = kept(vec![key("one"), bare()]);
-    assert_eq!(answers(&book, &[bare(), key("two"), key("one")]), some(&["bare", "with a key", ""]));
+    assert_eq!(answers(&book, &[bare(), key("two"), key("one")]), some(&["bare", "with a key", "with a key"]));
 }
 
 #[test]
@@ -111,16 +106,12 @@ fn another_credential_than_the_recorded_one_is_told() {
     let book = kept(vec![of("alice"), of("alice"), of("alice")]);
     assert_eq!(answers(&book, &[of("alice"), of("eve"), of("eve")]), some(&["alice", "alice", "alice"]));
     assert_eq!(book.report().others, BTreeMap::from([("authorization".to_owned(), 2)]));
-    let of = |who: &str| me(&[("X-Hasura-Role", who), ("X-Sdk", who)], who);
-    let book = kept(vec![of("admin")]);
-    assert_eq!(answers(&book, &[of("user")]), some(&["admin"]));
-    assert_eq!(book.report().others, BTreeMap::from([("x-hasura-role".to_owned(), 1)]));
 }
 
 #[test]
 fn fields_that_choose_and_are_others_in_each_recording_are_learned_as_noise() {
     let uuid = |n: u32| format!("550e8400-e29b-41d4-a716-44665544000{n}");
-    // A number of the run, the same of all runs, one of each call, one value of each run, who asks.
+    // A number of the run, the same of all runs, one of each call, one value of each run, one of a single call.
     let call = |run: u32, n: u32| {
         let (each, made, who) = (format!("{run}-{n}"), uuid(2 * run + n), uuid(6));
         let of_run = run.to_string();
@@ -136,9 +127,13 @@ fn fields_that_choose_and_are_others_in_each_recording_are_learned_as_noise() {
     };
     let run = |run: u32| vec![call(run, 0), call(run, 1)];
     let (noise, lessons) = Noise::learn(&run(0), &run(1));
-    let change = Change { field: "header.x-run".to_owned(), values: ("0-0".to_owned(), "1-0".to_owned()) };
-    assert_eq!(lessons, [Lesson { place: "GET shop:80/me".to_owned(), calls: (2, 2), changes: vec![change] }]);
-    assert_eq!(noise.learned(&call(0, 0)), Some(learned(&["header.x-run"])));
+    let change = |field: &str, values: (&str, &str)| Change {
+        field: field.to_owned(),
+        values: (values.0.to_owned(), values.1.to_owned()),
+    };
+    let changes = vec![change("header.x-run", ("0-0", "1-0")), change("header.x-span", (&uuid(0), &uuid(2)))];
+    assert_eq!(lessons, [Lesson { place: "GET shop:80/me".to_owned(), calls: (2, 2), changes }]);
+    assert_eq!(noise.learned(&call(0, 0)), Some(learned(&["header.x-run", "header.x-span"])));
     let third = run(2);
     assert_eq!(answers(&Book::new(run(0), Noise::default()), &third), [None, None]);
     assert_eq!(answers(&Book::new(run(0), noise), &third), some(&["0", "1"]));

@@ -123,8 +123,8 @@ fn a_difference_is_shown_where_it_is() {
     let insert = |end: &str| vec![query(&format!("INSERT INTO t ({columns}) VALUES ('{end}')"))];
     let token = "s3cr3t-1-abcdef0123456789";
     let stand_in = "redacted-965b42bec7d5b7f0";
-    let hint = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or \
-                declare what differs as `noise`";
+    let hint = "`redacted...` and `edac7...` stand for secrets, which the recording has otherwise: record again with the secrets of this \
+                run, or with `--keep-secrets` if the program takes them apart";
     let values = |name: &str| {
         format!(
             "only values differ: if they change from run to run, add `noise: {{req: [{name}]}}` below `name: mock-1`, learn it with \
@@ -156,10 +156,13 @@ fn a_difference_is_shown_where_it_is() {
         (
             vec![query("A\nB")],
             vec![query("A\n\nB")],
-            vec![format!(
-                "message 1: recorded 4 bytes, asked 5; from byte 2 on {}",
-                r"recorded `A\nB\u{0}`, asked `A\n\nB\u{0}`"
-            )],
+            vec![
+                format!(
+                    "message 1: recorded 4 bytes, asked 5; from byte 2 on {}",
+                    r"recorded `A\nB\u{0}`, asked `A\n\nB\u{0}`"
+                ),
+                "it is another call: record again what makes it".to_owned(),
+            ],
         ),
         (
             vec![query(&format!("SELECT '{token}'"))],
