@@ -3,8 +3,8 @@
 //! Nothing here starts a program or decides what may be reached: connections come in as sockets, with where they were
 //! going, and go out through whatever the caller gives to dial with.
 //!
-//! Each module knows only those above it in this order: `call`, `net`, `protocol` and `http`, `redact`, `matching`, `store`,
-//! `proxy`, `naming`.
+//! Each module knows only those above it in this order: `call`, `net` and `http`, `protocol`, `redact`, `matching`, `store`,
+//! `proxy`, `naming` (held by `tests/it/layers.rs`).
 
 pub mod call;
 mod http;

@@ -9,7 +9,7 @@ use crate::record::protocol::wire::PlayStep;
 const NO_PROOF: &str = "authentication cannot be replayed: its answer proves that the server knows the password, which no \
                         recording has; connect without a user name, to a server without access control while recording";
 
-/// Answers commands from the book.
+/// Answers commands from recordings.
 pub(crate) struct Playing {
     prompter: Prompter,
     /// The number of the last reply.

@@ -12,7 +12,7 @@ use crate::record::protocol::wire::PlayStep;
 /// Of a server that speaks first, and nobody recorded how.
 const UNGREETED: &str = "a connection whose greeting no recording has";
 
-/// Answers commands from the book.
+/// Answers commands from recordings.
 pub(crate) struct Playing {
     prompter: Prompter,
     /// The capabilities that the client has, once it has said who it is.

@@ -28,7 +28,7 @@ struct Copy {
     simple: bool,
 }
 
-/// Answers calls from the book.
+/// Answers calls from recordings.
 pub(crate) struct Playing {
     prompter: Prompter,
     started: bool,

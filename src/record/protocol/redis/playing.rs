@@ -7,7 +7,7 @@ use crate::record::protocol::dialogue::Fault;
 use crate::record::protocol::role::{Prompter, Role, said};
 use crate::record::protocol::wire::PlayStep;
 
-/// Answers commands from the book.
+/// Answers commands from recordings.
 pub(crate) struct Playing {
     prompter: Prompter,
     scan: Scan,
