@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Note;
 use super::context::Context;
+use super::held::Held;
 use super::stream::Stream;
 use crate::limits::{CUT_OFF_HELD_MS, MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES};
 use crate::record::protocol::wire::Cancellable;
@@ -18,9 +19,10 @@ pub async fn until_cancelled(
     later: &mut Vec<u8>,
 ) -> io::Result<bool> {
     let asked = context.shared.cancels.asked(&call.key, call.seen);
-    let patience = tokio::time::sleep(call.stayed + Duration::from_millis(CUT_OFF_HELD_MS));
-    tokio::pin!(asked, patience);
-    let mut told = false;
+    let patience = call.stayed + Duration::from_millis(CUT_OFF_HELD_MS);
+    let held = Held { patience, note: Note::Uncancelled { call: call.call, stayed: call.stayed }, resets: false };
+    let overstayed = held.overstayed(context);
+    tokio::pin!(asked, overstayed);
     loop {
         let has_room = later.len() < MAX_RELAY_WAITING_BYTES;
         tokio::select! {
@@ -30,10 +32,7 @@ pub async fn until_cancelled(
                     return Ok(false);
                 }
             }
-            () = &mut patience, if !told => {
-                told = true;
-                context.shared.note(Note::Uncancelled { call: call.call.clone(), stayed: call.stayed });
-            }
+            () = &mut overstayed => {}
             () = context.stopped() => return Ok(false),
         }
     }
