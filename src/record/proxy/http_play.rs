@@ -26,7 +26,9 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
         let asked = match asking.next(&context, &mut client).await? {
             Ok(asked) => asked,
             Err(NoMore { missed }) => {
-                missed.iter().for_each(|what| replay.book.missed(&context.link.target, what));
+                if let Some(what) = missed {
+                    replay.book.missed(&context.link.target, what);
+                }
                 return Ok(());
             }
         };

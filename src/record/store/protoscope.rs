@@ -180,7 +180,7 @@ fn number(word: &str) -> Option<(u64, Vec<u8>)> {
 fn quoted(rest: &mut &str, out: &mut Vec<u8>) -> Option<()> {
     loop {
         let end = rest.find(['"', '\\'])?;
-        out.extend_from_slice(rest[..end].as_bytes());
+        out.extend_from_slice(&rest.as_bytes()[..end]);
         let is_end = rest[end..].starts_with('"');
         *rest = &rest[end + 1..];
         if is_end {
