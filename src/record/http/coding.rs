@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use flate2::Compression;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::limits::MAX_RECORDED_BODY_BYTES;
 
@@ -133,7 +134,7 @@ pub fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
                 encoder.finish().ok()?
             }
             Coding::Brotli => brotli(&bytes),
-            Coding::Zstd => zstd(&bytes),
+            Coding::Zstd => compress_to_vec(bytes.as_slice(), CompressionLevel::Uncompressed),
         };
     }
     Some(bytes)
@@ -167,22 +168,6 @@ fn brotli(bytes: &[u8]) -> Vec<u8> {
     }
     // ISLAST and ISLASTEMPTY.
     out.push(0b11);
-    out
-}
-
-/// A zstd frame of raw blocks (RFC 8878, 3.1.1).
-fn zstd(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len() + 32);
-    out.extend_from_slice(&0xFD2F_B528_u32.to_le_bytes());
-    // A frame of one segment with its length in 8 bytes.
-    out.push(0b1110_0000);
-    out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-    let mut pieces = bytes.chunks(128 * 1024).peekable();
-    while let Some(piece) = pieces.next() {
-        let last = u32::from(pieces.peek().is_none());
-        out.extend_from_slice(&(last | ((piece.len() as u32) << 3)).to_le_bytes()[..3]);
-        out.extend_from_slice(piece);
-    }
     out
 }
 

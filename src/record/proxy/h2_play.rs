@@ -170,25 +170,16 @@ async fn answer_cut_off(context: &Context, respond: &mut SendResponse<Bytes>, re
     let left = poll_fn(|context| down.poll_reset(context));
     tokio::select! {
         _ = left => {}
-        () = tokio::time::sleep(held.patience) => {
-            context.shared.note(held.note);
-            down.send_reset(Reason::INTERNAL_ERROR);
-        }
+        () = held.overstayed(context) => down.send_reset(Reason::INTERNAL_ERROR),
         () = context.stopped() => {}
     }
 }
 
 /// Waits until the program takes its request back, as it did when it was recorded.
 async fn say_nothing(context: &Context, respond: &mut SendResponse<Bytes>, held: Held) {
-    let left = poll_fn(|context| respond.poll_reset(context));
-    tokio::pin!(left);
     tokio::select! {
-        _ = &mut left => return,
-        () = tokio::time::sleep(held.patience) => context.shared.note(held.note),
-        () = context.stopped() => return,
-    }
-    tokio::select! {
-        _ = left => {}
+        _ = poll_fn(|context| respond.poll_reset(context)) => {}
+        () = held.overstayed(context) => {}
         () = context.stopped() => {}
     }
 }
@@ -255,13 +246,8 @@ async fn beyond(
 ) -> io::Result<(HttpResponse, Exchange)> {
     let connecting = || async {
         let mut drivers = JoinSet::new();
-        let server = Stream::new(context.shared.dial(&context.link.target).await?);
-        let server = if context.link.tls {
-            let hello = tls::Hello { name: parts.uri.host().map(str::to_owned), offers: vec![b"h2".to_vec()] };
-            tls::connect(context, &hello, server).await.map_err(|refused| io::Error::other(refused.reason()))?.0
-        } else {
-            server
-        };
+        let hello = tls::Hello { name: parts.uri.host().map(str::to_owned), offers: vec![b"h2".to_vec()] };
+        let server = tls::reach(context, &hello).await?;
         Ok::<_, io::Error>((both::connect(server, &mut drivers).await?, drivers))
     };
     let (sender, _) = real.get_or_try_init(connecting).await?;

@@ -1,8 +1,9 @@
-//! Answers of HTTP that the program did not wait for the end of when they were recorded.
+//! Answers that the program did not wait for the end of when they were recorded.
 
 use std::time::Duration;
 
 use super::Note;
+use super::context::Context;
 use crate::limits::CUT_OFF_HELD_MS;
 use crate::record::call::{Content, Exchange, HttpResponse};
 use crate::record::http::h1::is_cut_off;
@@ -20,6 +21,15 @@ pub struct Held {
 }
 
 impl Held {
+    /// Tells that the program has stayed longer than when this was recorded, once it has, and ends if the answer had begun.
+    pub async fn overstayed(&self, context: &Context) {
+        tokio::time::sleep(self.patience).await;
+        context.shared.note(self.note.clone());
+        if !self.resets {
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// What was recorded of the answer to a call, and how it goes on if the program left there.
     pub fn of<'a>(asked: &Exchange, found: &'a Exchange) -> (Option<&'a HttpResponse>, Option<Self>) {
         let response = match &found.content {

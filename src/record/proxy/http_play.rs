@@ -89,27 +89,18 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
 /// Says nothing more. The program left here when it was recorded; if it stays longer now than then, that is told. In the
 /// middle of an answer it then reads further, and gets an end that cannot be taken for the answer's; before its beginning it waits on.
 async fn hold(context: &Context, mut client: Stream, held: Held) -> io::Result<()> {
-    let patience = tokio::time::sleep(held.patience);
-    tokio::pin!(patience);
-    let mut told = false;
+    let overstayed = held.overstayed(context);
+    tokio::pin!(overstayed);
     let mut said = Vec::new();
     loop {
-        let read = tokio::select! {
-            read = client.more(&mut said, RELAY_BUFFER_BYTES) => read,
-            () = &mut patience, if !told => {
-                told = true;
-                context.shared.note(held.note.clone());
-                if held.resets {
-                    break;
-                }
-                continue;
-            }
-            () = context.stopped() => return Ok(()),
-        };
-        if !matches!(read, Ok(count) if count > 0) {
-            break;
-        }
         said.clear();
+        tokio::select! {
+            read = client.more(&mut said, RELAY_BUFFER_BYTES) => if !matches!(read, Ok(count) if count > 0) {
+                break;
+            },
+            () = &mut overstayed => break,
+            () = context.stopped() => return Ok(()),
+        }
     }
     if held.resets {
         client.reset();

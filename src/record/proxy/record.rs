@@ -88,14 +88,14 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
 async fn pass(context: Context, client: Stream, server: Stream, mut tap: Tap) -> io::Result<()> {
     let (mut context, mut client, mut server) = (context, client, server);
     loop {
-        let Some((then, ends)) =
-            relay(&context, client, server, &mut tap).await?.map(|(then, client, server)| (then, (client, server)))
-        else {
+        let Some((then, of_client, of_server)) = relay(&context, client, server, &mut tap).await? else {
             return Ok(());
         };
         match then {
-            Then::Tunnel(target) => return converse(context.tunnel(target), ends.0, ends.1).await,
-            Then::StartTls => match handshake(&context, ends.0, ends.1).await? {
+            Then::Tunnel { target, rest } => {
+                return converse(context.tunnel(target), of_client, of_server.put_back(rest)).await;
+            }
+            Then::StartTls { early } => match handshake(&context, of_client.put_back(early), of_server).await? {
                 Shaken::Both { client: inner_client, server: inner_server, .. } => {
                     context = context.encrypted();
                     (client, server) = (inner_client, inner_server);
@@ -172,15 +172,9 @@ pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     let mut inner = context.tunnel(asked.target.clone());
-    let server = Stream::new(inner.shared.dial(&asked.target).await?);
-    let mut server = if asked.tls {
-        let hello = tls::Hello { name: None, offers: vec![b"http/1.1".to_vec()] };
-        let connected = tls::connect(&inner, &hello, server).await;
-        inner = inner.encrypted();
-        connected.map_err(|refused| io::Error::other(refused.reason()))?.0
-    } else {
-        server
-    };
+    inner.link.tls = asked.tls;
+    let hello = tls::Hello { name: None, offers: vec![b"http/1.1".to_vec()] };
+    let mut server = tls::reach(&inner, &hello).await?;
     let mut tap = h1::Tap::new(inner.link.clone());
     let mut held = inner.shared.share();
     let mut done = Vec::new();

@@ -88,8 +88,6 @@ struct State {
     /// Which side ended it first.
     first_end: Option<Side>,
     then: Option<Then>,
-    rest: Vec<u8>,
-    early: Vec<u8>,
     /// Calls that are complete, and kept once the program has its answer.
     done: Vec<Exchange>,
     /// The program was given something after it had said all that it had to say.
@@ -105,8 +103,6 @@ impl State {
             down: Way::default(),
             first_end: None,
             then: None,
-            rest: Vec::new(),
-            early: Vec::new(),
             done: Vec::new(),
             heard: false,
             held,
@@ -142,7 +138,7 @@ pub async fn relay(
         && result.is_ok()
         && state.first_end.is_none()
     {
-        return Ok(Some((then, client.put_back(state.early), server.put_back(state.rest))));
+        return Ok(Some((then, client, server)));
     }
     let by = state.first_end.unwrap_or(Side::Server);
     let end = h1::End { by, server_ended: state.down.ended && (by == Side::Server || state.heard) };
@@ -241,7 +237,6 @@ async fn pass(
         state.done.extend(seen.done);
         if seen.then.is_some() {
             state.then = seen.then;
-            (state.rest, state.early) = (seen.rest, seen.early);
         }
     };
     (result, from_client.unsplit(to_client), from_server.unsplit(to_server))

@@ -24,9 +24,17 @@ pub enum Tap {
 /// What a connection becomes after bytes that have all been passed on.
 pub enum Then {
     /// Encrypted on both sides.
-    StartTls,
-    /// A tunnel to there.
-    Tunnel(Target),
+    StartTls {
+        /// Bytes of the client that belong to that.
+        early: Vec<u8>,
+    },
+    /// A tunnel.
+    Tunnel {
+        /// Where to.
+        target: Target,
+        /// Bytes of the server that came out of it.
+        rest: Vec<u8>,
+    },
 }
 
 /// What looking at some bytes led to.
@@ -36,10 +44,6 @@ pub struct Seen {
     pub done: Vec<Exchange>,
     /// What the connection becomes.
     pub then: Option<Then>,
-    /// Bytes of the server that belong to what comes after the turn.
-    pub rest: Vec<u8>,
-    /// Bytes of the client that do.
-    pub early: Vec<u8>,
     /// Calls that are not kept, and why.
     lost: Vec<String>,
 }
@@ -62,8 +66,7 @@ impl Tap {
                 match turn {
                     h1::Turn::Tunnel(target) => {
                         way.waiting.extend_from_slice(http);
-                        seen.then = Some(Then::Tunnel(target));
-                        rest.clone_into(&mut seen.rest);
+                        seen.then = Some(Then::Tunnel { target, rest: rest.to_vec() });
                     }
                     h1::Turn::Upgrade { websocket } => {
                         way.waiting.extend_from_slice(bytes);
@@ -150,10 +153,7 @@ fn apply(steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) 
             RecordStep::Forward(Side::Server, bytes) | RecordStep::Reply(Side::Client, bytes) => {
                 down.waiting.extend_from_slice(&bytes);
             }
-            RecordStep::StartTls { early } => {
-                seen.then = Some(Then::StartTls);
-                seen.early.extend_from_slice(&early);
-            }
+            RecordStep::StartTls { early } => seen.then = Some(Then::StartTls { early }),
             RecordStep::Done(exchange) => seen.done.push(*exchange),
             RecordStep::Lost(what) => seen.lost.push(what),
         }

@@ -104,6 +104,16 @@ pub async fn connect(context: &Context, hello: &Hello, to: Stream) -> Result<(St
     }
 }
 
+/// A new connection to the real server, encrypted if this one is.
+pub async fn reach(context: &Context, hello: &Hello) -> io::Result<Stream> {
+    let server = Stream::new(context.shared.dial(&context.link.target).await?);
+    if !context.link.tls {
+        return Ok(server);
+    }
+    let connected = connect(context, hello, server).await;
+    connected.map(|(server, _)| server).map_err(|refused| io::Error::other(refused.reason()))
+}
+
 /// The encrypted connection to the program. `protocol` is what is spoken inside, if the program offers it.
 pub async fn accept(context: &Context, hello: &Hello, from: Stream, protocol: Option<Vec<u8>>) -> io::Result<Stream> {
     let name = leaf_name(hello.name.as_deref(), &context.link.target.host);
