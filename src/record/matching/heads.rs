@@ -76,11 +76,11 @@ fn plain(request: &HttpRequest) -> Vec<(String, String)> {
             found.extend(
                 cookies.map(|(name, value)| (format!("cookie {}", name.to_ascii_lowercase()), value.to_owned())),
             );
-        } else if !name.starts_with(':')
-            && !OF_SENDING.contains(&name.as_str())
-            && !(name == "accept" && value == "*/*")
-        {
-            // To accept anything is what no field says, too (RFC 9110, 12.5.1).
+            continue;
+        }
+        // To accept anything is what no field says, too (RFC 9110, 12.5.1).
+        let says_nothing = name == "accept" && value == "*/*";
+        if !says_nothing && !name.starts_with(':') && !OF_SENDING.contains(&name.as_str()) {
             found.push((name, value));
         }
     }

@@ -178,7 +178,8 @@ fn changes([ours, theirs]: &Pair<'_, '_>, given: &[Given; 2], alike: bool) -> Ve
 }
 
 fn by_name<'b>(calls: &[&'b Call<'_>]) -> BTreeMap<&'b str, Vec<&'b Value>> {
-    let (mut found, mut seen): (BTreeMap<&str, Vec<&Value>>, HashSet<(&str, &[u8])>) = Default::default();
+    let mut found: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    let mut seen = HashSet::new();
     for value in calls.iter().flat_map(|call| &call.values) {
         if seen.insert((&value.name, &value.bytes)) {
             found.entry(&value.name).or_default().push(value);
@@ -218,17 +219,24 @@ fn commands(place: &str, ours: &[Call<'_>], theirs: &[Call<'_>], given: &[Given;
         for call in &pair[0] {
             put(noise, call.exchange, &changes);
         }
-        add(&mut lessons, Lesson { place: short(place), calls: (pair[0].len(), pair[1].len()), changes });
+        let calls = (pair[0].len(), pair[1].len());
+        add(&mut lessons, Lesson { place: short(&shown(place, call, &names)), calls, changes });
         known[1].extend(pair[0].iter().map(|call| said(call)));
         known[0].extend(pair[1].iter().map(|call| said(call)));
     }
     lessons
 }
 
+/// A command in the words of its place, in which each value has a mark, with a mark only for those of these names.
+fn shown(place: &str, call: &Call<'_>, names: &BTreeSet<String>) -> String {
+    let words = call.values.iter().map(|value| if names.contains(&value.name) { "?" } else { &value.text });
+    place.split('?').zip(words.chain([""])).flat_map(|(piece, word)| [piece, word]).collect()
+}
+
 /// Adds a lesson, which may be about the same arguments as one before.
 fn add(lessons: &mut Vec<Lesson>, learned: Lesson) {
     let fields = |lesson: &Lesson| lesson.changes.iter().map(|change| change.field.clone()).collect::<Vec<_>>();
-    match lessons.iter_mut().find(|known| fields(known) == fields(&learned)) {
+    match lessons.iter_mut().find(|known| known.place == learned.place && fields(known) == fields(&learned)) {
         Some(known) => known.calls = (known.calls.0 + learned.calls.0, known.calls.1 + learned.calls.1),
         None => lessons.push(learned),
     }

@@ -52,13 +52,13 @@ impl fmt::Display for Miss {
         f.write_str(&self.asked)?;
         match self.why {
             Why::NothingRecorded => {
-                f.write_str(": nothing of this kind was recorded; record again what makes this call")?
+                f.write_str(": nothing of this kind was recorded; record again what makes this call")?;
             }
             Why::Forwarded => f.write_str(": nothing was recorded of this target; it went to the real server")?,
             Why::Said => {}
             Why::Differs => f.write_str(": no recording of this call")?,
             Why::Used(1) => {
-                f.write_str(": the one recording of this call was used; record again what makes it twice")?
+                f.write_str(": the one recording of this call was used; record again what makes it twice")?;
             }
             Why::Used(count) => {
                 write!(f, ": all {count} recordings of this call were used; record again what makes it more often")?;
