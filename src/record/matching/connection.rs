@@ -1,9 +1,9 @@
 //! One connection to a played server: what the book answers after all that was done on it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use super::history::History;
+use super::history::{Before, History};
 use super::{Answer, Book};
 use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target};
 use crate::record::protocol::script::{Script, Who};
@@ -13,12 +13,20 @@ pub struct Connection {
     book: Arc<Book>,
     /// What was done on the connection.
     history: History,
+    /// See [`Before::within`].
+    within: Option<(u64, SystemTime)>,
 }
 
 impl Connection {
     /// A connection to what the book plays, on which nothing was done yet.
     pub fn on(book: &Arc<Book>) -> Box<dyn Script> {
-        Box::new(Self { book: Arc::clone(book), history: History::default() })
+        Box::new(Self { book: Arc::clone(book), history: History::default(), within: None })
+    }
+
+    /// What a call is asked after.
+    fn before(&self) -> Before {
+        let within = self.within.filter(|_| self.history.is_inside());
+        Before { within, ..self.history.before().clone() }
     }
 }
 
@@ -28,9 +36,14 @@ impl Script for Connection {
         mut asked: Exchange,
         plain: &dyn Fn(bool) -> Option<Vec<Vec<u8>>>,
     ) -> Result<Arc<Exchange>, String> {
-        let found = self.book.find_in(&asked, self.history.before(), || plain(self.history.is_inside()));
+        let (before, is_inside) = (self.before(), self.history.is_inside());
+        self.within = before.within;
+        let found = self.book.find_in(&asked, &before, || plain(is_inside));
         match found {
             Ok(Answer::Recorded(found)) => {
+                if is_inside && found.connection != 0 {
+                    self.within = Some((found.connection, found.sent_at));
+                }
                 // What it does is what the recorded one did, whichever values were left out.
                 self.history.follow(&found);
                 Ok(found)
@@ -50,7 +63,7 @@ impl Script for Connection {
     }
 
     fn peek(&self, asked: &Exchange) -> Option<Arc<Exchange>> {
-        self.book.peek(asked, self.history.before())
+        self.book.peek(asked, &self.before())
     }
 
     fn opened(&mut self, who: &Who) {

@@ -89,7 +89,7 @@ impl Book {
                 let entry = &self.entries[index];
                 self.pairs.fit(index, |at| queue.is_alone(at), &entry.anew, &values)
             };
-            let Some(taken) = queue.take(&self.entries, &before.done, false, fits) else {
+            let Some(taken) = queue.take(&self.entries, before, false, fits) else {
                 let is_after = |index: &usize| queue.is_after(&self.entries[*index].done, &before.done);
                 let fitting = queue.entries.iter().copied().filter(|index| fits(*index) && is_after(index));
                 let fitting: Vec<usize> = fitting.collect();

@@ -94,6 +94,8 @@ struct Entry {
     used: AtomicBool,
     /// Whether it may change what is read after it.
     writes: bool,
+    /// The places of the last write to its target before it, and of the next one.
+    around: [Option<usize>; 2],
     /// Whether it answered a call as one of a queue.
     given: AtomicBool,
 }
@@ -204,6 +206,7 @@ impl Book {
             book.put(way);
         }
         let Self { queues, entries, .. } = &mut book;
+        queue::place_between_writes(entries);
         for queue in queues.values_mut() {
             queue.settle(entries);
         }
@@ -286,7 +289,8 @@ impl Book {
         let (used, done) = (AtomicBool::new(is_aborted), Arc::clone(&before.done));
         let said = (!asks_same(&said, &exchange)).then_some(said);
         let (writes, given, anew) = (history::writes(&exchange), AtomicBool::new(false), Vec::new());
-        self.entries.push(Entry { name, exchange, said, reusable, named, done, anew, used, writes, given });
+        let around = [None; 2];
+        self.entries.push(Entry { name, exchange, said, reusable, named, done, anew, used, writes, around, given });
         ways
     }
 
@@ -337,7 +341,7 @@ impl Book {
                 choosing.extend(self.choosing(bare).iter().cloned());
                 continue;
             };
-            if let Some(taken) = queue.take(&self.entries, &before.done, !noise.is_empty(), |_| true) {
+            if let Some(taken) = queue.take(&self.entries, before, !noise.is_empty(), |_| true) {
                 if noise.is_empty() {
                     self.pairs.keep(&self.entries[taken.index].anew);
                 }

@@ -4,15 +4,15 @@
 //! otherwise, before others has to be the same before what is asked. What was done before all of them alike does not choose, but
 //! may not have been done otherwise. Among those that are left each has its turn.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sha2::{Digest, Sha256};
 
 use super::Entry;
 use super::closest::short;
-use crate::record::call::{Content, Exchange, Protocol, Side};
-use crate::record::matching::history::{self, Done};
+use crate::record::call::{Content, Exchange, Protocol, Side, Target};
+use crate::record::matching::history::{self, Before, Done};
 use crate::record::protocol::mysql;
 
 /// Recordings in their order. Some may stand in another queue as well.
@@ -71,12 +71,13 @@ impl Queue {
         })
     }
 
-    /// Takes the next recording after this history that `fits`, or the last one again.
+    /// Takes the next recording after this history that `fits`, of the transaction that has answered already if it has one, or the
+    /// last one again.
     /// Of calls that are the same `without` what is noise it is not known which of several answers that would be.
     pub(super) fn take(
         &self,
         entries: &[Entry],
-        done: &Done,
+        Before { done, within, .. }: &Before,
         without: bool,
         fits: impl Fn(usize) -> bool,
     ) -> Option<Taken> {
@@ -90,11 +91,25 @@ impl Queue {
             let entry = &entries[**index];
             !entry.exchange.abandoned && self.is_after(&entry.done, done) && fits(**index)
         };
-        for (at, index) in self.entries.iter().enumerate().skip(from + skipped) {
+        // What a transaction says depends on all of it: on a cursor, on rows that nobody else sees.
+        let is_within = |index: &&usize| {
+            let (entry, recorded) = (&entries[**index], &entries[**index].exchange);
+            within.is_some_and(|(connection, since)| recorded.connection == connection && recorded.sent_at >= since)
+                && !is_given(index)
+                && self.is_after(&entry.done, done)
+                && fits(**index)
+        };
+        if let Some(index) = self.entries[from + skipped..].iter().find(is_within)
+            && !entries[*index].given.swap(true, Ordering::Relaxed)
+        {
+            return Some(Taken { index: *index, is_again: false });
+        }
+        let is_one = |index: &usize| !is_given(index) && self.is_after(&entries[*index].done, done) && fits(*index);
+        let left = || self.entries.iter().enumerate().skip(from + skipped).filter(|(_, index)| is_one(index));
+        // Tests that are run alone, or in another order, read what was so between the writes that they make.
+        let now = left().find(|(_, index)| entries[**index].is_between_writes(entries));
+        for (at, index) in now.into_iter().chain(left()) {
             let entry = &entries[*index];
-            if is_given(index) || !self.is_after(&entry.done, done) || !fits(*index) {
-                continue;
-            }
             let last = self.entries[..at].iter().rev().filter(|index| is_given(index)).find(answers_again);
             if let Some(last) = last.filter(|last| repeats && is_before_writes(&entries[**last..*index])) {
                 return Some(Taken { index: *last, is_again: true });
@@ -120,6 +135,30 @@ impl Queue {
     /// Whether its last recording is given again because it is a read.
     pub(super) fn repeats(&self) -> bool {
         self.repeats
+    }
+}
+
+impl Entry {
+    /// Whether the last write before it was given, and the next one not yet.
+    fn is_between_writes(&self, entries: &[Self]) -> bool {
+        let is_given = |index: usize| entries[index].given.load(Ordering::Relaxed);
+        let [last, next] = self.around;
+        last.is_none_or(is_given) && !next.is_some_and(is_given)
+    }
+}
+
+/// Finds out between which writes each was recorded.
+pub(super) fn place_between_writes(entries: &mut [Entry]) {
+    for side in [0, 1] {
+        let mut writes: HashMap<Target, usize> = HashMap::new();
+        let mut mark = |(index, entry): (usize, &mut Entry)| {
+            entry.around[side] = writes.get(&entry.exchange.target).copied();
+            if entry.writes {
+                writes.insert(entry.exchange.target.clone(), index);
+            }
+        };
+        let all = entries.iter_mut().enumerate();
+        if side == 0 { all.for_each(&mut mark) } else { all.rev().for_each(&mut mark) }
     }
 }
 

@@ -5,6 +5,7 @@ mod making;
 mod noise;
 mod overtaken;
 mod random;
+mod turns;
 
 use std::sync::Barrier;
 use std::thread;

@@ -3,6 +3,10 @@
 
 use crate::record::protocol::sql::{self, Token};
 
+/// Words that stand behind `BEGIN` and `START TRANSACTION`.
+const MODES: &str = "work transaction isolation level serializable repeatable read committed uncommitted write only not deferrable \
+    with consistent snapshot";
+
 /// A statement of this kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Control {
@@ -38,8 +42,13 @@ impl Control {
             .map(|token| if let Token::Word(word) = token { Some(word.as_str()) } else { None })
             .collect();
         let first = if let Some(Token::Word(first)) = statement.first() { first.as_str() } else { "" };
-        if first == "begin" || first == "start" && statement.get(1) == Some(&Token::Word("transaction".to_owned())) {
-            // Modes stand behind it, with marks between them.
+        let is_mode = |token: &Token| match token {
+            Token::Word(word) => MODES.split_ascii_whitespace().any(|mode| mode == word),
+            token => *token == Token::Mark(b','),
+        };
+        let begins =
+            first == "begin" || first == "start" && statement.get(1) == Some(&Token::Word("transaction".to_owned()));
+        if begins && statement[1..].iter().all(is_mode) {
             return Some(Self::Begin);
         }
         Some(match words?.as_slice() {

@@ -14,6 +14,7 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use crate::record::protocol::control::Control;
 use statement::{Effect, digest, effects, set};
@@ -46,6 +47,8 @@ pub(in crate::record) struct Before {
     pub(in crate::record) context: Arc<Vec<u8>>,
     /// What was done, and holds.
     pub(in crate::record) done: Arc<Done>,
+    /// In a transaction the recorded connection that has answered in it last, and when that was asked.
+    pub(in crate::record) within: Option<(u64, SystemTime)>,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,7 @@ const READS: [&str; 8] = ["select", "values", "table", "show", "explain", "descr
 /// Words of what writes tables.
 const WRITES: [&str; 6] = ["insert", "update", "delete", "merge", "replace", "truncate"];
 /// First words of what lasts beyond its transaction.
-const LASTS: [&str; 7] = ["call", "do", "select", "with", "values", "execute", "prepare"];
+const LASTS: [&str; 8] = ["begin", "call", "do", "select", "with", "values", "execute", "prepare"];
 /// How shapes of `SET` begin.
 const SET: &str = "set ";
 
@@ -66,10 +66,14 @@ pub(in crate::record) fn repeats(exchange: &Exchange) -> bool {
 
 /// Whether a call may change what reads of other connections are answered.
 pub(in crate::record) fn writes(exchange: &Exchange) -> bool {
-    let Content::Wire(protocol, wire) = &exchange.content else { return false };
-    match protocol {
-        Protocol::Redis => !redis::reads(wire),
-        _ => effects(*protocol, wire).iter().any(|effect| matches!(effect, Effect::Done { lasts: false, .. })),
+    match &exchange.content {
+        // RFC 9110, 9.2.1.
+        Content::Http(http) => !matches!(http.request.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE"),
+        Content::Wire(Protocol::Redis, wire) => !wire.session && !redis::reads(wire),
+        Content::Wire(protocol, wire) => {
+            effects(*protocol, wire).iter().any(|effect| matches!(effect, Effect::Done { lasts: false, .. }))
+        }
+        Content::Grpc(_) | Content::Dns(_) => false,
     }
 }
 
@@ -157,13 +161,21 @@ impl Statement<'_> {
             ("discard", "all") => vec![Effect::Clear { keeps_role: false }],
             ("reset", "all") => vec![Effect::Clear { keeps_role: true }],
             ("set", _) if protocol == Protocol::MySql => {
-                let assigned = self.0[1..].split(|token| *token == Token::Mark(b','));
+                let mut depth = 0_usize;
+                let assigned = self.0[1..].split(|token| {
+                    match token {
+                        Token::Mark(b'(') => depth += 1,
+                        Token::Mark(b')') => depth = depth.saturating_sub(1),
+                        _ => {}
+                    }
+                    depth == 0 && *token == Token::Mark(b',')
+                });
                 assigned.filter_map(|part| Statement(part).set(0)).collect()
             }
             ("set" | "reset", _) => self.set(1).into_iter().collect(),
             ("use", _) => Vec::new(),
             _ if self.is_plain_read() => Vec::new(),
-            _ => vec![self.configured().unwrap_or_else(|| self.done())],
+            _ => self.configured().unwrap_or_else(|| vec![self.done()]),
         }
     }
 
@@ -224,31 +236,43 @@ impl Statement<'_> {
         Effect::Done { shape: set(name), values, lasts }
     }
 
-    /// `SELECT set_config('name', value, is_local)`.
-    fn configured(&self) -> Option<Effect> {
-        let [
-            Token::Word(select),
-            Token::Word(function),
-            Token::Mark(b'('),
-            Token::Value(Some(name)),
-            Token::Mark(b','),
-            value @ Token::Value(_),
-            Token::Mark(b','),
-            local,
-            Token::Mark(b')'),
-            ..,
-        ] = self.0
-        else {
-            return None;
-        };
-        if select != "select" || !matches!(function.as_str(), "set_config" | "pg_catalog.set_config") {
-            return None;
+    /// `SELECT set_config('name', value, is_local), ...` and nothing else.
+    fn configured(&self) -> Option<Vec<Effect>> {
+        let (Token::Word(select), mut rest) = self.0.split_first()? else { return None };
+        let mut found = Vec::new();
+        loop {
+            let [
+                Token::Word(function),
+                Token::Mark(b'('),
+                Token::Value(Some(name)),
+                Token::Mark(b','),
+                value @ Token::Value(_),
+                Token::Mark(b','),
+                local,
+                Token::Mark(b')'),
+                after @ ..,
+            ] = rest
+            else {
+                return None;
+            };
+            if select != "select" || !matches!(function.as_str(), "set_config" | "pg_catalog.set_config") {
+                return None;
+            }
+            let is_local = match local {
+                Token::Word(word) => word == "true",
+                Token::Value(Some(value)) => matches!(value.as_slice(), b"t" | b"true" | b"1" | b"on"),
+                _ => return None,
+            };
+            found.push(Self::setting(&String::from_utf8_lossy(name), std::slice::from_ref(value), !is_local));
+            let after = match after {
+                [Token::Word(word), Token::Word(_), after @ ..] if word == "as" => after,
+                after => after,
+            };
+            rest = match after {
+                [] => return Some(found),
+                [Token::Mark(b','), after @ ..] => after,
+                _ => return None,
+            };
         }
-        let is_local = match local {
-            Token::Word(word) => word == "true",
-            Token::Value(Some(value)) => matches!(value.as_slice(), b"t" | b"true" | b"1" | b"on"),
-            _ => return None,
-        };
-        Some(Self::setting(&String::from_utf8_lossy(name), std::slice::from_ref(value), !is_local))
     }
 }

@@ -35,7 +35,7 @@ fn after(statements: &[&str]) -> Vec<String> {
 
 #[test]
 fn what_sets_something_lasts_and_what_writes_counts_up_to_the_end_of_its_transaction() {
-    let cases: [(&[&str], &[&str]); 14] = [
+    let cases: [(&[&str], &[&str]); 17] = [
         (
             &["SET app.tenant = 't1'", "CALL enter('x')", "INSERT INTO a VALUES (1)"],
             &["call enter ( ? )", "set app.tenant"],
@@ -49,6 +49,12 @@ fn what_sets_something_lasts_and_what_writes_counts_up_to_the_end_of_its_transac
             &["BEGIN", "SELECT set_config('a.b', '1', true)", "COMMIT", "SELECT set_config('a.c', '1', false)"],
             &["set a.c"],
         ),
+        (
+            &["BEGIN", "SELECT set_config('a.b', '1', true), set_config('a.c', '1', false) AS c"],
+            &["set a.b", "set a.c"],
+        ),
+        (&["SELECT set_config('a.b', '1', false), f('x')"], &["select set_config ( ? , ? , false ) , f ( ? )"]),
+        (&["BEGIN NOT ATOMIC SET a.b = 1"], &["begin not atomic set a.b = ?"]),
         (&["BEGIN", "SET a.b = 1", "SAVEPOINT s", "SET a.c = 1", "ROLLBACK TO s", "COMMIT"], &["set a.b"]),
         (&["BEGIN", "SAVEPOINT s", "DELETE FROM a", "RELEASE s"], &["delete from a"]),
         (&["SET a.b = 1", "SET ROLE r", "RESET ALL"], &["set role"]),

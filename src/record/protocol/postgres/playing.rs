@@ -133,7 +133,7 @@ impl Playing {
         let Some(describe) = run.describe else { return out };
         // The description of the results comes between the answers to `Bind` and to `Execute`.
         let bound = message::length(&out).ok().flatten().filter(|_| out.first() == Some(&b'2'));
-        let Some(bound) = bound else { return out };
+        let Some(bound) = bound.filter(|bound| *bound <= out.len()) else { return out };
         if let Some(described) = self.described.take() {
             out.splice(bound..bound, described);
             return out;
