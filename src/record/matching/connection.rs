@@ -1,7 +1,7 @@
 //! One connection to a played server: what the book answers after all that was done on it.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::history::{Before, History};
 use super::{Answer, Book};
@@ -13,20 +13,20 @@ pub struct Connection {
     book: Arc<Book>,
     /// What was done on the connection.
     history: History,
-    /// See [`Before::within`].
-    within: Option<(u64, SystemTime)>,
+    /// See [`Before::transaction`].
+    transaction: u64,
 }
 
 impl Connection {
     /// A connection to what the book plays, on which nothing was done yet.
     pub fn on(book: &Arc<Book>) -> Box<dyn Script> {
-        Box::new(Self { book: Arc::clone(book), history: History::default(), within: None })
+        Box::new(Self { book: Arc::clone(book), history: History::default(), transaction: 0 })
     }
 
     /// What a call is asked after.
     fn before(&self) -> Before {
-        let within = self.within.filter(|_| self.history.is_inside());
-        Before { within, ..self.history.before().clone() }
+        let transaction = if self.history.is_inside() { self.transaction } else { 0 };
+        Before { transaction, ..self.history.before().clone() }
     }
 }
 
@@ -37,12 +37,12 @@ impl Script for Connection {
         plain: &dyn Fn(bool) -> Option<Vec<Vec<u8>>>,
     ) -> Result<Arc<Exchange>, String> {
         let (before, is_inside) = (self.before(), self.history.is_inside());
-        self.within = before.within;
+        self.transaction = before.transaction;
         let found = self.book.find_in(&asked, &before, || plain(is_inside));
         match found {
-            Ok(Answer::Recorded(found)) => {
-                if is_inside && found.connection != 0 {
-                    self.within = Some((found.connection, found.sent_at));
+            Ok(Answer::Recorded(found, transaction)) => {
+                if is_inside && transaction != 0 {
+                    self.transaction = transaction;
                 }
                 // What it does is what the recorded one did, whichever values were left out.
                 self.history.follow(&found);

@@ -76,7 +76,7 @@ impl Book {
     }
 
     /// The recording that answers a call in which nothing but values differs that each run makes anew; or one that does not.
-    pub(super) fn look_up_anew(&self, asked: &Exchange, before: &Before) -> Result<Arc<Exchange>, NotAnew> {
+    pub(super) fn look_up_anew(&self, asked: &Exchange, before: &Before) -> Result<(Arc<Exchange>, u64), NotAnew> {
         let Some(said) = self.anew(asked, SystemTime::now()) else { return Err(NotAnew::Other(None)) };
         let (mut other, mut used) = (None, None);
         let found = targets(asked).into_iter().find_map(|(target, named)| {

@@ -94,6 +94,8 @@ struct Entry {
     used: AtomicBool,
     /// Whether it may change what is read after it.
     writes: bool,
+    /// The recorded transaction that it is in, from 1.
+    transaction: u64,
     /// The places of the last write to its target before it, and of the next one.
     around: [Option<usize>; 2],
     /// Whether it answered a call as one of a queue.
@@ -289,8 +291,21 @@ impl Book {
         let (used, done) = (AtomicBool::new(is_aborted), Arc::clone(&before.done));
         let said = (!asks_same(&said, &exchange)).then_some(said);
         let (writes, given, anew) = (history::writes(&exchange), AtomicBool::new(false), Vec::new());
-        let around = [None; 2];
-        self.entries.push(Entry { name, exchange, said, reusable, named, done, anew, used, writes, around, given });
+        let (transaction, around) = (before.transaction, [None; 2]);
+        self.entries.push(Entry {
+            name,
+            exchange,
+            said,
+            reusable,
+            named,
+            done,
+            anew,
+            used,
+            writes,
+            transaction,
+            around,
+            given,
+        });
         ways
     }
 
@@ -302,7 +317,7 @@ impl Book {
     pub fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
         let asked = self.secrets.asked(asked);
         let found = self.look_up(&asked, &Before::default());
-        found.map_err(|unfound| self.missed_call(&asked, &Before::default(), &unfound))
+        found.map(|(found, _)| found).map_err(|unfound| self.missed_call(&asked, &Before::default(), &unfound))
     }
 
     /// The same of a call on a connection with this history; and where nothing answers it, what may need no recording.
@@ -314,7 +329,7 @@ impl Book {
     ) -> Result<Answer, Miss> {
         let asked = self.secrets.asked(asked);
         match self.look_up(&asked, before) {
-            Ok(found) => Ok(Answer::Recorded(found)),
+            Ok((found, transaction)) => Ok(Answer::Recorded(found, transaction)),
             Err(unfound) => plain().map(Answer::Plain).ok_or_else(|| self.missed_call(&asked, before, &unfound)),
         }
     }
@@ -332,7 +347,7 @@ impl Book {
     }
 
     /// The recording that answers a call, or the recordings of it that were all used.
-    fn look_up(&self, asked: &Exchange, before: &Before) -> Result<Arc<Exchange>, Unfound> {
+    fn look_up(&self, asked: &Exchange, before: &Before) -> Result<(Arc<Exchange>, u64), Unfound> {
         let (mut used, mut alike, mut said, mut choosing) = (None, None, Said::of(asked), BTreeSet::new());
         let places = targets(asked).into_iter();
         let keys = places.flat_map(|(target, named)| self.keys(&mut said, asked, &target, named, before));
@@ -367,7 +382,7 @@ impl Book {
     }
 
     /// A recording answers a call.
-    fn given(&self, asked: &Exchange, queue: &Queue, taken: Taken) -> Arc<Exchange> {
+    fn given(&self, asked: &Exchange, queue: &Queue, taken: Taken) -> (Arc<Exchange>, u64) {
         let entry = &self.entries[taken.index];
         entry.used.store(true, Ordering::Relaxed);
         self.turns.send_replace(());
@@ -378,7 +393,10 @@ impl Book {
         if taken.is_again && queue.repeats() && !entry.reusable {
             self.again.fetch_add(1, Ordering::Relaxed);
         }
-        if taken.is_again { postgres::again(&entry.exchange) } else { Arc::clone(&entry.exchange) }
+        let found = if taken.is_again { postgres::again(&entry.exchange) } else { Arc::clone(&entry.exchange) };
+        // Many transactions read and prepare alike: what does something tells which it is.
+        let tells = entry.transaction != 0 && !history::shapes(&entry.exchange).is_empty();
+        (found, if tells { entry.transaction } else { 0 })
     }
 
     fn missed_call(&self, asked: &Exchange, before: &Before, unfound: &Unfound) -> Miss {
@@ -502,8 +520,8 @@ fn asks_same(one: &Exchange, other: &Exchange) -> bool {
 /// What answers a call to a database.
 #[derive(Debug)]
 pub(in crate::record) enum Answer {
-    /// A recording.
-    Recorded(Arc<Exchange>),
+    /// A recording, and the transaction that it is in, if it tells.
+    Recorded(Arc<Exchange>, u64),
     /// Messages of a server, of what needs no recording.
     Plain(Vec<Vec<u8>>),
 }

@@ -77,7 +77,7 @@ impl Queue {
     pub(super) fn take(
         &self,
         entries: &[Entry],
-        Before { done, within, .. }: &Before,
+        Before { done, transaction, .. }: &Before,
         without: bool,
         fits: impl Fn(usize) -> bool,
     ) -> Option<Taken> {
@@ -93,8 +93,9 @@ impl Queue {
         };
         // What a transaction says depends on all of it: on a cursor, on rows that nobody else sees.
         let is_within = |index: &&usize| {
-            let (entry, recorded) = (&entries[**index], &entries[**index].exchange);
-            within.is_some_and(|(connection, since)| recorded.connection == connection && recorded.sent_at >= since)
+            let entry = &entries[**index];
+            *transaction != 0
+                && entry.transaction == *transaction
                 && !is_given(index)
                 && self.is_after(&entry.done, done)
                 && fits(**index)

@@ -14,7 +14,6 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use crate::record::protocol::control::Control;
 use statement::{Effect, digest, effects, set};
@@ -47,8 +46,8 @@ pub(in crate::record) struct Before {
     pub(in crate::record) context: Arc<Vec<u8>>,
     /// What was done, and holds.
     pub(in crate::record) done: Arc<Done>,
-    /// In a transaction the recorded connection that has answered in it last, and when that was asked.
-    pub(in crate::record) within: Option<(u64, SystemTime)>,
+    /// The recorded transaction that it is in, or that has answered in the one that it is in: a number from 1, 0 if there is none.
+    pub(in crate::record) transaction: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -285,14 +284,21 @@ impl History {
 /// The history of its connection before each of these calls, which are in their order. Of files that do not say which connection
 /// a call was made on nothing is known.
 pub(in crate::record) fn befores<'a>(calls: impl Iterator<Item = &'a Exchange>) -> Vec<Before> {
-    let mut now: HashMap<(&Target, u64), History> = HashMap::new();
+    let mut now: HashMap<(&Target, u64), (History, u64)> = HashMap::new();
+    let mut transactions = 0;
     let before = calls.map(|call| {
         if call.connection == 0 {
             return Before::default();
         }
-        let history = now.entry((&call.target, call.connection)).or_default();
-        let before = history.before().clone();
+        let (history, transaction) = now.entry((&call.target, call.connection)).or_default();
+        let before = Before { transaction: *transaction, ..history.before().clone() };
         history.follow(call);
+        if !history.is_inside() {
+            *transaction = 0;
+        } else if *transaction == 0 {
+            transactions += 1;
+            *transaction = transactions;
+        }
         before
     });
     before.collect()
