@@ -247,16 +247,20 @@ fn is_of_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
 }
 
-/// Whether nobody chose a word: letters and digits are mixed as in no name.
+/// Whether nobody chose a word: digits, or capital and small letters, are mixed as in no name.
 fn is_token(word: &[u8]) -> bool {
     let kinds: [fn(&u8) -> bool; 3] = [u8::is_ascii_lowercase, u8::is_ascii_uppercase, u8::is_ascii_digit];
     let kind = |byte: &u8| kinds.iter().position(|is_one| is_one(byte));
     let changes = word.windows(2).filter(|two| kind(&two[0]) != kind(&two[1])).count();
+    let marks = word.iter().filter(|byte| b"-_".contains(byte)).count();
+    // Words between marks change there alone.
+    let is_mixed = |changes_in: usize| changes * changes_in >= word.len() + 2 * changes_in * marks;
+    let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
+    // Words that begin with a capital letter have no two of them, and those of capital letters change seldom.
+    let capitals = word.windows(2).filter(|two| two.iter().all(u8::is_ascii_uppercase)).count();
     word.len() >= TOKEN_CHARS
-        && word.iter().filter(|byte| byte.is_ascii_digit()).count() > 1
+        && (digits > 1 && is_mixed(CHANGES_IN) || capitals > 1 && is_mixed(CHANGES_IN - 1))
         && word.iter().any(u8::is_ascii_alphabetic)
-        // Words between marks change there alone.
-        && changes * CHANGES_IN >= word.len() + 2 * CHANGES_IN * word.iter().filter(|byte| b"-_".contains(byte)).count()
 }
 
 /// Which values of this replay stand for which of the recordings.
@@ -361,6 +365,9 @@ mod tests {
             ("1795470019 1795470019123", "|time10| |time13|"),
             ("9f86d081884c7d659a2feaa0c55ad015", "|tokenhex32|"),
             ("q3Fq9sLwT7bXc2Kd8VnQpA", "|token22|"),
+            ("PPMiQKkQuTCirqN6qoMfyCysMXCkvqPJ", "|token32|"),
+            ("ordersCreatedByHTTPServer", "ordersCreatedByHTTPServer"),
+            ("READ_ONLY_AND_deferrable", "READ_ONLY_AND_deferrable"),
             ("2024-01-01", "2024-01-01"),
             ("1234567890", "1234567890"),
             ("session:-q3Fq9sLwT7_Xc2Kd8VnQpA", "session:|token23|"),
