@@ -91,25 +91,21 @@ impl Queue {
             let entry = &entries[**index];
             !entry.exchange.abandoned && self.is_after(&entry.done, done) && fits(**index)
         };
+        let is_one = |index: &usize| !is_given(index) && self.is_after(&entries[*index].done, done) && fits(*index);
+        let left = || self.entries.iter().enumerate().skip(from + skipped);
         // What a transaction says depends on all of it: on a cursor, on rows that nobody else sees.
-        let is_within = |index: &&usize| {
-            let entry = &entries[**index];
-            *transaction != 0
-                && entry.transaction == *transaction
-                && !is_given(index)
-                && self.is_after(&entry.done, done)
-                && fits(**index)
-        };
-        if let Some(index) = self.entries[from + skipped..].iter().find(is_within)
+        let is_within =
+            |index: &usize| *transaction != 0 && entries[*index].transaction == *transaction && is_one(index);
+        if let Some((_, index)) = left().find(|(_, index)| is_within(index))
             && !entries[*index].given.swap(true, Ordering::Relaxed)
         {
             return Some(Taken { index: *index, is_again: false });
         }
-        let is_one = |index: &usize| !is_given(index) && self.is_after(&entries[*index].done, done) && fits(*index);
-        let left = || self.entries.iter().enumerate().skip(from + skipped).filter(|(_, index)| is_one(index));
         // Tests that are run alone, or in another order, read what was so between the writes that they make.
-        let now = left().find(|(_, index)| entries[**index].is_between_writes(entries));
-        for (at, index) in now.into_iter().chain(left()) {
+        let is_now =
+            |index: &usize| self.choosing.is_some() && entries[*index].is_between_writes(entries) && is_one(index);
+        let now = left().find(|(_, index)| is_now(index));
+        for (at, index) in now.into_iter().chain(left().filter(|(_, index)| is_one(index))) {
             let entry = &entries[*index];
             let last = self.entries[..at].iter().rev().filter(|index| is_given(index)).find(answers_again);
             if let Some(last) = last.filter(|last| repeats && is_before_writes(&entries[**last..*index])) {

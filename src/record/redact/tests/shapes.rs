@@ -130,7 +130,7 @@ fn what_only_begins_like_a_token_stays() {
         "sk-learn is a library for machine learning, and sk-ant is none",
         "risk_live_data_of_2026 and task_test_1",
         "SKU-12345678901234567890",
-        "npm_config_registry=https://registry.npmjs.org/",
+        "npm_config_registry=https://registry.example/",
         "https://a.example:8443/x?y=a@b",
         "Basic authentication or Bearer tokens",
         "-----BEGIN CERTIFICATE-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END CERTIFICATE-----",
