@@ -149,7 +149,7 @@ pub fn versions() -> Vec<(&'static str, String)> {
         Some(format!("{} {}", manifest["name"].as_str()?, manifest["version"].as_str()?))
     };
     let found = [
-        ("replay", Some(format!("{} (release profile)", env!("CARGO_PKG_VERSION")))),
+        ("replay", Some(format!("{} (profile of benches, as dist)", env!("CARGO_PKG_VERSION")))),
         ("rustc", first_line("rustc")),
         ("npm server", npm()),
         ("Rust peer", first_line("rust-mcp-filesystem")),
