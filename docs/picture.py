@@ -18,7 +18,7 @@ from html import escape
 from pathlib import Path
 
 SECONDS = 120
-COLUMNS = 92
+COLUMNS = 96
 PRICE = "curl -so answer.json http://127.0.0.1:8000/price.json"
 FILES = {
     "Cargo.toml": '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2024"\n',
