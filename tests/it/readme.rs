@@ -71,7 +71,7 @@ fn every_block_is_done() {
 /// A tree in which `bin/` has this program, and a `claude` that says what it was given.
 fn stage() -> Tree {
     let tree = Tree::new();
-    tree.link(REPLAY, "bin/replay").file("bin/claude", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
+    tree.file("bin/claude", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").link(REPLAY, "bin/replay");
     std::fs::set_permissions(tree.path("bin/claude"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     tree
 }
