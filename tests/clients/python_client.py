@@ -106,11 +106,11 @@ def as_the_readme_says(binary: str) -> None:
         (root / "bin").mkdir()
         (root / "bin/replay").symlink_to(binary)
         (root / "work").mkdir()
-        (root / "work/a.txt").write_text("TODO: rest\n")
+        (root / "work/a.txt").write_text("TODO: rest\nTODO: sleep\n")
         path = {**os.environ, "PATH": f"{root}/bin:{os.environ['PATH']}"}
         command = [sys.executable, "-c", program]
         ended = subprocess.run(command, cwd=root / "work", env=path, capture_output=True, text=True, timeout=60)
-        expected = f"{root}/work/a.txt:1:TODO: rest\n[1 matches]\n"
+        expected = "".join(f"{root}/work/a.txt:{line}\n" for line in ("1:TODO: rest", "2:TODO: sleep")) + "[2 matches]\n"
         check("README: the client", ended.stdout == expected, (ended.stdout, ended.stderr))
 
 

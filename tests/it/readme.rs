@@ -64,7 +64,10 @@ fn every_block_is_done() {
     let told: Vec<_> = found.iter().map(|(language, text)| (*language, text.lines().next().unwrap())).collect();
     assert_eq!(told.len(), BLOCKS.len(), "{told:#?}");
     for ((language, line), (expected, begins)) in told.iter().zip(BLOCKS) {
-        assert!(language == expected && line.starts_with(begins), "`{language}` `{line}` is not `{expected}` `{begins}`");
+        assert!(
+            language == expected && line.starts_with(begins),
+            "`{language}` `{line}` is not `{expected}` `{begins}`"
+        );
     }
 }
 
@@ -114,8 +117,10 @@ fn serves(tree: &Tree, command: &str, arguments: &[String], writable: bool) -> S
     assert_eq!(command, "replay");
     let places = ["/home/me/project", "${workspaceFolder}"];
     let root = tree.root().to_str().unwrap();
-    let arguments: Vec<String> =
-        arguments.iter().map(|text| places.iter().fold(text.clone(), |text, place| text.replace(place, root))).collect();
+    let arguments: Vec<String> = arguments
+        .iter()
+        .map(|text| places.iter().fold(text.clone(), |text, place| text.replace(place, root)))
+        .collect();
     let line: Vec<&str> = std::iter::once(REPLAY).chain(arguments.iter().map(String::as_str)).collect();
     let mut server = Server::start_program(tree, &line, &[]).opened(REVISION);
     let listed = server.call("list_allowed_directories", json!({})).result()["structuredContent"].clone();
@@ -165,10 +170,11 @@ fn python_sdk(block: &str) {
     };
     let arguments: Vec<String> = serde_json::from_value(between("args=", ")")).unwrap();
     let tree = Tree::new();
-    tree.file("a.txt", "TODO: rest\n");
+    tree.file("a.txt", "TODO: rest\nTODO: sleep\n");
     let mut server = serves(&tree, between("command=", ", args").as_str().unwrap(), &arguments, false);
     let found = server.call("grep_files", between("\"grep_files\", ", "))")).text();
-    assert_eq!(found, format!("{}:1:TODO: rest\n[1 matches]", tree.text("a.txt")));
+    let file = tree.text("a.txt");
+    assert_eq!(found, format!("{file}:1:TODO: rest\n{file}:2:TODO: sleep\n[2 matches]"));
 }
 
 fn files(block: &str) {
@@ -276,7 +282,8 @@ fn bench(block: &str) {
 fn the_picture_is_what_the_script_draws() {
     let tree = Tree::new();
     let root = tree.root().to_str().unwrap();
-    let walls = run(&tree, &[REPLAY, "sandbox", "run", "--allow", root, "--sandbox", "namespaces", "--", "true"], |_| {});
+    let walls =
+        run(&tree, &[REPLAY, "sandbox", "run", "--allow", root, "--sandbox", "namespaces", "--", "true"], |_| {});
     if walls.status != 0 {
         assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{}", walls.err);
         return;
@@ -337,6 +344,7 @@ fn headings(document: &Path) -> BTreeSet<String> {
     let text = std::fs::read_to_string(document).unwrap();
     let titles = text.lines().filter(|line| line.starts_with('#'));
     let kept = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
-    let name = |title: &str| title.trim_start_matches(['#', ' ']).to_lowercase().chars().filter(kept).collect::<String>();
+    let name =
+        |title: &str| title.trim_start_matches(['#', ' ']).to_lowercase().chars().filter(kept).collect::<String>();
     titles.map(|title| name(title).replace(' ', "-")).collect()
 }
