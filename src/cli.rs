@@ -403,8 +403,8 @@ pub enum Document {
     Man,
     /// replay-tools.7
     ManTools,
-    /// The table of tools in README.md
-    ReadmeTools,
+    /// The table of tools in docs/tools.md
+    ToolsTable,
     /// Completions for bash
     Bash,
     /// Completions for zsh
@@ -422,7 +422,7 @@ impl Document {
             Self::Bash => Some(Shell::Bash),
             Self::Zsh => Some(Shell::Zsh),
             Self::Fish => Some(Shell::Fish),
-            Self::Man | Self::ManTools | Self::ReadmeTools | Self::MockSchema => None,
+            Self::Man | Self::ManTools | Self::ToolsTable | Self::MockSchema => None,
         }
     }
 }

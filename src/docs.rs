@@ -1,4 +1,4 @@
-//! Documents derived from the declarations: man pages, completions, the README's table. Committed, and checked for
+//! Documents derived from the declarations: man pages, completions, the table of tools. Committed, and checked for
 //! drift by a test.
 
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ pub fn generate(document: Document) -> Result<Vec<u8>> {
     match document {
         Document::Man => out = man(command)?.into_bytes(),
         Document::ManTools => out = man_tools().into_bytes(),
-        Document::ReadmeTools => out = readme_tools().into_bytes(),
+        Document::ToolsTable => out = tools_table().into_bytes(),
         Document::MockSchema => out = format!("{:#}\n", of_manifest()).into_bytes(),
         Document::Bash | Document::Zsh | Document::Fish => {
             if let Some(shell) = document.shell() {
@@ -30,7 +30,7 @@ pub fn generate(document: Document) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-fn readme_tools() -> String {
+fn tools_table() -> String {
     let mut text = String::from("| tool | does | parameters |\n|---|---|---|\n");
     for make in TOOLS {
         let tool = make();

@@ -8,6 +8,7 @@ Prints one line per check; exits with 1 if one failed.
 """
 
 import contextlib
+import os
 import pathlib
 import re
 import subprocess
@@ -96,6 +97,23 @@ async def drive(client, walls, mode, version, work, secret, file) -> None:
     check(f"{mode}: says why it denies", str(secret) in message and "TOPSECRET" not in message, message)
 
 
+def as_the_readme_says(binary: str) -> None:
+    """Runs the client of README.md as it stands there."""
+    readme = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+    program = re.search(r"```python\n(.*?)```", readme.read_text(), re.DOTALL)[1]
+    with tempfile.TemporaryDirectory(prefix="replay-client-") as name:
+        root = pathlib.Path(name).resolve()
+        (root / "bin").mkdir()
+        (root / "bin/replay").symlink_to(binary)
+        (root / "work").mkdir()
+        (root / "work/a.txt").write_text("TODO: rest\nTODO: sleep\n")
+        path = {**os.environ, "PATH": f"{root}/bin:{os.environ['PATH']}"}
+        command = [sys.executable, "-c", program]
+        ended = subprocess.run(command, cwd=root / "work", env=path, capture_output=True, text=True, timeout=60)
+        expected = "".join(f"{root}/work/a.txt:{line}\n" for line in ("1:TODO: rest", "2:TODO: sleep")) + "[2 matches]\n"
+        check("README: the client", ended.stdout == expected, (ended.stdout, ended.stderr))
+
+
 async def main(binary: str, walls: str) -> None:
     with anyio.fail_after(120):
         for way in ("stdio", "http"):
@@ -104,4 +122,5 @@ async def main(binary: str, walls: str) -> None:
 
 
 anyio.run(main, str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2])
+as_the_readme_says(str(pathlib.Path(sys.argv[1]).resolve()))
 sys.exit(status())

@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use crate::harness::Server;
 use crate::tree::Tree;
 
-fn committed(path: &str, expected: &str) {
+/// A committed file has to be this; `UPDATE_EXPECT` writes it.
+pub fn committed(path: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -36,7 +37,7 @@ fn documents_are_what_the_declarations_give() {
             Document::Zsh => committed("completions/_replay", &text),
             Document::Fish => committed("completions/replay.fish", &text),
             Document::MockSchema => committed("completions/mock.schema.json", &text),
-            Document::ReadmeTools => between_markers("README.md", "tools", &text),
+            Document::ToolsTable => between_markers("docs/tools.md", "tools", &text),
         }
     }
 }

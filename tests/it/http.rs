@@ -42,7 +42,7 @@ fn request(id: u64, method: &str, params: &Value) -> Value {
 }
 
 /// A call of a tool.
-fn call(id: u64, tool: &str, arguments: &Value) -> Value {
+pub fn call(id: u64, tool: &str, arguments: &Value) -> Value {
     request(id, "tools/call", &json!({"name": tool, "arguments": arguments}))
 }
 

@@ -13,6 +13,7 @@
 //! | `edits` | the folders of `testdata/edits` through the program |
 //! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
 //! | `http` | the same protocol over HTTP: who is let in, what floods cost, WebSocket, pages |
+//! | `readme` | what README.md says: each block run, the picture, the links |
 //! | `interception` | commands whose calls over the network are led elsewhere |
 //! | `residents` | programs that stay: interrupted, asked how they are, ended |
 //! | `mock` | servers from manifests and cassettes |
@@ -44,6 +45,7 @@ mod layers;
 mod memory;
 mod mock;
 mod python;
+mod readme;
 mod residents;
 mod schema;
 mod telemetry;
