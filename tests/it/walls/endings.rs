@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{Walls, everywhere, fresh_tag, launcher, ran, tagged};
+use super::{Walls, children, everywhere, fresh_tag, launcher, ran, tagged};
 use crate::harness::{DEADLINE, ends_within};
 
 /// Starts itself again in a session of its own and ends, for ever.
@@ -213,8 +213,7 @@ fn a_command_does_not_outlive_its_supervisor() {
 
 /// The children of a launcher, oldest first.
 fn supervisors(launcher: u32) -> Vec<Pid> {
-    let children = fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children")).unwrap();
-    children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()).collect()
+    children(launcher).into_iter().map(|pid| Pid::from_raw(pid.cast_signed()).unwrap()).collect()
 }
 
 /// The supervisor of the next command, which is there alone soon after one has ended.
