@@ -148,7 +148,9 @@ fn who_is_ended_because_the_machine_has_no_memory_left_is_told() {
         let launcher = launcher(&walls.server);
         container.take(launcher);
         // Who waits for the next command is there already.
-        children(launcher).into_iter().for_each(|pid| container.take(pid));
+        for pid in children(launcher) {
+            container.take(pid);
+        }
         // It keeps a line until its end.
         let text = walls.sh("head -c 400000000 /dev/zero | tail").text;
         let note = "[the kernel ended a process for want of memory: the machine, or the container around the server, has no \
