@@ -16,13 +16,13 @@ use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::{Guarded, Watcher};
 use super::reach::{FirstProcess, Reach, SignalScope};
-use super::roll::{Line, Roll};
+use super::roll::{Line, Order, Roll};
 use super::routes::Counters;
 use super::supervisor::{Supervisor, wait_for_more};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::watch::kernel_kills;
-use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, RawString, Request, send_event};
+use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, RawString, Request, send, send_event};
 use super::{capabilities, certificates, etc, hidden, kernels, landlock, namespaces, view};
 
 /// What all commands of a server share.
@@ -50,7 +50,12 @@ pub struct Cells {
     hidden: Vec<hidden::At>,
     /// Looks for filesystems of the kernel, where they would be seen by commands.
     kernels: Option<kernels::Look>,
-    ready: Ready,
+    /// Who waits for the next command.
+    spare: Option<Spare>,
+    /// As many processes the kernel had ended for want of memory when nobody waited.
+    kernel_kills: Option<u64>,
+    /// How far the counters were then, if no command runs that could have moved them since.
+    refused: Option<u64>,
     /// HOME of commands in the view.
     home: &'static str,
     /// Where the broker lets metadata be changed.
@@ -60,14 +65,12 @@ pub struct Cells {
     hello: Hello,
 }
 
-/// What was found out and made for the next command while nobody waited.
-#[derive(Debug, Default)]
-struct Ready {
-    terminals: Option<OwnedFd>,
-    /// How many processes the kernel has ended for want of memory.
-    kernel_kills: Option<u64>,
-    /// How far the counters are, if no command runs that could move them.
-    refused: Option<u64>,
+/// The next supervisor: a copy of the launcher, made while nobody waited, that has done all for its command that does not
+/// depend on which it is. It ends when its line is closed.
+#[derive(Debug)]
+struct Spare {
+    pid: Pid,
+    line: OwnedFd,
 }
 
 /// What came with the request for one command.
@@ -93,6 +96,18 @@ impl Handed {
         let bundle = if with_bundle { Some(descriptors.next()?) } else { None };
         Some(Self { command, channel, bundle, stdio: descriptors.collect() })
     }
+
+    /// In the order in which they came.
+    fn all(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        [&self.command].into_iter().chain(&self.channel).chain(&self.bundle).chain(&self.stdio).map(AsFd::as_fd)
+    }
+}
+
+/// What only the copy has.
+#[derive(Debug)]
+pub struct Copied {
+    line: Line,
+    group: Option<Group>,
 }
 
 /// What a supervisor has once it is where its command will be.
@@ -100,23 +115,6 @@ type Entered<'a> = (Reach, Box<dyn Duties + 'a>, Option<Usher>);
 
 /// What the calls of a command over the network are intercepted with.
 type Intercepted = (OwnedFd, Intercept, Option<Quiet>);
-
-/// What one command has for itself.
-#[derive(Debug)]
-pub struct Berth {
-    group: Option<Group>,
-    /// Both ends: the supervisor's and the launcher's.
-    line: Option<(Line, OwnedFd)>,
-    stays: bool,
-    quiet: Option<(Quiet, Pid)>,
-}
-
-impl Berth {
-    /// A process that serves its supervisor and ends with it, a child of the launcher.
-    pub fn helper(&self) -> Option<Pid> {
-        self.quiet.as_ref().map(|(_, maker)| *maker)
-    }
-}
 
 impl Cells {
     /// Builds what the plan says, or says why that cannot be.
@@ -195,7 +193,9 @@ impl Cells {
             pinned: Vec::new(),
             hidden,
             kernels,
-            ready: Ready { kernel_kills: kernel_kills(), ..Ready::default() },
+            spare: None,
+            kernel_kills: kernel_kills(),
+            refused: None,
             home: private_home,
             writable,
             readable,
@@ -267,35 +267,41 @@ impl Cells {
         }
     }
 
-    /// What a command that is about to run gets for itself. One that stays does not count as running beside others: the
-    /// server knows when it does something (`exec/works`).
-    pub fn prepare(&mut self, request: &Request) -> Result<Berth, Fault> {
+    /// Hands a command to the spare supervisor. One that stays does not count as running beside others: the server knows when
+    /// it does something (`exec/works`).
+    ///
+    /// A child that serves the supervisor and ends with it is added to `supervisors`.
+    pub fn hand_over(
+        &mut self,
+        request: Request,
+        handed: &Handed,
+        supervisors: &mut HashSet<i32>,
+    ) -> Result<(), Fault> {
+        let step = "hand the command to its supervisor";
+        // Whatever fails from here on, it goes: what this process learns with a command it does not know.
+        let spare = self.spare.take().ok_or_else(|| Fault::because(step, "there is none"))?;
+        self.guard(&request.guard)?;
         self.kernels.as_mut().map_or(Ok(()), kernels::Look::refuse)?;
         match &mut self.watcher {
             Some(watcher) if self.roll.is_empty() => watcher.note_all()?,
             _ => self.watch_over(),
         }
-        let line = self.watcher.is_some().then(Line::new).transpose()?;
         let quiet = request.intercepts_calls().then(|| Quiet::start(&self.alone)).transpose()?;
-        Ok(Berth { group: self.groups.as_mut().map(Groups::make).transpose()?, line, stays: request.stays, quiet })
+        supervisors.extend(quiet.iter().map(|(_, maker)| maker.as_raw()));
+        let noted = self.watcher.as_ref().map(Watcher::places).unwrap_or_default();
+        let places = self.pinned.iter().cloned().chain(noted).collect();
+        let order = Order { request, places, kernel_kills: self.kernel_kills, refused: self.refused.take() };
+        let fds: Vec<BorrowedFd<'_>> = handed.all().chain(quiet.iter().map(|(quiet, _)| quiet.as_fd())).collect();
+        send(&spare.line, &order, &fds).step(step)?;
+        if let Some(watcher) = &self.watcher {
+            self.roll.begin(spare.pid.as_raw(), spare.line, order.request.stays, watcher.appearances());
+        }
+        Ok(())
     }
 
-    /// This supervisor has the command, or nobody.
-    pub fn settle(&mut self, supervisor: Option<Pid>, berth: Berth) {
-        (self.ready.terminals, self.ready.refused) = (None, None);
-        if let (Some(watcher), Some((_, line)), Some(supervisor)) = (&self.watcher, berth.line, supervisor) {
-            self.roll.begin(supervisor.as_raw(), line, berth.stays, watcher.appearances());
-        }
-        if let (Some(groups), Some(group)) = (&mut self.groups, berth.group) {
-            match supervisor {
-                Some(supervisor) => groups.used_by(supervisor, group),
-                None => groups.give_up(&group),
-            }
-        }
-    }
-
-    /// Supervisors that are not among these any more have gone, and their commands with them.
-    pub fn tidy(&mut self, supervisors: &HashSet<i32>) {
+    /// Supervisors that are not among these any more have gone, and their commands with them. Whether a spare one is to be
+    /// made: not where there is one, or where it has ended by itself, as the next one might.
+    pub fn tidy(&mut self, supervisors: &HashSet<i32>) -> bool {
         if !self.roll.is_empty() {
             self.watch_over();
             self.roll.retain(supervisors);
@@ -303,39 +309,67 @@ impl Cells {
         if let Some(groups) = &mut self.groups {
             groups.tidy(|supervisor| supervisors.contains(&supervisor));
         }
-        self.ready.kernel_kills = kernel_kills();
-        self.ready.refused = self.counters.as_ref().filter(|_| supervisors.is_empty()).and_then(Counters::refused);
-        if self.start.tier == Tier::Namespaces && self.ready.terminals.is_none() {
-            self.ready.terminals = view::terminals().ok();
-        }
+        let is_lost = self.spare.take_if(|spare| !supervisors.contains(&spare.pid.as_raw())).is_some();
+        self.kernel_kills = kernel_kills();
+        let is_idle = supervisors.len() == usize::from(self.spare.is_some());
+        self.refused = self.counters.as_ref().filter(|_| is_idle).and_then(Counters::refused);
+        self.spare.is_none() && !is_lost
     }
 
-    /// Makes the copy of this process that will be a supervisor. `None` in the copy.
-    pub fn copy(&self) -> Result<Option<Pid>, Fault> {
-        match self.start.tier {
+    /// Lets the spare supervisor go: no command will come.
+    pub fn close(&mut self) {
+        self.spare = None;
+    }
+
+    /// Makes the copy of this process that will be the next supervisor, unless there is one, and adds it to `supervisors`.
+    /// `None` but in the copy.
+    pub fn copy(&mut self, supervisors: &mut HashSet<i32>) -> Result<Option<Copied>, Fault> {
+        if self.spare.is_some() {
+            return Ok(None);
+        }
+        let (line, launchers) = Line::new()?;
+        let group = self.groups.as_mut().map(Groups::make).transpose()?;
+        let copy = match self.start.tier {
             Tier::Namespaces => sys::fork_into_namespaces(&self.alone).step("fork into namespaces"),
             Tier::Landlock | Tier::Off => sys::fork(&self.alone).step("fork"),
+        };
+        let Some(pid) = copy.inspect_err(|_| {
+            if let (Some(groups), Some(group)) = (&self.groups, &group) {
+                groups.give_up(group);
+            }
+        })?
+        else {
+            return Ok(Some(Copied { line, group }));
+        };
+        if let (Some(groups), Some(group)) = (&mut self.groups, group) {
+            groups.used_by(pid, group);
         }
+        supervisors.insert(pid.as_raw());
+        self.spare = Some(Spare { pid, line: launchers });
+        Ok(None)
     }
 
     /// The life of the copy.
-    pub fn live(mut self, request: &Request, handed: Handed, berth: Berth) -> ! {
-        let Handed { command, channel, bundle, stdio } = handed;
+    pub fn live(mut self, copied: Copied) -> ! {
+        let Copied { line, group } = copied;
         // Nobody below may keep the launcher's end of a line open, nor what it watches with.
-        let line = berth.line.map(|(line, _)| line);
         drop(std::mem::take(&mut self.roll));
-        let places = self.watcher.take().map(|watcher| watcher.places()).unwrap_or_default();
-        let ready = std::mem::take(&mut self.ready);
-        let kernel_kills = ready.kernel_kills;
-        let quiet = berth.quiet.map(|(quiet, _)| quiet);
+        drop(self.watcher.take());
+        let settled = self.settle();
+        let Some((order, mut fds)) = line.order() else { sys::exit_now(0) };
+        let Order { request, places, kernel_kills, refused } = order;
+        let quiet = if request.intercepts_calls() { fds.pop().map(Quiet::from) } else { None };
+        let Some(Handed { command, channel, bundle, stdio }) = Handed::sort(&request, fds) else { sys::exit_now(0) };
         let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, quiet));
-        match self.enter(&places, ready, channel, bundle) {
+        let entered = settled.and_then(|()| self.guard(&request.guard));
+        match entered.and_then(|()| self.enter(&places, refused, channel, bundle)) {
             Ok((reach, duties, usher)) => {
-                let (start, alone, group) = (&self.start, &self.alone, berth.group);
+                let (start, alone) = (&self.start, &self.alone);
+                let line = (start.tier == Tier::Namespaces).then_some(line);
                 let told = usher.as_ref().map(|usher| request.with_proxy_port(usher.port()));
                 let supervisor =
                     Supervisor { reach, server: command, start, alone, duties, usher, line, group, kernel_kills };
-                supervisor.run(told.as_ref().unwrap_or(request), stdio);
+                supervisor.run(told.as_ref().unwrap_or(&request), stdio);
             }
             Err(fault) => {
                 let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
@@ -343,6 +377,18 @@ impl Cells {
             }
         }
         sys::exit_now(0)
+    }
+
+    /// What a supervisor does before it knows its command.
+    fn settle(&self) -> Result<(), Fault> {
+        if self.start.tier != Tier::Namespaces {
+            let own = rustix::process::getpid();
+            return rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER");
+        }
+        view::own_proc()?;
+        view::own_terminals()?;
+        let processes = self.start.limits.processes.filter(|_| namespaces::can_bound_root());
+        processes.map_or(Ok(()), namespaces::bound_root)
     }
 
     /// Somebody who serves the calls over the network, in the network that this process is in, or who only serves the
@@ -373,29 +419,22 @@ impl Cells {
     fn enter(
         &self,
         places: &[Guarded],
-        ready: Ready,
+        refused: Option<u64>,
         channel: Option<Intercepted>,
         bundle: Option<OwnedFd>,
     ) -> Result<Entered<'_>, Fault> {
         let intercepts = channel.is_some();
         match self.start.tier {
             Tier::Off => {
-                let own = rustix::process::getpid();
-                rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
                 let (interceptor, usher) = self.intercept(channel)?;
                 Ok((Reach::Descendants, Box::new(Bare::new(interceptor)), usher))
             }
             Tier::Namespaces => {
                 let first = FirstProcess::check()
                     .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
-                view::own_proc()?;
-                view::own_terminals(&ready.terminals.map_or_else(view::terminals, Ok)?)?;
-                if let Some(processes) = self.start.limits.processes.filter(|_| namespaces::can_bound_root()) {
-                    namespaces::bound_root(processes)?;
-                }
                 hidden::cover_again(&self.hidden)?;
                 self.enclosed.iter().try_for_each(Guarded::nail)?;
-                self.pinned.iter().chain(places).try_for_each(Guarded::hold)?;
+                Guarded::hold(places.iter())?;
                 if let Some(bundle) = bundle {
                     certificates::put(&bundle)?;
                 }
@@ -404,12 +443,10 @@ impl Cells {
                     namespaces::enter_own_loopback()?;
                 }
                 let (interceptor, usher) = self.intercept(channel)?;
-                let duties = InView::new(self.counters.as_ref(), ready.refused, interceptor);
+                let duties = InView::new(self.counters.as_ref(), refused, interceptor);
                 Ok((Reach::PidNamespace(first), Box::new(duties), usher))
             }
             Tier::Landlock => {
-                let own = rustix::process::getpid();
-                rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
                 self.start.walls.as_ref().map_or(Ok(()), |walls| walls.bound_supervisor(intercepts))?;
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;

@@ -163,10 +163,10 @@ impl Duties for InView<'_> {
         self.broker.look();
         self.broker.end();
         // First what was counted: a command that begins now is not the one that did it.
-        let counted = self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before));
+        let counted = failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before));
         let account = line.map(Line::over).unwrap_or_default();
         let mut denied: Vec<Denied> = account.appeared.into_iter().map(Denied::Protected).collect();
-        if failed && counted && account.was_alone {
+        if counted && account.was_alone {
             denied.push(Denied::Network);
         }
         denied

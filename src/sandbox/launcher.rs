@@ -1,8 +1,8 @@
 //! The launcher: this program, started again by the server before it walls itself in.
 //!
 //! One thread and a few megabytes, so that a copy of it costs little whatever the size of the server. It builds what all
-//! commands share, tries it with a trivial command, and then makes one supervisor for each request. When the server is
-//! gone it waits for the supervisors, which know it too, removes the private directory and ends.
+//! commands share, tries it with a trivial command, and then has one supervisor for each request, made before that comes.
+//! When the server is gone it waits for the supervisors, which know it too, removes the private directory and ends.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::unistd::Pid;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
-use super::cell::{Berth, Cells, Handed};
+use super::cell::{Cells, Handed};
 use super::children::{Reaped, reap_one};
 use super::fault::{Fault, Step};
 use super::plan::{Place, Plan, Tier};
@@ -41,6 +40,8 @@ pub fn run() -> Result<(), Fault> {
     // Descriptors go through this process and its copies; commands have less (`OPEN_FILES_KEPT_SHARE`).
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).step("limit Nofile")?;
+    // Commands ignore no signal that somebody else ignored; this process ignores SIGPIPE.
+    sys::default_signals((1..=libc::SIGRTMAX()).filter(|signal| *signal != libc::SIGPIPE));
     let mut child = SigSet::empty();
     child.add(Signal::SIGCHLD);
     child.thread_block().step("block SIGCHLD")?;
@@ -88,6 +89,8 @@ impl Launcher {
     /// Runs a trivial command the whole way: what cannot do that is not standing.
     fn attempt(mut self) -> Result<Self, Fault> {
         let trial = || Fault::because("a trivial command inside the walls", "it did not come to an end in time");
+        let spare;
+        (self, spare) = self.make_spare();
         let (here, there) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
         let null = || rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).step("dup");
@@ -106,7 +109,7 @@ impl Launcher {
             guard: Guard::default(),
         };
         let handed = Handed { command: there, channel: None, bundle: None, stdio };
-        self = self.launch(&request, handed)?;
+        self.launch(spare, request, handed);
         let until = Instant::now() + Duration::from_millis(TRIAL_MS);
         while !self.cells.wait_for([Some(here.as_fd())], Some(until.saturating_duration_since(Instant::now())))?[0] {
             if Instant::now() >= until {
@@ -128,8 +131,13 @@ impl Launcher {
         while let Ok([server, child]) =
             self.cells.wait_for([Some(self.server.as_fd()), Some(self.children.as_fd())], None)
         {
-            if child {
-                self.reap();
+            let (has_room, mut spare) = (child && self.reap(), Ok(()));
+            // Nothing is made for a server that has gone.
+            if server && recv(&self.server, &mut [0; 1], RecvFlags::PEEK).is_ok_and(|(got, _)| got == 0) {
+                break;
+            }
+            if has_room || server {
+                (self, spare) = self.make_spare();
             }
             if !server {
                 continue;
@@ -137,62 +145,53 @@ impl Launcher {
             // What comes here decides what is run: anything unexpected ends the server's trust in it, and ours in the server.
             let Ok(Some((request, fds))) = wire::receive::<Request>(&self.server) else { break };
             let Some(handed) = Handed::sort(&request, fds) else { break };
-            match self.launch(&request, handed) {
-                Ok(launcher) => self = launcher,
-                Err(_) => return,
-            }
+            self.launch(spare, request, handed);
         }
         self.farewell();
     }
 
-    /// Makes the supervisor of one command; what goes wrong is told on the command's own socket.
-    fn launch(mut self, request: &Request, mut handed: Handed) -> Result<Self, Fault> {
+    /// Makes the supervisor of the next command, if there is none. To be called while nothing of a command is held open, as a
+    /// copy would hold it open, too.
+    fn make_spare(mut self) -> (Self, Result<(), Fault>) {
+        match self.cells.copy(&mut self.supervisors) {
+            Ok(None) => (self, Ok(())),
+            Ok(Some(copied)) => {
+                let Self { server, children, ground, cells, .. } = self;
+                // Nobody below may keep the server's socket, or a way out, open.
+                drop((server, children, ground));
+                cells.live(copied)
+            }
+            Err(fault) => (self, Err(fault)),
+        }
+    }
+
+    /// Has one command supervised; what goes wrong is told on the command's own socket.
+    fn launch(&mut self, spare: Result<(), Fault>, request: Request, mut handed: Handed) {
         let null = if !request.stdin && request.terminal.is_none() {
             let null = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("dup");
             null.map(|null| handed.stdio.insert(0, null))
         } else {
             Ok(())
         };
-        let guarded = null.and_then(|()| self.cells.guard(&request.guard));
-        let berth = guarded.and_then(|()| self.cells.prepare(request));
-        self.supervisors.extend(berth.iter().filter_map(Berth::helper).map(Pid::as_raw));
-        let copied = berth.and_then(|berth| match self.cells.copy() {
-            Ok(copied) => Ok((copied, berth)),
-            Err(fault) => {
-                self.cells.settle(None, berth);
-                Err(fault)
-            }
-        });
-        match copied {
-            Ok((Some(supervisor), berth)) => {
-                self.supervisors.insert(supervisor.as_raw());
-                self.cells.settle(Some(supervisor), berth);
-                Ok(self)
-            }
-            Ok((None, berth)) => {
-                let Self { server, children, ground, cells, .. } = self;
-                // Nobody below may keep the server's socket, or a way out, open.
-                drop((server, children, ground));
-                cells.live(request, handed, berth)
-            }
-            Err(fault) => {
-                let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
-                let _ = wire::send_event(&handed.command, &refused, None);
-                Ok(self)
-            }
+        let ready = spare.and(null);
+        if let Err(fault) = ready.and_then(|()| self.cells.hand_over(request, &handed, &mut self.supervisors)) {
+            let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
+            let _ = wire::send_event(&handed.command, &refused, None);
         }
     }
 
-    fn reap(&mut self) {
+    /// Whether a spare supervisor is to be made.
+    fn reap(&mut self) -> bool {
         while self.children.read_signal().is_ok_and(|signal| signal.is_some()) {}
         end_strays(&mut self.supervisors);
-        self.cells.tidy(&self.supervisors);
+        self.cells.tidy(&self.supervisors)
     }
 
     /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then nothing is left to
     /// keep the private directory for.
     fn farewell(self) {
         let Self { server, children, mut ground, mut cells, mut supervisors } = self;
+        cells.close();
         let until = Instant::now() + Duration::from_millis(LAUNCHER_FAREWELL_MS);
         loop {
             while children.read_signal().is_ok_and(|signal| signal.is_some()) {}

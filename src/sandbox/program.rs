@@ -67,7 +67,8 @@ impl Start {
         let arguments = request.argv.iter().chain(&way).map(argument).collect::<Result<Vec<_>, _>>()?;
         let environment = self.variables(&request.environment.iter().chain(&hidden).collect::<Vec<_>>())?;
         attach(streams)?;
-        sys::default_signals();
+        // The only one that this process ignores; execve(2) sees to what it handles.
+        sys::default_signals([libc::SIGPIPE]);
         SigSet::empty().thread_set_mask().step("unblock signals")?;
         // The supervisor is not dumpable, and what is not may not write below its own /proc.
         set_dumpable_behavior(DumpableBehavior::Dumpable).step("PR_SET_DUMPABLE")?;

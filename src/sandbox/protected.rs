@@ -21,6 +21,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
+use serde::{Deserialize, Serialize};
 
 use super::fault::{Fault, Step};
 use super::view;
@@ -33,11 +34,11 @@ use crate::limits::{
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A path in a read-write directory, and the outermost of these.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guarded {
-    path: PathBuf,
+    path: RawString,
     /// Mounted in the view, so that it cannot be moved.
-    root: PathBuf,
+    root: RawString,
 }
 
 impl Guarded {
@@ -52,13 +53,28 @@ impl Guarded {
         self.path == self.root
     }
 
-    /// Makes what is there read-only in the mount namespace of this process, and nails the directories above it to their
-    /// places.
-    pub fn hold(&self) -> Result<(), Fault> {
-        match descend(self)? {
-            Some((dir, name)) => view::make_read_only(&dir, &name),
-            None => Ok(()),
+    fn path(&self) -> &Path {
+        self.path.as_path()
+    }
+
+    fn root(&self) -> &Path {
+        self.root.as_path()
+    }
+
+    /// Makes what is at these paths read-only in the mount namespace of this process, and nails the directories above them to
+    /// their places. Of neighbours the directory is looked for once.
+    pub fn hold<'a>(all: impl Iterator<Item = &'a Self>) -> Result<(), Fault> {
+        let mut last = None;
+        for guarded in all {
+            let above = (guarded.root(), guarded.path().parent());
+            if last.as_ref().is_none_or(|(known, _)| *known != above) {
+                last = Some((above, descend(guarded)?));
+            }
+            if let Some(((_, Some(dir)), name)) = last.as_ref().zip(guarded.path().file_name()) {
+                view::make_read_only(dir, name)?;
+            }
         }
+        Ok(())
     }
 
     /// Nails the directories above to their places.
@@ -228,7 +244,7 @@ impl Watcher {
     /// The paths at which something has appeared since this number, as far as can be told.
     pub fn appeared_since(&self, number: u64) -> Vec<RawString> {
         let paths = self.paths.iter().filter(|path| path.appeared > number).take(MAX_DENIED);
-        let shown = paths.map(|path| path.guarded.path.as_os_str().as_bytes());
+        let shown = paths.map(|path| path.guarded.path.as_bytes());
         shown.map(|shown| OsStr::from_bytes(&shown[..shown.len().min(MAX_DENIED_PATH_BYTES)]).into()).collect()
     }
 
@@ -237,7 +253,7 @@ impl Watcher {
         let begun = self.paths.iter().filter(|path| path.is_begun);
         let mut places: Vec<Guarded> = begun.map(|path| path.guarded.clone()).collect();
         for path in &self.paths {
-            let elsewhere = path.noted.iter().filter(|(place, _)| *place != path.guarded.path);
+            let elsewhere = path.noted.iter().filter(|(place, _)| place != path.guarded.path());
             for place in elsewhere.filter_map(|(place, _)| self.guarded(place)) {
                 if !places.contains(&place) {
                     places.push(place);
@@ -291,7 +307,7 @@ impl Watcher {
             if noted.is_some_and(|(_, held)| held.as_ref().is_some_and(|held| held.id == there.id)) {
                 continue;
             }
-            if there.kind == FileType::Directory && path.guarded.path.ends_with("hooks") {
+            if there.kind == FileType::Directory && path.guarded.path().ends_with("hooks") {
                 // Before the look: what comes later is told.
                 names.extend(watch(&self.events, &there.fd)?.map(|watch| (watch, OsString::new())));
                 if spot.has_only_samples() {
@@ -322,15 +338,15 @@ impl Watcher {
     /// Goes the way that the kernel would go, link by link, and has it tell of every name that is looked up on the way. Whether
     /// there is a way, be it only its first name.
     fn look_up(&self, guarded: &Guarded) -> Result<(Vec<Spot>, Names, bool), Fault> {
-        let fault = || format!("look at the protected `{}`", guarded.path.display());
+        let fault = || format!("look at the protected `{}`", guarded.path().display());
         let (mut spots, mut names, mut links) = (Vec::new(), Vec::new(), 0);
-        let mut dir = open(&guarded.root, DIRECTORY, Mode::empty()).step_with(fault)?;
-        let mut place = guarded.root.clone();
+        let mut dir = open(guarded.root(), DIRECTORY, Mode::empty()).step_with(fault)?;
+        let mut place = guarded.root().to_owned();
         let mut rest: Vec<OsString> = Vec::new();
         let go_on = |path: &Path, rest: &mut Vec<OsString>| {
             rest.extend(path.components().rev().map(|part| part.as_os_str().to_owned()));
         };
-        go_on(guarded.path.strip_prefix(&guarded.root).unwrap_or(Path::new("")), &mut rest);
+        go_on(guarded.path().strip_prefix(guarded.root()).unwrap_or(Path::new("")), &mut rest);
         while let Some(name) = rest.pop() {
             if name == "/" || name == ".." {
                 dir = openat(&dir, &name, DIRECTORY, Mode::empty()).step_with(fault)?;
@@ -365,7 +381,7 @@ impl Watcher {
                 None => break,
             }
         }
-        let is_begun = links > 0 || place != guarded.root || spots.iter().any(|spot| spot.there.is_some());
+        let is_begun = links > 0 || place != guarded.root() || spots.iter().any(|spot| spot.there.is_some());
         Ok((spots, names, is_begun))
     }
 
@@ -442,15 +458,14 @@ fn may_change(dir: &OwnedFd) -> bool {
     is_own || accessat(dir, ".", Access::WRITE_OK, AtFlags::empty()).is_ok()
 }
 
-/// The directory of a path, and the name in it; `None` if there is no such directory.
+/// The directory of a path; `None` if there is no such directory.
 ///
 /// A command could move away a directory above the path, and the path with it, so that the next command would find nothing
 /// to make read-only. What something is mounted on cannot be moved, so each of those directories is mounted on itself. Step
 /// by step, because other commands may be moving things about now: what is mounted on is what was looked at.
-fn descend(guarded: &Guarded) -> Result<Option<(OwnedFd, OsString)>, Fault> {
-    let Some(name) = guarded.path.file_name() else { return Ok(None) };
-    let above = guarded.path.parent().and_then(|parent| parent.strip_prefix(&guarded.root).ok());
-    let Ok(mut dir) = open(&guarded.root, DIRECTORY, Mode::empty()) else { return Ok(None) };
+fn descend(guarded: &Guarded) -> Result<Option<OwnedFd>, Fault> {
+    let above = guarded.path().parent().and_then(|parent| parent.strip_prefix(guarded.root()).ok());
+    let Ok(mut dir) = open(guarded.root(), DIRECTORY, Mode::empty()) else { return Ok(None) };
     for part in above.unwrap_or(Path::new("")) {
         dir = match openat(&dir, part, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(below) => match view::nail(&dir, below)? {
@@ -465,5 +480,5 @@ fn descend(guarded: &Guarded) -> Result<Option<(OwnedFd, OsString)>, Fault> {
             Err(_) => return Ok(None),
         };
     }
-    Ok(Some((dir, name.into())))
+    Ok(Some(dir))
 }

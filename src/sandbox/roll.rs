@@ -1,14 +1,28 @@
-//! Which commands run, and the line that each of their supervisors has to the launcher: where it says that its command is
-//! over, hears what was seen meanwhile, and is told to end it.
+//! Which commands run, and the line that each of their supervisors has to the launcher: where it is told its command, says
+//! that this is over, hears what was seen meanwhile, and is told to end it.
 
 use std::collections::{HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
 
 use super::fault::{Fault, Step};
-use super::wire::{Denied, RawString, receive_packet, send_packet};
+use super::protected::Guarded;
+use super::wire::{Denied, RawString, Request, receive, send};
+
+/// What a supervisor is told first. With it go descriptors.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Order {
+    /// The command.
+    pub request: Request,
+    /// The protected paths that it has to hold.
+    pub places: Vec<Guarded>,
+    /// How many processes the kernel has ended for want of memory.
+    pub kernel_kills: Option<u64>,
+    /// How far the counters of the network are, if no command runs that could move them.
+    pub refused: Option<u64>,
+}
 
 /// What the launcher says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,15 +50,20 @@ pub struct Line(OwnedFd);
 impl Line {
     /// Both ends; the second one is the launcher's.
     pub fn new() -> Result<(Self, OwnedFd), Fault> {
-        let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
+        let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
         pair.map(|(here, there)| (Self(here), there)).step("socketpair")
+    }
+
+    /// Waits for the command, and what comes with it. `None` if there will be none.
+    pub fn order(&self) -> Option<(Order, Vec<OwnedFd>)> {
+        receive(&self.0).ok().flatten()
     }
 
     /// Nothing of the command is left. What is known of it: nothing, if the launcher has gone.
     pub fn over(&self) -> Account {
-        let _ = send(&self.0, b"x", SendFlags::NOSIGNAL);
+        let _ = rustix::net::send(&self.0, b"x", SendFlags::NOSIGNAL);
         loop {
-            match receive_packet(&self.0) {
+            match receive(&self.0) {
                 Ok(Some((Word::Over(account), _))) => return account,
                 // It had ended before it was to.
                 Ok(Some((Word::End(_), _))) => {}
@@ -55,7 +74,7 @@ impl Line {
 
     /// Why the command has to end.
     pub fn hear(&self) -> Denied {
-        match receive_packet(&self.0) {
+        match receive(&self.0) {
             Ok(Some((Word::End(why), _))) => why,
             Ok(_) | Err(_) => Denied::Unwatched("the launcher of commands has ended".into()),
         }
@@ -118,7 +137,7 @@ impl Roll {
             let account = Account { was_alone, appeared: appeared_since(entry.appearances) };
             self.running.remove(&supervisor);
             // It fails only where nobody hears it.
-            let _ = send_packet(&line, &Word::Over(account), &[]);
+            let _ = send(&line, &Word::Over(account), &[]);
         }
     }
 
@@ -126,7 +145,7 @@ impl Roll {
     pub fn end_all(&self, why: &Denied) {
         for line in self.running.values().filter_map(|entry| entry.line.as_ref()) {
             // It fails where nobody hears it, or where it was said before and not yet heard.
-            let _ = rustix::io::ioctl_fionbio(line, true).map(|()| send_packet(line, &Word::End(why.clone()), &[]));
+            let _ = rustix::io::ioctl_fionbio(line, true).map(|()| send(line, &Word::End(why.clone()), &[]));
         }
     }
 
@@ -149,7 +168,7 @@ mod tests {
 
     /// Whether it was alone.
     fn end(roll: &mut Roll, supervisor: i32, line: &Line) -> bool {
-        send(&line.0, b"x", SendFlags::NOSIGNAL).unwrap();
+        rustix::io::write(&line.0, b"x").unwrap();
         roll.hear(supervisor, |since| vec![since.to_string().as_str().into()]);
         let account = line.over();
         assert_eq!(account.appeared, [supervisor.to_string().as_str().into()]);

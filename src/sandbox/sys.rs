@@ -129,9 +129,9 @@ fn close_range(first: u32, flags: u32) -> io::Result<()> {
     check(result)
 }
 
-/// Every signal does again what it does by default.
-pub fn default_signals() {
-    for signal in 1..=libc::SIGRTMAX() {
+/// These signals do again what they do by default.
+pub fn default_signals(signals: impl IntoIterator<Item = libc::c_int>) {
+    for signal in signals {
         // SAFETY: SIG_DFL runs no code of this process. The failures are the two that cannot be changed, and the C
         // library's own.
         unsafe { libc::signal(signal, libc::SIG_DFL) };

@@ -199,16 +199,12 @@ pub fn own_proc() -> Result<(), Fault> {
     Ok(())
 }
 
-/// Terminals that no other command has, mounted nowhere yet.
-pub fn terminals() -> Result<OwnedFd, Fault> {
+/// Gives the calling process, in a mount namespace of its own, terminals that no other command has.
+pub fn own_terminals() -> Result<(), Fault> {
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let most = MAX_TERMINALS.to_string();
-    file_system("devpts", &[("ptmxmode", "0666"), ("mode", "0620"), ("max", &most)], attributes)
-}
-
-/// Gives them to the calling process, in a mount namespace of its own.
-pub fn own_terminals(terminals: &OwnedFd) -> Result<(), Fault> {
-    move_mount(terminals, "", CWD, "/dev/pts", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /dev/pts")
+    let terminals = file_system("devpts", &[("ptmxmode", "0666"), ("mode", "0620"), ("max", &most)], attributes)?;
+    move_mount(&terminals, "", CWD, "/dev/pts", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /dev/pts")
 }
 
 /// Makes /proc read-only for good. Landlock lets nothing be written to it, but root's commands could still change modes and

@@ -39,7 +39,7 @@ pub const INTERRUPT: u8 = b'I';
 /// [`Event::Status`]. Of questions close together only the highest may be answered.
 pub const STATUS: u8 = b'S';
 /// Most descriptors in one message.
-const MAX_FDS: usize = 6;
+const MAX_FDS: usize = 7;
 
 /// Bytes that are mostly text: paths, arguments, variables. In JSON a string where they are UTF-8, an array otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

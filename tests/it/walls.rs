@@ -258,16 +258,18 @@ fn is_alive(pid: u32) -> bool {
 
 /// The launcher of a server.
 fn launcher(server: &Server) -> u32 {
-    let pid = server.pid();
-    let children = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
-    let children = children.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
-    let children: Vec<u32> =
-        children.flat_map(|line| line.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>()).collect();
     let is_launcher = |pid: &u32| {
         let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         arguments.split(|byte| *byte == 0).any(|argument| argument == replay::sandbox::LAUNCHER_ARGUMENT.as_bytes())
     };
-    *children.iter().find(|pid| is_launcher(pid)).expect("a launcher")
+    children(server.pid().as_raw_pid().cast_unsigned()).into_iter().find(is_launcher).expect("a launcher")
+}
+
+/// The children of a process, those of each thread oldest first.
+fn children(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let lines = threads.map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
+    lines.flat_map(|line| line.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>()).collect()
 }
 
 /// A text that is in no other test's arguments.

@@ -39,6 +39,19 @@ struct Made {
     errno: Option<i32>,
 }
 
+/// For who is not the supervisor.
+impl AsFd for Quiet {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl From<OwnedFd> for Quiet {
+    fn from(socket: OwnedFd) -> Self {
+        Self(socket)
+    }
+}
+
 impl Quiet {
     /// Starts the process. Where it may have no network of its own it ends at once.
     pub fn start(alone: &SingleThread) -> Result<(Self, Pid), Fault> {

@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use replay::sandbox::Tier;
 use serde_json::json;
 
-use super::{Walls, everywhere, installed, launcher, program};
+use super::{Walls, children, everywhere, installed, launcher, program};
 
 /// Fills segments of System V memory that nobody has attached.
 const UNATTACHED: &str = "import ctypes, time\n\
@@ -145,7 +145,12 @@ fn who_is_ended_because_the_machine_has_no_memory_left_is_told() {
     let Some(container) = Container::of(100_000_000) else { return };
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
-        container.take(launcher(&walls.server));
+        let launcher = launcher(&walls.server);
+        container.take(launcher);
+        // Who waits for the next command is there already.
+        for pid in children(launcher) {
+            container.take(pid);
+        }
         // It keeps a line until its end.
         let text = walls.sh("head -c 400000000 /dev/zero | tail").text;
         let note = "[the kernel ended a process for want of memory: the machine, or the container around the server, has no \

@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{Walls, everywhere, fresh_tag, launcher, ran, tagged};
+use super::{Walls, children, everywhere, fresh_tag, launcher, ran, tagged};
 use crate::harness::{DEADLINE, ends_within};
 
 /// Starts itself again in a session of its own and ends, for ever.
@@ -202,14 +202,47 @@ fn a_command_does_not_outlive_its_supervisor() {
             assert!(Instant::now() < until, "{setting:?}: the command never came so far");
             walls.server.settle();
         }
-        let launcher = launcher(&walls.server);
-        let supervisors = fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children")).unwrap();
-        let supervisor = Pid::from_raw(supervisors.split_whitespace().next().unwrap().parse().unwrap()).unwrap();
-        kill_process(supervisor, Signal::KILL).unwrap();
+        kill_process(supervisors(launcher(&walls.server))[0], Signal::KILL).unwrap();
         while !tagged(&tag).is_empty() {
             assert!(Instant::now() < until, "{setting:?}: {:?} live", tagged(&tag));
             walls.server.settle();
         }
         walls.end();
+    });
+}
+
+/// The children of a launcher, oldest first.
+fn supervisors(launcher: u32) -> Vec<Pid> {
+    children(launcher).into_iter().map(|pid| Pid::from_raw(pid.cast_signed()).unwrap()).collect()
+}
+
+/// The supervisor of the next command, which is there alone soon after one has ended.
+fn spare(walls: &mut Walls, launcher: u32) -> Pid {
+    let until = Instant::now() + DEADLINE;
+    let before = supervisors(launcher);
+    walls.works("true");
+    loop {
+        if let [spare] = supervisors(launcher)[..]
+            && !before.contains(&spare)
+        {
+            return spare;
+        }
+        assert!(Instant::now() < until, "{:?}: {:?} wait", walls.setting, supervisors(launcher));
+        walls.server.settle();
+    }
+}
+
+#[test]
+fn a_supervisor_that_waits_for_a_command_ends_with_its_launcher_and_is_missed_by_nobody() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let launcher = launcher(&walls.server);
+        let first = spare(&mut walls, launcher);
+        kill_process(first, Signal::KILL).unwrap();
+        assert!(ends_within(first, DEADLINE));
+        walls.end();
+        let second = spare(&mut walls, launcher);
+        kill_process(Pid::from_raw(launcher.cast_signed()).unwrap(), Signal::KILL).unwrap();
+        assert!(ends_within(second, DEADLINE), "{setting:?}: {second:?} lives on");
     });
 }
