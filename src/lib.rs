@@ -32,6 +32,7 @@ pub mod proxy;
 pub mod python;
 pub mod record;
 pub mod sandbox;
+pub mod schema;
 pub mod search;
 pub mod secrets;
 pub mod server;

@@ -432,6 +432,10 @@ pub const MAX_MOCK_HANG_MS: u64 = 600_000;
 pub const MOCK_END_GRACE_MS: u64 = 5000;
 /// Largest manifest or cassette, in bytes.
 pub const MAX_MANIFEST_BYTES: u64 = 32 * 1024 * 1024;
+/// Most schemas within each other while one value is checked, references included.
+pub const MAX_SCHEMA_DEPTH: usize = 128;
+/// Most schemas that are held against parts of one value.
+pub const MAX_SCHEMA_STEPS: u64 = 1_000_000;
 /// Deepest nesting of a manifest, in levels.
 pub const MAX_MOCK_DEPTH: usize = 100;
 /// Most values in a manifest, those that its anchors stand for included.

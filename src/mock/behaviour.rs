@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::fault::Fault;
@@ -12,6 +11,7 @@ use super::load::{Problem, Source};
 use super::manifest;
 use super::schema;
 use super::template::Template;
+use crate::schema::Validator;
 
 /// All answers of one tool or method.
 #[derive(Debug, Default)]
@@ -175,7 +175,7 @@ impl Behaviour {
                 continue;
             }
             let matches = arm.matches.as_ref().and_then(|pattern| {
-                schema::compile(&schema::of_match(pattern))
+                Validator::new(&schema::of_match(pattern))
                     .map_err(|reason| {
                         faults.add(&format!("{pointer}/match"), format!("`match` cannot be used: {reason}"));
                     })
@@ -394,6 +394,6 @@ pub fn breaks(output: Option<&Validator>, result: &Value) -> Option<String> {
     }
     match structured {
         None => Some("it has no `structuredContent`".to_owned()),
-        Some(value) => output.iter_errors(value).next().map(|error| schema::describe(&error, "structuredContent")),
+        Some(value) => output.faults(value, 1).first().map(|fault| schema::describe(fault, "structuredContent")),
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::behaviour::{Behaviour, Faults};
@@ -12,10 +11,10 @@ use super::lint;
 use super::load::{LoadError, Problem, Source};
 use super::manifest::{self, Manifest};
 use super::resources::{Pattern, Resource, Template as ResourceTemplate};
-use super::schema;
 use super::template::Template;
 use crate::limits::MAX_MOCK_TOOLS;
 use crate::protocol::SERVER_INFO_KEY;
+use crate::schema::Validator;
 use crate::server::Exchange;
 
 /// Everything that is served until it is swapped for something else.
@@ -288,7 +287,7 @@ impl Tool {
     fn compile(from: &manifest::Tool, name: String, pointer: &str, faults: &mut Faults<'_>) -> Self {
         let input_schema = from.input_schema.clone().unwrap_or_else(|| json!({"type": "object"}));
         let mut validator = |key: &str, schema: &Value| {
-            schema::compile(schema)
+            Validator::new(schema)
                 .map_err(|reason| {
                     faults.add(&format!("{pointer}/{key}"), format!("`{key}` is no JSON schema: {reason}"));
                 })

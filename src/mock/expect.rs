@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
-use jsonschema::Validator;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,6 +14,7 @@ use super::observe::{Observer, Seen};
 use super::schema;
 use super::service::lock;
 use crate::limits::MAX_MOCK_SEEN;
+use crate::schema::Validator;
 
 /// A file of expectations.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -119,7 +119,7 @@ impl Verifier {
                 faults.add(&pointer, message);
             }
             let matches = expectation.matches.as_ref().and_then(|pattern| {
-                let compiled = schema::compile(&schema::of_match(pattern));
+                let compiled = Validator::new(&schema::of_match(pattern));
                 compiled.map_err(|reason| faults.add(&pointer, format!("`match` cannot be used: {reason}"))).ok()
             });
             expected.push((expectation.clone(), matches));
@@ -212,7 +212,7 @@ impl Verifier {
         let Some(matches) = matches else { return text };
         let same = seen.iter().filter(|call| fits(expectation, None, call) && !matches.is_valid(&call.arguments));
         for call in same.take(SHOWN) {
-            for error in matches.iter_errors(&call.arguments).take(SHOWN) {
+            for error in matches.faults(&call.arguments, SHOWN) {
                 let reason = schema::describe(&error, "arguments");
                 let _ = writeln!(text, "  message {} does not fit: {reason}", call.number);
             }

@@ -14,6 +14,7 @@ use super::schema;
 use super::spans::{Node, Place, Unread};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::protocol::fault;
+use crate::schema::{Kind, Validator};
 use crate::text::nearest;
 
 /// Something wrong in a file.
@@ -145,25 +146,25 @@ fn extension(file: &str) -> &str {
 }
 
 fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem> {
-    let Ok(validator) = schema::compile(whole) else { return Vec::new() };
+    let Ok(validator) = Validator::new(whole) else { return Vec::new() };
     let Some(node) = &source.node else { return Vec::new() };
     let mut problems = Vec::new();
-    for error in validator.iter_errors(value).take(MAX_PROBLEMS) {
-        let pointer = error.instance_path().as_str();
+    for wrong in validator.faults(value, MAX_PROBLEMS) {
+        let pointer = wrong.place.as_str();
         let path = schema::dotted("", pointer);
-        if let jsonschema::error::ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
+        if let Kind::Unexpected(unexpected) = &wrong.kind {
             for key in unexpected.iter().take(MAX_PROBLEMS.saturating_sub(problems.len())) {
                 let place = Some(node.key_place(pointer, key));
-                let valid = valid_keys(whole, error.schema_path().as_str());
+                let valid = valid_keys(whole, &wrong.keyword);
                 let message = unknown(&path, key, &valid);
                 problems.push(Problem { place, path: path.clone(), message });
             }
         } else {
-            let fault = error.instance().as_str().filter(|_| pointer.ends_with("/fault"));
+            let fault = wrong.value.as_str().filter(|_| pointer.ends_with("/fault"));
             let message = match fault.and_then(|text| text.parse::<Fault>().err()) {
                 Some(reason) => format!("`{path}`: {reason}"),
                 // The whole document has no name.
-                None => schema::describe(&error, "").replace("`` ", "the manifest ") + next_step(pointer, &error),
+                None => schema::describe(&wrong, "").replace("`` ", "the manifest ") + next_step(&wrong),
             };
             problems.push(Problem { place: Some(node.place(pointer)), path, message });
         }
@@ -171,15 +172,9 @@ fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem>
     problems
 }
 
-fn next_step(pointer: &str, error: &jsonschema::ValidationError<'_>) -> &'static str {
-    match error.kind() {
-        jsonschema::error::ValidationErrorKind::Required { property }
-            if pointer.is_empty() && property == "mock_server" =>
-        {
-            "; indent all of it below `mock_server:`"
-        }
-        _ => "",
-    }
+fn next_step(wrong: &crate::schema::Fault<'_>) -> &'static str {
+    let is_bare = wrong.place.is_empty() && wrong.kind == Kind::Required("mock_server".to_owned());
+    if is_bare { "; indent all of it below `mock_server:`" } else { "" }
 }
 
 fn unknown(path: &str, key: &str, valid: &[String]) -> String {

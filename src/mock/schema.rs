@@ -1,13 +1,12 @@
 //! The JSON schema of manifests, made from the types, and a manifest's own schemas: what is checked, and in which words
 //! it is said.
 
-use jsonschema::error::{TypeKind, ValidationErrorKind};
-use jsonschema::{ValidationError, Validator};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::manifest::File;
+use crate::schema::{Fault, Kind};
 
 /// The schema of a manifest, for editors and for the check at start.
 pub fn of_manifest() -> Value {
@@ -77,40 +76,19 @@ fn properties(members: &Map<String, Value>) -> impl Iterator<Item = (&String, &V
     members.get("properties").and_then(Value::as_object).into_iter().flatten()
 }
 
-/// Compiles a schema. Nothing is fetched: a reference to elsewhere is an error, which is returned in words.
-pub fn compile(schema: &Value) -> Result<Validator, String> {
-    jsonschema::options().build(schema).map_err(|error| match error.instance_path().as_str() {
-        "" => error.to_string(),
-        path => format!("at `{path}`: {error}"),
-    })
-}
-
 /// What is wrong, as `path: what was got and what is allowed`; `root` stands for the whole.
-pub fn describe(error: &ValidationError<'_>, root: &str) -> String {
-    let path = dotted(root, error.instance_path().as_str());
-    let got = shorten(&error.instance().to_string());
-    match error.kind() {
-        ValidationErrorKind::Required { property } => format!("`{path}` lacks `{}`", text(property)),
-        ValidationErrorKind::Type { kind } => format!("`{path}` is {got}; it must be of type {}", types(kind)),
-        ValidationErrorKind::AdditionalProperties { unexpected } => {
-            format!("`{path}` has `{}`, which it must not have", unexpected.join("`, `"))
-        }
-        ValidationErrorKind::Enum { options } => format!("`{path}` is {got}; it must be one of {options}"),
-        ValidationErrorKind::Constant { expected_value } => format!("`{path}` is {got}; it must be {expected_value}"),
-        ValidationErrorKind::Pattern { pattern } => format!("`{path}` is {got}; it must match {pattern}"),
-        _ => format!("`{path}`: {}", shorten(&error.to_string())),
+pub fn describe(fault: &Fault<'_>, root: &str) -> String {
+    let path = dotted(root, &fault.place);
+    let got = shorten(&fault.value.to_string());
+    match &fault.kind {
+        Kind::Required(property) => format!("`{path}` lacks `{property}`"),
+        Kind::Type(kinds) => format!("`{path}` is {got}; it must be of type {}", kinds.join(" or ")),
+        Kind::Unexpected(names) => format!("`{path}` has `{}`, which it must not have", names.join("`, `")),
+        Kind::Enum(options) => format!("`{path}` is {got}; it must be one of {options}"),
+        Kind::Const(value) => format!("`{path}` is {got}; it must be {value}"),
+        Kind::Pattern(pattern) => format!("`{path}` is {got}; it must match {pattern}"),
+        Kind::Other(must) => format!("`{path}` is {got}; it must {must}"),
     }
-}
-
-fn types(kind: &TypeKind) -> String {
-    match kind {
-        TypeKind::Single(kind) => kind.to_string(),
-        TypeKind::Multiple(kinds) => kinds.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or "),
-    }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// A JSON pointer as people write it: `a/0/b` is `a[0].b`.

@@ -156,8 +156,8 @@ impl Mock {
         // What was decided when the call came was valid then.
         let choice = match turn.of_tool {
             Some(choice) => Some(choice),
-            None => match tool.input.as_ref().and_then(|input| input.iter_errors(arguments).next()) {
-                Some(error) => return Some(performance(arguments).refuse(schema::describe(&error, "arguments"))),
+            None => match tool.input.as_ref().and_then(|input| input.faults(arguments, 1).pop()) {
+                Some(fault) => return Some(performance(arguments).refuse(schema::describe(&fault, "arguments"))),
                 None => tool.behaviour.pick(arguments, |_| false),
             },
         };

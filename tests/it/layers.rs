@@ -18,7 +18,7 @@ const LAYERS: [&[&str]; 13] = [
     &["testrun"],
     &["search", "calls", "python"],
     &["edit", "fs", "exec", "record", "telemetry"],
-    &["policy", "sandbox", "pattern", "text", "protocol", "outbound"],
+    &["policy", "sandbox", "pattern", "schema", "text", "protocol", "outbound"],
     &["budget"],
     &["cancel", "mounts"],
     &["limits"],

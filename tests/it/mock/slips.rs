@@ -41,7 +41,7 @@ fn expectations_that_cannot_be_meant_are_told() {
             "expect:\n  - { tool: a, at_least: 3, at_most: 2 }",
             "e.yaml:2:5: `at_least` is 3, and `at_most` is 2; it must not be less",
         ),
-        ("expect:\n  - { method: [] }", "e.yaml:2:15: `expect[0].method`: "),
+        ("expect:\n  - { method: [] }", "e.yaml:2:15: `expect[0].method` is []; it must have at least 1 item"),
         ("expect:\n  - { method: 5 }", "e.yaml:2:15: `expect[0].method` is 5; it must be of type string or array"),
     ] {
         tree.file("e.yaml", expect);
