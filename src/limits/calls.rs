@@ -83,8 +83,8 @@ pub const MAX_RESP_DEPTH: usize = 128;
 pub const MAX_BSON_DEPTH: usize = 100;
 /// Calls of another recording that one command is compared with to learn which of its arguments are noise.
 pub const MAX_NOISE_COMPARED: usize = 200;
-/// Longest body of a request in which values are looked for that each run makes anew: it is read once more for that.
-pub const MAX_ANEW_BODY_BYTES: usize = 4 << 20;
+/// Longest call in which values are looked for that each run makes anew, in bytes: it is read once more for that.
+pub const MAX_ANEW_BYTES: usize = 16 << 20;
 /// Longest line of a Redis message, in bytes (`PROTO_INLINE_MAX_SIZE` of Redis is 64 KiB).
 pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 /// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its `libpq/pqcomm.h`).

@@ -8,14 +8,14 @@ mod tap;
 mod tests;
 
 pub use play::{Asked, Next, Questions, asked};
-pub use reader::{First, Malformed, Message};
+pub use reader::{Malformed, Message};
 pub use render::{Rendered, closes, refusal, render};
 pub use tap::{End, Tap, Turn};
 
 use std::time::SystemTime;
 
 use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Target};
-use crate::record::http::coding::has_note;
+use crate::record::http::coding::{self, has_note};
 pub use crate::record::http::coding::{BODY_NOTE, CUT_OFF, TRUNCATED};
 
 /// Whether the recording of this response ends where the program left.
@@ -77,22 +77,9 @@ pub fn authority(text: &str, default_port: u16) -> Option<Target> {
 
 /// The request of a head and its body, and where it goes if the head says so itself (absolute-form, RFC 9112, 3.2.2).
 pub fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
-    let First::Request { method, path, version } = &message.first else {
-        return (
-            HttpRequest {
-                version: HttpVersion::Http11,
-                method: String::new(),
-                scheme: String::new(),
-                authority: String::new(),
-                path: String::new(),
-                headers: Vec::new(),
-                body: Vec::new(),
-            },
-            None,
-        );
-    };
     let mut scheme = if tls { "https" } else { "http" };
     let mut host = field(&message.headers, "host").unwrap_or_default().to_owned();
+    let (method, path) = (message.method, message.path);
     let mut origin = path.clone();
     let mut target = None;
     if method != "CONNECT" {
@@ -108,12 +95,12 @@ pub fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
         }
     }
     let request = HttpRequest {
-        version: *version,
-        method: method.clone(),
+        version: message.version,
+        method,
         scheme: scheme.to_owned(),
         authority: host,
         path: origin,
-        body: crate::record::http::coding::plain(&message.headers, message.body),
+        body: coding::plain(&message.headers, message.body),
         headers: message.headers,
     };
     (request, target)

@@ -5,8 +5,9 @@ use std::time::SystemTime;
 
 use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES};
 use crate::record::call::{Content, Exchange, HttpRequest, HttpResponse, Link, Side, Target};
+use crate::record::http::coding;
 
-use super::reader::{Answered, First, Malformed, Message, Reader};
+use super::reader::{Answered, Malformed, Message, Reader};
 use super::{BODY_NOTE, CUT_OFF, TRUNCATED, authority, exchange, request};
 
 /// The connection is no HTTP any more: what follows the bytes that were taken.
@@ -160,10 +161,7 @@ impl Tap {
             let answered = next.map_or(Answered::Other, |next| self.waiting[next].answered);
             let Some(message) = self.responses.take(input, answered)? else { continue };
             let Some(next) = next else { continue };
-            let status = match message.first {
-                First::Response { status, .. } => status,
-                First::Request { .. } => return Err(Malformed),
-            };
+            let status = message.status;
             if (100..200).contains(&status) && status != 101 {
                 continue;
             }
@@ -246,18 +244,19 @@ impl Tap {
 }
 
 fn begin(head: &Message, at: SystemTime) -> Waiting {
-    let (method, path) = match &head.first {
-        First::Request { method, path, .. } => (method.as_str(), path.as_str()),
-        First::Response { .. } => ("", ""),
-    };
     Waiting {
-        answered: answered(method),
-        tunnel: if method == "CONNECT" { authority(path, 443) } else { None },
+        answered: answered(&head.method),
+        tunnel: tunnel(head),
         sent_at: at,
         request: None,
         too_long: false,
         early: None,
     }
+}
+
+/// Where a tunnel would lead.
+pub(super) fn tunnel(request: &Message) -> Option<Target> {
+    (request.method == "CONNECT").then(|| authority(&request.path, 443)).flatten()
 }
 
 /// What the method of a request means for where its response ends.
@@ -270,10 +269,7 @@ pub(super) fn answered(method: &str) -> Answered {
 }
 
 fn response(mut message: Message) -> HttpResponse {
-    let (status, reason, version) = match message.first {
-        First::Response { status, reason, version } => (status, reason, version),
-        First::Request { version, .. } => (0, String::new(), version),
-    };
-    let body = crate::record::http::coding::kept(&mut message.headers, message.body);
-    HttpResponse { version, status, reason, headers: message.headers, body, trailers: message.trailers }
+    let body = coding::kept(&mut message.headers, message.body);
+    let Message { version, status, reason, headers, trailers, .. } = message;
+    HttpResponse { version, status, reason, headers, body, trailers }
 }

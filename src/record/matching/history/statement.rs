@@ -4,8 +4,8 @@ use sha2::{Digest, Sha256};
 
 use super::Control;
 use crate::record::call::{Content, Exchange, Protocol, Side, Wire};
-use crate::record::matching::statement;
-use crate::record::protocol::sql::Token;
+use crate::record::protocol::parts::parts_of_wire;
+use crate::record::protocol::sql::{self, Token};
 use crate::record::protocol::{mysql, redis};
 
 /// First words of what may be a plain read.
@@ -105,7 +105,21 @@ fn statements(protocol: Protocol, wire: &Wire) -> Vec<Vec<Token>> {
         Protocol::MySql => asked.next_back().is_some_and(mysql::carries_out),
         _ => false,
     };
-    if carries_out { statement(protocol, wire) } else { Vec::new() }
+    if !carries_out {
+        return Vec::new();
+    }
+    let (mut text, mut bound) = (Vec::new(), Vec::new());
+    for part in parts_of_wire(protocol, wire) {
+        if part.is_in_text() {
+            text.extend(part.bytes);
+        } else if let Some(number) = part.name.strip_prefix("param.").and_then(|number| number.parse().ok())
+            && let Some(at) = usize::checked_sub(number, 1)
+        {
+            bound.resize(bound.len().max(at + 1), None);
+            bound[at] = Some(part.text.into_bytes());
+        }
+    }
+    sql::statements(&text, protocol == Protocol::MySql, &bound)
 }
 
 struct Statement<'a>(&'a [Token]);
