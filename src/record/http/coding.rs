@@ -2,11 +2,10 @@
 //! put on again for an answer, so that the program gets the coding that its server chose.
 
 use std::borrow::Cow;
-use std::io::{Read, Write};
+use std::io::Read;
 
 use flate2::Compression;
-use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-use flate2::write::{GzEncoder, ZlibEncoder};
+use flate2::read::{DeflateDecoder, GzEncoder, MultiGzDecoder, ZlibDecoder, ZlibEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::limits::MAX_RECORDED_BODY_BYTES;
@@ -123,16 +122,8 @@ pub fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
     }
     for coding in codings(headers)? {
         bytes = match coding {
-            Coding::Gzip => {
-                let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-                encoder.write_all(&bytes).ok()?;
-                encoder.finish().ok()?
-            }
-            Coding::Deflate => {
-                let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
-                encoder.write_all(&bytes).ok()?;
-                encoder.finish().ok()?
-            }
+            Coding::Gzip => all(GzEncoder::new(bytes.as_slice(), Compression::fast()))?,
+            Coding::Deflate => all(ZlibEncoder::new(bytes.as_slice(), Compression::fast()))?,
             Coding::Brotli => brotli(&bytes),
             Coding::Zstd => compress_to_vec(bytes.as_slice(), CompressionLevel::Uncompressed),
         };
@@ -141,10 +132,13 @@ pub fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn bounded(reader: impl Read) -> Option<Vec<u8>> {
+    all(reader.take(MAX_RECORDED_BODY_BYTES as u64 + 1)).filter(|bytes| bytes.len() <= MAX_RECORDED_BODY_BYTES)
+}
+
+fn all(mut reader: impl Read) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    let most = MAX_RECORDED_BODY_BYTES as u64;
-    reader.take(most + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() <= MAX_RECORDED_BODY_BYTES).then_some(bytes)
+    reader.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// A brotli stream that holds the bytes as they are (RFC 7932, 9.2: meta-blocks with `ISUNCOMPRESSED`): the coding has to be

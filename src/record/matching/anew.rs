@@ -117,7 +117,7 @@ impl Blank {
     }
 
     fn shape(&self, text: &[u8]) -> Option<(usize, String, bool)> {
-        if text.get(..UUID_CHARS).is_some_and(is_uuid) && ends(text, UUID_CHARS) {
+        if text.get(..UUID_CHARS).is_some_and(redact::is_uuid) && ends(text, UUID_CHARS) {
             return Some((UUID_CHARS, "uuid".to_owned(), false));
         }
         if let Some((length, shape)) = self.date(text) {
@@ -226,14 +226,6 @@ fn has_form(text: &[u8], form: &[u8]) -> bool {
 
 fn ends(text: &[u8], at: usize) -> bool {
     text.get(at).is_none_or(|next| !next.is_ascii_alphanumeric())
-}
-
-fn is_uuid(text: &[u8]) -> bool {
-    let is_part = |(at, byte): (usize, &u8)| match at {
-        8 | 13 | 18 | 23 => *byte == b'-',
-        _ => byte.is_ascii_hexdigit(),
-    };
-    text.iter().enumerate().all(is_part)
 }
 
 /// Crockford's base 32, and of 128 bits.

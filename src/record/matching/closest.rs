@@ -1,16 +1,18 @@
 //! What is most like a call that nothing answers, how it differs, and what to do. Only ever told, never served.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::atomic::Ordering;
 
 use super::history::Done;
 use super::key::{Key, Question, digest, path_only, virtual_host};
-use super::noise::{Fields, Noise, Shape};
+use super::lookup::Unfound;
+use super::noise::{Fields, Shape};
 use super::parts::{Parts, chooses};
-use super::{Closest, queue};
+use super::{Book, Closest, Entry, queue};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
 };
-use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Silence, Target, Wire};
+use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Silence, Target, Wire, is_no_call};
 use crate::record::protocol::http::media_type;
 use crate::record::protocol::parts::{Part, Role};
 use crate::record::protocol::{postgres, words};
@@ -22,15 +24,12 @@ const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, whi
 /// What to do where more than values differs.
 const RECORD_HINT: &str = "it is another call: record again what makes it";
 
-/// Recordings by how near they can be to a call.
-#[derive(Default)]
-pub(super) struct Index {
-    near: HashMap<Near, Vec<usize>>,
-}
+/// Recordings by what they have in common with a call. They are ordered so when the first call is missed.
+pub(super) type Index = HashMap<Near, Vec<usize>>;
 
 /// What a recording has in common with a call.
 #[derive(PartialEq, Eq, Hash)]
-enum Near {
+pub(super) enum Near {
     /// All but values.
     Bare(Target, Key),
     Shape(Shape),
@@ -49,63 +48,29 @@ fn near(question: &Question<'_>) -> [Near; 4] {
     ]
 }
 
-/// A recording that may be the nearest one.
-pub(super) struct Candidate<'a> {
-    pub(super) name: &'a str,
-    pub(super) exchange: &'a Exchange,
-    /// Whether it is not known where and how it went.
-    pub(super) named: bool,
-    pub(super) used: bool,
-    /// What its connection had done before it.
-    pub(super) done: &'a Done,
-}
-
-impl Index {
-    pub(super) fn add(&mut self, question: &Question<'_>, index: usize) {
-        for near in near(question) {
-            self.near.entry(near).or_default().push(index);
-        }
-    }
-
-    /// What is spoken at a target.
-    pub(super) fn protocols(&self, target: &Target) -> BTreeSet<Protocol> {
-        let at = |near: &Near| match near {
-            Near::Target(other, protocol) if other == target => Some(*protocol),
-            _ => None,
-        };
-        self.near.keys().filter_map(at).collect()
-    }
-
-    /// The nearest recording; one that is known to be `alike` is it.
-    pub(super) fn closest<'a>(
-        &self,
-        asked: &Question<'_>,
-        alike: Option<usize>,
-        entry: impl Fn(usize) -> Candidate<'a>,
-        noise: &Noise,
-        choosing: &BTreeSet<String>,
-        done: &Done,
-    ) -> Option<Closest> {
-        let candidates = match alike {
+impl Book {
+    /// The recording that is nearest to a call that nothing answers; one that is known to be alike is it.
+    pub(super) fn closest(&self, asked: &Question<'_>, unfound: &Unfound, done: &Done) -> Option<Closest> {
+        let candidates = match unfound.alike {
             Some(index) => vec![index],
-            None => near(asked).iter().find_map(|near| self.near.get(near)).cloned()?,
+            None => near(asked).iter().find_map(|near| self.index().get(near)).cloned()?,
         };
-        let noise = noise.at(asked, &asked.exchange.target);
+        let noise = self.noise.at(asked, &asked.exchange.target);
         // Of many, those that look most like it are compared in full.
-        let looked_at = candidates.into_iter().take(MAX_CLOSEST_LOOKED_AT);
         let said = words(asked.exchange);
-        let likeness = |index: usize| (strsim::jaro(&said, &words(entry(index).exchange)) * 1000.0) as i64;
+        let likeness = |index: usize| (strsim::jaro(&said, &words(self.entries[index].asked())) * 1000.0) as i64;
+        let looked_at = candidates.into_iter().take(MAX_CLOSEST_LOOKED_AT);
         let mut ranked: Vec<(i64, usize)> = looked_at.map(|index| (-likeness(index), index)).collect();
         ranked.sort_unstable();
         ranked.truncate(MAX_CLOSEST_COMPARED);
         let compared = ranked.into_iter().map(|(rank, index)| {
-            let candidate = entry(index);
-            let mut compared = Compared::of(&candidate, asked, &noise, choosing);
+            let entry = &self.entries[index];
+            let mut compared = Compared::of(entry, asked, &noise, &unfound.choosing);
             if compared.lines.is_empty() {
-                compared.lines = queue::differences(candidate.done, done);
+                compared.lines = queue::differences(&entry.done, done);
             }
             let score = i64::try_from(compared.lines.len()).unwrap_or(i64::MAX) - compared.common;
-            ((rank, score, candidate.used, index), candidate.name, compared)
+            ((rank, score, entry.used.load(Ordering::Relaxed), index), &entry.name, compared)
         });
         let (_, name, Compared { lines: mut differences, values, .. }) = compared.min_by_key(|(order, ..)| *order)?;
         if differences.len() > MAX_DIFFERENCES {
@@ -113,16 +78,29 @@ impl Index {
             differences.truncate(MAX_DIFFERENCES);
             differences.push(format!("and {more} more"));
         }
-        let is_secret = differences.iter().any(|line| is_of_stand_in(line) || is_of_secrets(line));
-        let declared = values.filter(|names| !names.is_empty() && names.len() <= MAX_DIFFERENCES).map(|names| {
+        differences.push(if differences.iter().any(|line| is_of_stand_in(line) || is_of_secrets(line)) {
+            STAND_IN_HINT.to_owned()
+        } else if let Some(names) = values.filter(|names| !names.is_empty() && names.len() <= MAX_DIFFERENCES) {
             let names = names.join(", ");
             format!(
                 "only values differ: if they change from run to run, add `noise: {{req: [{names}]}}` below `name: {name}`, learn it \
                  with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
             )
+        } else {
+            RECORD_HINT.to_owned()
         });
-        differences.push(if is_secret { STAND_IN_HINT.to_owned() } else { declared.unwrap_or(RECORD_HINT.to_owned()) });
-        Some(Closest { name: name.to_owned(), differences })
+        Some(Closest { name: name.clone(), differences })
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            let mut index = Index::default();
+            let calls = self.entries.iter().enumerate().filter(|(_, entry)| !is_no_call(&entry.exchange));
+            for (at, near) in calls.flat_map(|(at, entry)| near(&Question::of(entry.asked())).map(|near| (at, near))) {
+                index.entry(near).or_default().push(at);
+            }
+            index
+        })
     }
 }
 
@@ -141,7 +119,7 @@ fn words(exchange: &Exchange) -> String {
 
 /// A call in a line: `POST http://api.example.com:80/orders`.
 pub fn describe(exchange: &Exchange) -> String {
-    let mut line = match &exchange.content {
+    let line = match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
             let request = &http.request;
             let path = redact::path(&request.path);
@@ -160,20 +138,15 @@ pub fn describe(exchange: &Exchange) -> String {
             format!("{} {} {}", protocol.word(), exchange.target, words::said(*protocol, wire))
         }
     };
-    line = shown(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS);
-    line
+    shown(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS)
 }
 
 /// A text for one line, without control characters, of at most so many characters.
 fn shown(text: &str, most: usize) -> String {
-    let mut line: String = text
-        .chars()
-        .take(most)
-        .flat_map(|c| {
-            let escaped: Vec<char> = if c.is_control() { c.escape_default().collect() } else { vec![c] };
-            escaped
-        })
-        .collect();
+    let mut line = String::new();
+    for c in text.chars().take(most) {
+        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+    }
     if text.chars().nth(most).is_some() {
         line.push_str("...");
     }
@@ -195,10 +168,10 @@ struct Compared {
 }
 
 impl Compared {
-    fn of(candidate: &Candidate<'_>, asked: &Question<'_>, noise: &Fields, choosing: &BTreeSet<String>) -> Self {
-        let (recorded, mut lines) = (candidate.exchange, Vec::new());
+    fn of(entry: &Entry, asked: &Question<'_>, noise: &Fields, choosing: &BTreeSet<String>) -> Self {
+        let (recorded, mut lines) = (entry.asked(), Vec::new());
         let is_http = matches!(recorded.content, Content::Http(_) | Content::Grpc(_));
-        if is_http && !candidate.named && recorded.tls != asked.exchange.tls {
+        if is_http && !entry.named && recorded.tls != asked.exchange.tls {
             let word = |tls| if tls { "yes" } else { "no" };
             lines.push(format!("encryption: recorded {}, asked {}", word(recorded.tls), word(asked.exchange.tls)));
         }

@@ -234,13 +234,13 @@ impl Book {
 
     /// What is spoken at a target, if anything was recorded there: who speaks first follows from it.
     pub fn protocol(&self, target: &Target) -> Option<Protocol> {
-        let known = places(target).into_iter().find_map(|target| self.protocols.get(&target).copied());
-        known.or_else(|| {
-            // Of recordings that do not say where they went: the protocol that the port is known for, or the only one.
-            let here = self.index.protocols(&NOWHERE);
-            let usual = usual_protocol(target.port).filter(|protocol| here.contains(protocol));
-            usual.or_else(|| here.first().copied().filter(|_| here.len() == 1))
-        })
+        let spoken = |target: Target| self.protocols.get(&target);
+        let known = places(target).into_iter().find_map(spoken);
+        // Of recordings that do not say where they went: the protocol that the port is known for, or the only one.
+        let here = || spoken(NOWHERE).map(Vec::as_slice).unwrap_or_default();
+        let usual = || usual_protocol(target.port).filter(|protocol| here().contains(protocol));
+        let only = || here().first().copied().filter(|_| here().len() == 1);
+        known.and_then(|known| known.first().copied()).or_else(usual).or_else(only)
     }
 
     /// The recordings of a target that belong to its connections (greetings, authentication), in their order. They are not

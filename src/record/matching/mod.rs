@@ -22,7 +22,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use tokio::sync::watch;
@@ -100,6 +100,13 @@ struct Entry {
     given: AtomicBool,
 }
 
+impl Entry {
+    /// What it asks, without secrets.
+    fn asked(&self) -> &Exchange {
+        self.said.as_ref().unwrap_or(&self.exchange)
+    }
+}
+
 /// A way in which a recording is found, as far as it is known before it is known which fields of its head choose.
 struct Way {
     /// Its key without its head.
@@ -121,12 +128,13 @@ pub struct Book {
     choosing: HashMap<Key, BTreeSet<String>>,
     secrets: Secrets,
     noise: Noise,
-    protocols: HashMap<Target, Protocol>,
+    /// What is spoken at each target, the first of it first.
+    protocols: HashMap<Target, Vec<Protocol>>,
     /// Those that belong to connections.
     sessions: HashMap<(Target, Protocol), Vec<usize>>,
     /// Where it is known of connections who they are of, and which database they use.
     contexts: HashSet<(Target, Protocol)>,
-    index: closest::Index,
+    index: OnceLock<closest::Index>,
     /// The calls by when they were asked.
     asked: Vec<(SystemTime, usize)>,
     /// Tells that a recording was used.
@@ -238,16 +246,15 @@ impl Book {
                 ways.push(Way { bare, head, blank: Some(blank), index });
             }
         }
-        let is_call = !is_no_call(&exchange);
-        if protocol != Protocol::Dns && is_call {
-            self.protocols.entry(target.clone()).or_insert(protocol);
+        if protocol != Protocol::Dns && !is_no_call(&exchange) {
+            let known = self.protocols.entry(target.clone()).or_default();
+            if !known.contains(&protocol) {
+                known.push(protocol);
+            }
         }
         let is_session = is_session(&exchange);
         if is_session {
             self.sessions.entry((target.clone(), protocol)).or_default().push(index);
-        }
-        if is_call {
-            self.index.add(&question, index);
         }
         let mut credentials = head(&question, &Fields::default());
         credentials.retain(|field| !places(&field.bytes).is_empty());
@@ -284,13 +291,7 @@ impl Book {
             let name = self.entries[last].name.clone();
             return miss(Why::Used(count), Some(Closest { name, differences: Vec::new() }));
         }
-        let candidate = |index: usize| {
-            let entry = &self.entries[index];
-            let used = entry.used.load(Ordering::Relaxed);
-            let (name, exchange, named) = (&entry.name, entry.said.as_ref().unwrap_or(&entry.exchange), entry.named);
-            closest::Candidate { name, exchange, named, used, done: &entry.done }
-        };
-        let closest = self.index.closest(asked, unfound.alike, candidate, &self.noise, &unfound.choosing, &before.done);
+        let closest = self.closest(asked, unfound, &before.done);
         miss(if closest.is_some() { Why::Differs } else { Why::NothingRecorded }, closest)
     }
 

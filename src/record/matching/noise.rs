@@ -108,7 +108,7 @@ impl Shape {
     /// The shape of a call as if it went to this target.
     pub(super) fn of(question: &Question<'_>, target: &Target) -> Self {
         let protocol = question.exchange.content.protocol();
-        Self { protocol, target: target.clone(), text: question.parts.shape.clone() }
+        Self { protocol, target: target.clone(), text: question.parts.shape() }
     }
 }
 

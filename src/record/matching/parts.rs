@@ -33,8 +33,6 @@ const ALWAYS: [&str; 12] = [
 #[derive(Debug)]
 pub(super) struct Parts {
     all: Vec<Part>,
-    /// The call in words without its values: what all calls of its shape have in common.
-    pub(super) shape: String,
     /// Whether what is left out belongs to calls that are the same in all else, and not to all of their shape.
     pub(super) is_narrow: bool,
 }
@@ -42,8 +40,7 @@ pub(super) struct Parts {
 impl Parts {
     /// The parts of a call.
     pub(super) fn of(exchange: &Exchange) -> Self {
-        let all = parts(&exchange.content);
-        Self { shape: shape(&all), all, is_narrow: exchange.content.protocol() == Protocol::Redis }
+        Self { all: parts(&exchange.content), is_narrow: exchange.content.protocol() == Protocol::Redis }
     }
 
     /// Its bytes.
@@ -118,6 +115,19 @@ impl Parts {
         out
     }
 
+    /// The call in words without its values, each message apart: what all calls of its shape have in common.
+    pub(super) fn shape(&self) -> String {
+        let messages = self.all.split(|part| part.role == Role::Message).map(|message| {
+            let word = |part: &Part| match part.role {
+                Role::Literal | Role::Key => "?".to_owned(),
+                Role::Text | Role::Rest => part.text.clone(),
+                _ => String::new(),
+            };
+            message.iter().map(word).collect::<String>()
+        });
+        messages.filter(|message| !message.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+
     /// The values that count.
     pub(super) fn values<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = &'a Part> {
         self.without(noise).filter(|(part, why)| part.is_value() && why.is_none()).map(|(part, _)| part)
@@ -153,22 +163,8 @@ impl Parts {
                 _ => {}
             }
         }
-        self.shape = shape(&self.all);
         self
     }
-}
-
-/// The words of a call, each message apart, with a mark for each value in them.
-fn shape(parts: &[Part]) -> String {
-    let messages = parts.split(|part| part.role == Role::Message).map(|message| {
-        let word = |part: &Part| match part.role {
-            Role::Literal | Role::Key => "?".to_owned(),
-            Role::Text | Role::Rest => part.text.clone(),
-            _ => String::new(),
-        };
-        message.iter().map(word).collect::<String>()
-    });
-    messages.filter(|message| !message.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// The pattern by which a value is left out; empty if its name is why, `None` if it is not.

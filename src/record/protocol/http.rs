@@ -34,8 +34,7 @@ const OF_SENDING: [&str; 18] = [
 /// A request. What its body says is known by its media type; JSON without one is JSON too.
 pub(in crate::record) fn parts(request: &HttpRequest, taken: &mut Taken) {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
-    taken.text(request.method.as_bytes());
-    taken.text(b" ");
+    taken.text(format!("{} ", request.method).as_bytes());
     taken.put(Role::Rest, String::new(), path.as_bytes(), path.to_owned());
     pairs("query", query.as_bytes(), taken);
     if !request.body.is_empty() {

@@ -14,7 +14,7 @@ pub use tap::{End, Tap, Turn};
 
 use std::time::SystemTime;
 
-use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Target};
+use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, Link, Target};
 use crate::record::http::coding::{self, has_note};
 pub use crate::record::http::coding::{BODY_NOTE, CUT_OFF, TRUNCATED};
 
@@ -25,19 +25,17 @@ pub fn is_cut_off(response: &HttpResponse) -> bool {
 
 /// Value of the first field of that name (in lower case), as text.
 pub fn field<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a str> {
-    headers
-        .iter()
-        .find(|(key, _)| key.eq_ignore_ascii_case(name))
-        .and_then(|(_, value)| std::str::from_utf8(value).ok())
+    values(headers, name).next().flatten()
 }
 
 /// Whether a field that holds a list has this token in it.
 pub fn has_token(headers: &[(String, Vec<u8>)], name: &str, token: &str) -> bool {
-    headers
-        .iter()
-        .filter(|(key, _)| key.eq_ignore_ascii_case(name))
-        .filter_map(|(_, value)| std::str::from_utf8(value).ok())
-        .any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(token)))
+    values(headers, name).flatten().any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(token)))
+}
+
+fn values<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> impl Iterator<Item = Option<&'a str>> {
+    let fields = headers.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(name));
+    fields.map(|(_, value)| std::str::from_utf8(value).ok())
 }
 
 /// Whether the fields say that the body is gRPC's.

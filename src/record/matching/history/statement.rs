@@ -20,18 +20,8 @@ const SET: &str = "set ";
 /// What a statement does to the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Effect {
-    /// `BEGIN`.
-    Begin,
-    /// `COMMIT`.
-    Commit,
-    /// `ROLLBACK`.
-    Rollback,
-    /// `SAVEPOINT`.
-    Save(String),
-    /// `RELEASE`.
-    Release(String),
-    /// `ROLLBACK TO`.
-    RollBackTo(String),
+    /// It begins, ends or parts a transaction.
+    Control(Control),
     /// `DISCARD ALL`, or `RESET ALL`, which leaves the role.
     Clear { keeps_role: bool },
     /// Anything that is no plain read; without values it takes back what it did.
@@ -162,13 +152,8 @@ impl Statement<'_> {
 
     fn effects(&self, protocol: Protocol) -> Vec<Effect> {
         match Control::of(self.0) {
-            Some(Control::Begin) => return vec![Effect::Begin],
-            Some(Control::Commit) => return vec![Effect::Commit],
-            Some(Control::Rollback) => return vec![Effect::Rollback],
-            Some(Control::Save(name)) => return vec![Effect::Save(name)],
-            Some(Control::Release(name)) => return vec![Effect::Release(name)],
-            Some(Control::RollBackTo(name)) => return vec![Effect::RollBackTo(name)],
             Some(Control::Deallocate(_)) => return Vec::new(),
+            Some(control) => return vec![Effect::Control(control)],
             None => {}
         }
         match (self.word(0), self.word(1)) {
