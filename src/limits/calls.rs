@@ -59,8 +59,8 @@ pub const MAX_TOKENS_FOLLOWED: usize = 1024;
 pub const MAX_MISSES_TOLD: usize = 1000;
 /// Recordings that are looked at for the one that is most like a call that none of them answers.
 pub const MAX_CLOSEST_LOOKED_AT: usize = 5000;
-/// How much of a path or a name is looked at for that, in bytes: the work grows with the square of it.
-pub const MAX_CLOSEST_HEAD_BYTES: usize = 1024;
+/// How much of a call in words is looked at for that, in bytes: the work grows with the square of it.
+pub const MAX_CLOSEST_HEAD_BYTES: usize = 256;
 /// Recordings that are compared in detail with a call that none of them answers.
 pub const MAX_CLOSEST_COMPARED: usize = 200;
 /// Differences that are told of one unanswered call.

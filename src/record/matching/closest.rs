@@ -51,15 +51,14 @@ fn near(question: &Question<'_>) -> [Near; 4] {
 impl Book {
     /// The recording that is nearest to a call that nothing answers; one that is known to be alike is it.
     pub(super) fn closest(&self, asked: &Question<'_>, unfound: &Unfound, done: &Done) -> Option<Closest> {
-        let candidates = match unfound.alike {
-            Some(index) => vec![index],
-            None => near(asked).iter().find_map(|near| self.index().get(near)).cloned()?,
-        };
+        let alike = unfound.alike.map(|index| vec![index]);
+        let found = || near(asked).iter().find_map(|near| self.index().get(near));
+        let candidates = alike.as_ref().or_else(found)?;
         let noise = self.noise.at(asked, &asked.exchange.target);
         // Of many, those that look most like it are compared in full.
         let said = words(asked.exchange);
         let likeness = |index: usize| (strsim::jaro(&said, &words(self.entries[index].asked())) * 1000.0) as i64;
-        let looked_at = candidates.into_iter().take(MAX_CLOSEST_LOOKED_AT);
+        let looked_at = candidates.iter().copied().take(MAX_CLOSEST_LOOKED_AT);
         let mut ranked: Vec<(i64, usize)> = looked_at.map(|index| (-likeness(index), index)).collect();
         ranked.sort_unstable();
         ranked.truncate(MAX_CLOSEST_COMPARED);

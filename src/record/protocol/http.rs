@@ -79,7 +79,7 @@ fn body(request: &HttpRequest, taken: &mut Taken) {
 fn pairs(prefix: &str, text: &[u8], taken: &mut Taken) {
     let here = format!("{prefix}.");
     taken.head_of(here.clone(), b"");
-    let pair = |piece: &'_ [u8]| memchr::memchr(b'=', piece).unwrap_or(piece.len());
+    let pair = |piece: &[u8]| memchr::memchr(b'=', piece).unwrap_or(piece.len());
     let mut pairs: Vec<_> = text
         .split(|byte| *byte == b'&')
         .filter(|piece| !piece.is_empty())

@@ -65,7 +65,7 @@ pub(in crate::record) fn parts(content: &Content) -> Vec<Part> {
     let mut taken = Taken::default();
     match content {
         Content::Http(http) | Content::Grpc(http) => http::parts(&http.request, &mut taken),
-        Content::Dns(dns) => [&dns.kind, " ", &dns.name].map(|text| taken.text(text.as_bytes())).into_iter().collect(),
+        Content::Dns(dns) => taken.text(format!("{} {}", dns.kind, dns.name).as_bytes()),
         Content::Wire(protocol, wire) => return parts_of_wire(*protocol, wire),
     }
     taken.parts

@@ -302,11 +302,9 @@ impl Reader {
             return Ok(Stage::Head);
         }
         if field(headers, "transfer-encoding").is_some() {
-            return match has_token(headers, "transfer-encoding", "chunked") {
-                true => Ok(Stage::ChunkSize),
-                false if self.requests => Err(Malformed),
-                false => Ok(Stage::UntilClose),
-            };
+            let is_chunked = has_token(headers, "transfer-encoding", "chunked");
+            let until_close = if self.requests { Err(Malformed) } else { Ok(Stage::UntilClose) };
+            return if is_chunked { Ok(Stage::ChunkSize) } else { until_close };
         }
         let mut length = None;
         for (_, value) in headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-length")) {

@@ -211,7 +211,7 @@ impl History {
             Effect::Control(Control::Commit) => self.join(1),
             Effect::Control(Control::Rollback) => self.frames.truncate(1),
             Effect::Control(Control::Save(savepoint)) if depth > 1 => {
-                self.frames.push(Frame { savepoint, ..Frame::default() })
+                self.frames.push(Frame { savepoint, ..Frame::default() });
             }
             Effect::Control(Control::Release(savepoint)) => {
                 if let Some(at) = self.savepoint(&savepoint) {
