@@ -269,8 +269,8 @@ impl Reader {
         let minor = if self.requests {
             let mut request = httparse::Request::new(&mut space);
             whole(request.parse(&line))?;
-            message.method = request.method.ok_or(Malformed)?.to_owned();
-            message.path = request.path.ok_or(Malformed)?.to_owned();
+            request.method.ok_or(Malformed)?.clone_into(&mut message.method);
+            request.path.ok_or(Malformed)?.clone_into(&mut message.path);
             message.headers = owned(request.headers);
             request.version
         } else {
