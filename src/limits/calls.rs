@@ -59,8 +59,8 @@ pub const MAX_TOKENS_FOLLOWED: usize = 1024;
 pub const MAX_MISSES_TOLD: usize = 1000;
 /// Recordings that are looked at for the one that is most like a call that none of them answers.
 pub const MAX_CLOSEST_LOOKED_AT: usize = 5000;
-/// How much of a path or a name is looked at for that, in bytes: the work grows with the square of it.
-pub const MAX_CLOSEST_HEAD_BYTES: usize = 1024;
+/// How much of a call in words is looked at for that, in bytes: the work grows with the square of it.
+pub const MAX_CLOSEST_HEAD_BYTES: usize = 256;
 /// Recordings that are compared in detail with a call that none of them answers.
 pub const MAX_CLOSEST_COMPARED: usize = 200;
 /// Differences that are told of one unanswered call.
@@ -83,8 +83,8 @@ pub const MAX_RESP_DEPTH: usize = 128;
 pub const MAX_BSON_DEPTH: usize = 100;
 /// Calls of another recording that one command is compared with to learn which of its arguments are noise.
 pub const MAX_NOISE_COMPARED: usize = 200;
-/// Longest body of a request in which values are looked for that each run makes anew: it is read once more for that.
-pub const MAX_ANEW_BODY_BYTES: usize = 4 << 20;
+/// Longest call in which values are looked for that each run makes anew, in bytes: it is read once more for that.
+pub const MAX_ANEW_BYTES: usize = 16 << 20;
 /// Longest line of a Redis message, in bytes (`PROTO_INLINE_MAX_SIZE` of Redis is 64 KiB).
 pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 /// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its `libpq/pqcomm.h`).

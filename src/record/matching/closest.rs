@@ -1,19 +1,20 @@
-//! What is most like a call that nothing answers, and how it differs. Only ever told, never served.
+//! What is most like a call that nothing answers, how it differs, and what to do. Only ever told, never served.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::atomic::Ordering;
 
-use super::body::{Body, Leaf, media_type};
-use super::heads;
-use super::json::Json;
-use super::key::{Place, path_only, place, virtual_host};
-use super::noise::{Fields, Noise};
-use super::{Closest, parts, queue, values};
+use super::history::Done;
+use super::key::{Key, Question, digest, path_only, virtual_host};
+use super::lookup::Unfound;
+use super::noise::{Fields, Shape};
+use super::parts::{Parts, chooses};
+use super::{Book, Closest, Entry, queue};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
-    MIN_BODY_APART_BYTES,
 };
-use crate::record::call::{Content, Exchange, Http, Message, Protocol, Refusal, Side, Silence, Target, Wire};
-use crate::record::matching::history::Done;
+use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Silence, Target, Wire, is_no_call};
+use crate::record::protocol::http::media_type;
+use crate::record::protocol::parts::{Part, Role};
 use crate::record::protocol::{postgres, words};
 use crate::record::redact::{self, places};
 
@@ -23,135 +24,101 @@ const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, whi
 /// What to do where more than values differs.
 const RECORD_HINT: &str = "it is another call: record again what makes it";
 
-/// What the same statement counts for, in thousandths: more than all that texts have in common.
-const SAME_SHAPE: i64 = 2000;
+/// Recordings by what they have in common with a call. They are ordered so when the first call is missed.
+pub(super) type Index = HashMap<Near, Vec<usize>>;
 
-/// Recordings by how near they can be to a call.
-#[derive(Default)]
-pub(super) struct Index {
-    places: HashMap<Place, Vec<usize>>,
-    targets: HashMap<(Target, Protocol), Vec<usize>>,
-    protocols: HashMap<Protocol, Vec<usize>>,
+/// What a recording has in common with a call.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) enum Near {
+    /// All but values.
+    Bare(Target, Key),
+    Shape(Shape),
+    Target(Target, Protocol),
+    Protocol(Protocol),
 }
 
-/// A recording that may be the nearest one.
-pub(super) struct Candidate<'a> {
-    pub(super) name: &'a str,
-    pub(super) exchange: &'a Exchange,
-    /// Whether it is not known where and how it went.
-    pub(super) named: bool,
-    pub(super) used: bool,
-    /// What its connection had done before it.
-    pub(super) done: &'a Done,
+/// The nearest first.
+fn near(question: &Question<'_>) -> [Near; 4] {
+    let (target, protocol) = (&question.exchange.target, question.exchange.content.protocol());
+    [
+        Near::Bare(target.clone(), digest([question.parts.bare(&Fields::default())])),
+        Near::Shape(Shape::of(question, target)),
+        Near::Target(target.clone(), protocol),
+        Near::Protocol(protocol),
+    ]
 }
 
-impl Index {
-    pub(super) fn add(&mut self, exchange: &Exchange, index: usize) {
-        let protocol = exchange.content.protocol();
-        self.places.entry(place(exchange, &exchange.target)).or_default().push(index);
-        self.targets.entry((exchange.target.clone(), protocol)).or_default().push(index);
-        self.protocols.entry(protocol).or_default().push(index);
-    }
-
-    pub(super) fn targets(&self) -> impl Iterator<Item = &(Target, Protocol)> {
-        self.targets.keys()
-    }
-
-    /// The nearest recording: of the same place if there are any, else of the same target, else of the protocol; one that is
-    /// known to be `alike` is it.
-    pub(super) fn closest<'a>(
-        &self,
-        asked: &Exchange,
-        alike: Option<usize>,
-        entry: impl Fn(usize) -> Candidate<'a>,
-        noise: &Noise,
-        choosing: &BTreeSet<String>,
-        done: &Done,
-    ) -> Option<Closest> {
-        let protocol = asked.content.protocol();
-        let here = place(asked, &asked.target);
-        let alike = alike.map(|index| vec![index]);
-        let candidates = alike.as_ref().or_else(|| self.places.get(&here));
-        let candidates = candidates.or_else(|| self.targets.get(&(asked.target.clone(), protocol)));
-        let candidates = candidates.or_else(|| self.protocols.get(&protocol))?;
-        let fields = noise.at(asked, &asked.target);
-        // Of many, those with the most similar path are compared in full.
-        let mut ranked: Vec<(i64, usize)> = candidates
-            .iter()
-            .take(MAX_CLOSEST_LOOKED_AT)
-            .map(|index| (-likeness(asked, entry(*index).exchange), *index))
-            .collect();
+impl Book {
+    /// The recording that is nearest to a call that nothing answers; one that is known to be alike is it.
+    pub(super) fn closest(&self, asked: &Question<'_>, unfound: &Unfound, done: &Done) -> Option<Closest> {
+        let alike = unfound.alike.map(|index| vec![index]);
+        let found = || near(asked).iter().find_map(|near| self.index().get(near));
+        let candidates = alike.as_ref().or_else(found)?;
+        let noise = self.noise.at(asked, &asked.exchange.target);
+        // Of many, those that look most like it are compared in full.
+        let said = words(asked.exchange);
+        let likeness = |index: usize| (strsim::jaro(&said, &words(self.entries[index].asked())) * 1000.0) as i64;
+        let looked_at = candidates.iter().copied().take(MAX_CLOSEST_LOOKED_AT);
+        let mut ranked: Vec<(i64, usize)> = looked_at.map(|index| (-likeness(index), index)).collect();
         ranked.sort_unstable();
         ranked.truncate(MAX_CLOSEST_COMPARED);
         let compared = ranked.into_iter().map(|(rank, index)| {
-            let Candidate { name, exchange: recorded, named, used, done: before } = entry(index);
-            let mut differences = differences(recorded, asked, &fields, choosing);
-            if differences.is_empty() {
-                differences = queue::differences(before, done);
+            let entry = &self.entries[index];
+            let mut compared = Compared::of(entry, asked, &noise, &unfound.choosing);
+            if compared.lines.is_empty() {
+                compared.lines = queue::differences(&entry.done, done);
             }
-            let is_http = matches!(asked.content, Content::Http(_) | Content::Grpc(_));
-            if is_http && !named && recorded.tls != asked.tls {
-                let word = |tls| if tls { "yes" } else { "no" };
-                differences
-                    .insert(0, format!("encryption: recorded {}, asked {}", word(recorded.tls), word(asked.tls)));
-            }
-            let score = i64::try_from(differences.len()).unwrap_or(i64::MAX) - common(recorded, asked);
-            ((rank, score, used, index), name, differences)
+            let score = i64::try_from(compared.lines.len()).unwrap_or(i64::MAX) - compared.common;
+            ((rank, score, entry.used.load(Ordering::Relaxed), index), &entry.name, compared)
         });
-        let ((.., nearest), name, mut differences) = compared.min_by_key(|(order, ..)| *order)?;
+        let (_, name, Compared { lines: mut differences, values, .. }) = compared.min_by_key(|(order, ..)| *order)?;
         if differences.len() > MAX_DIFFERENCES {
             let more = differences.len() - MAX_DIFFERENCES;
             differences.truncate(MAX_DIFFERENCES);
             differences.push(format!("and {more} more"));
         }
-        let hint = if differences.iter().any(|line| is_of_stand_in(line) || is_of_secrets(line)) {
+        differences.push(if differences.iter().any(|line| is_of_stand_in(line) || is_of_secrets(line)) {
             STAND_IN_HINT.to_owned()
+        } else if let Some(names) = values.filter(|names| !names.is_empty() && names.len() <= MAX_DIFFERENCES) {
+            let names = names.join(", ");
+            format!(
+                "only values differ: if they change from run to run, add `noise: {{req: [{names}]}}` below `name: {name}`, learn it \
+                 with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
+            )
         } else {
-            let declared = values::next_step(entry(nearest).exchange, asked, &differences, &fields, name);
-            declared.unwrap_or_else(|| RECORD_HINT.to_owned())
-        };
-        differences.push(hint);
-        Some(Closest { name: name.to_owned(), differences })
+            RECORD_HINT.to_owned()
+        });
+        Some(Closest { name: name.clone(), differences })
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            let mut index = Index::default();
+            let calls = self.entries.iter().enumerate().filter(|(_, entry)| !is_no_call(&entry.exchange));
+            for (at, near) in calls.flat_map(|(at, entry)| near(&Question::of(entry.asked())).map(|near| (at, near))) {
+                index.entry(near).or_default().push(at);
+            }
+            index
+        })
     }
 }
 
-/// How like two calls are at a glance, in thousandths; the same method counts for a fifth.
-fn likeness(asked: &Exchange, recorded: &Exchange) -> i64 {
-    let head = |text: &str| text.floor_char_boundary(MAX_CLOSEST_HEAD_BYTES);
-    let alike = |a: &str, b: &str| (strsim::jaro(&a[..head(a)], &b[..head(b)]) * 1000.0) as i64;
-    match (&asked.content, &recorded.content) {
-        (Content::Http(a) | Content::Grpc(a), Content::Http(b) | Content::Grpc(b)) => {
-            let same_method = i64::from(a.request.method == b.request.method) * 200;
-            alike(path_only(&a.request.path), path_only(&b.request.path)) + same_method
+/// The beginning of what a call is, to compare it at a glance.
+fn words(exchange: &Exchange) -> String {
+    let mut line = match &exchange.content {
+        Content::Http(http) | Content::Grpc(http) => {
+            format!("{} {}", http.request.method, path_only(&http.request.path))
         }
-        (Content::Dns(a), Content::Dns(b)) => alike(&a.name, &b.name),
-        (Content::Wire(protocol, a), Content::Wire(_, b)) => {
-            let head = |wire| words::said(*protocol, wire).chars().take(200).collect::<String>();
-            alike(&head(a), &head(b)) + i64::from(parts::are_of_one_statement(*protocol, a, b)) * SAME_SHAPE
-        }
-        _ => 0,
-    }
-}
-
-/// How many fields of two bodies have the same name, and how many of those the same value.
-fn common(recorded: &Exchange, asked: &Exchange) -> i64 {
-    let (Content::Http(a), Content::Http(b)) = (&recorded.content, &asked.content) else { return 0 };
-    // What is so long has many fields, and takes seconds.
-    if a.request.body.len().max(b.request.body.len()) >= MIN_BODY_APART_BYTES {
-        return 0;
-    }
-    let (ours, theirs) = (Body::of(&a.request).leaves("body"), Body::of(&b.request).leaves("body"));
-    let mut values: HashMap<&str, Vec<&str>> = HashMap::new();
-    for leaf in &theirs {
-        values.entry(&leaf.name).or_default().push(&leaf.value);
-    }
-    let shared = ours.iter().filter_map(|leaf| values.get(leaf.name.as_str()).map(|values| (leaf, values)));
-    shared.map(|(leaf, values)| 1 + i64::from(values.contains(&leaf.value.as_str()))).sum()
+        Content::Dns(dns) => dns.name.clone(),
+        Content::Wire(protocol, wire) => words::said(*protocol, wire),
+    };
+    line.truncate(line.floor_char_boundary(MAX_CLOSEST_HEAD_BYTES));
+    line
 }
 
 /// A call in a line: `POST http://api.example.com:80/orders`.
 pub fn describe(exchange: &Exchange) -> String {
-    let mut line = match &exchange.content {
+    let line = match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
             let request = &http.request;
             let path = redact::path(&request.path);
@@ -170,20 +137,15 @@ pub fn describe(exchange: &Exchange) -> String {
             format!("{} {} {}", protocol.word(), exchange.target, words::said(*protocol, wire))
         }
     };
-    line = shown(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS);
-    line
+    shown(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS)
 }
 
 /// A text for one line, without control characters, of at most so many characters.
 fn shown(text: &str, most: usize) -> String {
-    let mut line: String = text
-        .chars()
-        .take(most)
-        .flat_map(|c| {
-            let escaped: Vec<char> = if c.is_control() { c.escape_default().collect() } else { vec![c] };
-            escaped
-        })
-        .collect();
+    let mut line = String::new();
+    for c in text.chars().take(most) {
+        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+    }
     if text.chars().nth(most).is_some() {
         line.push_str("...");
     }
@@ -194,44 +156,107 @@ pub(super) fn short(text: &str) -> String {
     shown(text, MAX_DIFFERENCE_CHARS)
 }
 
-/// How a recorded call differs from one that was asked, a line each.
-fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields, choosing: &BTreeSet<String>) -> Vec<String> {
-    let mut lines = Vec::new();
-    if recorded.target != asked.target && !matches!(asked.content, Content::Dns(_)) {
-        compare("target", &recorded.target.to_string(), &asked.target.to_string(), &mut lines);
-    }
-    match (&recorded.content, &asked.content) {
-        (Content::Http(a) | Content::Grpc(a), Content::Http(b) | Content::Grpc(b)) => {
-            compare(
-                "host",
-                &virtual_host(&a.request, &recorded.target),
-                &virtual_host(&b.request, &asked.target),
-                &mut lines,
-            );
-            let [head, other] = [recorded, asked].map(|call| {
-                let head = heads::of(call, noise);
-                let fields =
-                    heads::chosen(&head, choosing).map(|(name, value)| (format!("header.{name}"), value.to_owned()));
-                fields.map(|(name, value)| Leaf { name, value }).collect::<Vec<_>>()
-            });
-            requests(a, b, noise, &mut lines);
-            fields(head, other, &|_| false, &mut lines);
+/// How a recorded call differs from one that was asked.
+struct Compared {
+    /// A line each.
+    lines: Vec<String>,
+    /// How many values have the same name, and how many of those are the same.
+    common: i64,
+    /// The names of the values that differ, if nothing else does.
+    values: Option<Vec<String>>,
+}
+
+impl Compared {
+    fn of(entry: &Entry, asked: &Question<'_>, noise: &Fields, choosing: &BTreeSet<String>) -> Self {
+        let (recorded, mut lines) = (entry.asked(), Vec::new());
+        let is_http = matches!(recorded.content, Content::Http(_) | Content::Grpc(_));
+        if is_http && !entry.named && recorded.tls != asked.exchange.tls {
+            let word = |tls| if tls { "yes" } else { "no" };
+            lines.push(format!("encryption: recorded {}, asked {}", word(recorded.tls), word(asked.exchange.tls)));
         }
-        (Content::Dns(a), Content::Dns(b)) => {
-            compare("name", &a.name, &b.name, &mut lines);
-            compare("type", &a.kind, &b.kind, &mut lines);
+        if recorded.target != asked.exchange.target && recorded.content.protocol() != Protocol::Dns {
+            compare("target", &recorded.target.to_string(), &asked.exchange.target.to_string(), &mut lines);
         }
-        (Content::Wire(protocol, a), Content::Wire(_, b)) => {
-            wires(*protocol, a, b, &mut lines);
+        let [host, other] = [recorded, asked.exchange].map(|exchange| match &exchange.content {
+            Content::Http(http) | Content::Grpc(http) => virtual_host(&http.request, &exchange.target),
+            _ => String::new(),
+        });
+        compare("host", &host, &other, &mut lines);
+        let (ours, theirs) = (&Parts::of(recorded), &asked.parts);
+        let mut common = 0;
+        let is_same = lines.is_empty() && ours.bare(noise) == theirs.bare(noise);
+        let values = is_same.then(|| declarable(ours, theirs, noise, choosing)).flatten();
+        let of = |parts: &Parts, place: &str| -> Vec<Part> {
+            parts.values(noise).filter(|part| part.name.starts_with(place)).cloned().collect()
+        };
+        match (&recorded.content, &asked.exchange.content) {
+            (Content::Http(a) | Content::Grpc(a), Content::Http(b) | Content::Grpc(b)) => {
+                let (a, b) = (&a.request, &b.request);
+                compare("method", &a.method, &b.method, &mut lines);
+                compare("path", path_only(&a.path), path_only(&b.path), &mut lines);
+                common += fields(&of(ours, "query."), &of(theirs, "query."), &mut lines);
+                if !a.body.is_empty() && !b.body.is_empty() {
+                    compare("media type", &media_type(a), &media_type(b), &mut lines);
+                }
+                let before = lines.len();
+                common += fields(&of(ours, "body"), &of(theirs, "body"), &mut lines);
+                let is_body = |(part, why): (&Part, Option<&str>)| {
+                    part.name.starts_with("body").then(|| if why.is_some() { Vec::new() } else { part.bytes.clone() })
+                };
+                let [body, other] = [ours, theirs].map(|parts| parts.without(noise).filter_map(is_body));
+                if lines.len() == before && body.ne(other) {
+                    bytes("body", &a.body, &b.body, &mut lines);
+                }
+                let [head, other] =
+                    [ours, theirs].map(|parts| head(parts, noise, choosing).cloned().collect::<Vec<_>>());
+                fields(&head, &other, &mut lines);
+            }
+            (Content::Dns(a), Content::Dns(b)) => {
+                compare("name", &a.name, &b.name, &mut lines);
+                compare("type", &a.kind, &b.kind, &mut lines);
+            }
+            (Content::Wire(protocol, a), Content::Wire(_, b)) => {
+                wires(*protocol, a, b, &mut lines);
+                common += fields(&of(ours, ""), &of(theirs, ""), &mut Vec::new());
+            }
+            _ => {}
         }
-        _ => {}
+        // Of secrets it counts that they are others only where nothing else is.
+        if !lines.iter().all(|line| is_of_secrets(line)) {
+            lines.retain(|line| !is_of_secrets(line));
+        }
+        Self { lines, common, values }
     }
-    // Of secrets it counts that they are others only where nothing else is.
-    if lines.iter().all(|line| is_of_secrets(line)) {
-        return lines;
+}
+
+fn head<'a>(parts: &'a Parts, noise: &'a Fields, choosing: &BTreeSet<String>) -> impl Iterator<Item = &'a Part> {
+    parts.head(noise).filter(|field| chooses(field, choosing))
+}
+
+/// The names of what differs between two calls that are the same but for values and the head, if it may be declared as noise.
+fn declarable(ours: &Parts, theirs: &Parts, noise: &Fields, choosing: &BTreeSet<String>) -> Option<Vec<String>> {
+    let values: Vec<_> = ours.values(noise).zip(theirs.values(noise)).filter(|(one, other)| one != other).collect();
+    // Arguments are names as well.
+    let is_made = |part: &Part| part.text.contains(|letter: char| letter.is_ascii_digit());
+    if ours.is_narrow && !values.iter().all(|(one, other)| is_made(one) && is_made(other)) {
+        return None;
     }
-    lines.retain(|line| !is_of_secrets(line));
-    lines
+    // Of a secret the recording says nothing that could be left out.
+    let is_secret = |part: &Part| !places(part.text.as_bytes()).is_empty();
+    let values = values.into_iter().filter(|(one, other)| !is_secret(one) && !is_secret(other)).map(|(one, _)| one);
+    let [recorded, asked] = [ours, theirs].map(|parts| head(parts, noise, choosing).collect::<Vec<_>>());
+    let differs = |fields: &[&Part], part: &&Part| !fields.contains(part);
+    let fields = recorded
+        .iter()
+        .filter(|part| differs(&asked, part))
+        .chain(asked.iter().filter(|part| differs(&recorded, part)));
+    let mut names: Vec<String> = Vec::new();
+    for part in values.chain(fields.copied()) {
+        if !names.contains(&part.name) && names.len() <= MAX_DIFFERENCES {
+            names.push(part.name.clone());
+        }
+    }
+    Some(names)
 }
 
 /// Whether nothing but secrets differs on the two sides of a difference.
@@ -277,99 +302,39 @@ fn compare(name: &str, recorded: &str, asked: &str, lines: &mut Vec<String>) {
     }
 }
 
-fn requests(a: &Http, b: &Http, noise: &Fields, lines: &mut Vec<String>) {
-    let (a, b) = (&a.request, &b.request);
-    compare("method", &a.method, &b.method, lines);
-    compare("path", path_only(&a.path), path_only(&b.path), lines);
-    let skip = |name: &str| noise.has(name);
-    fields(Body::query(&a.path).leaves("query"), Body::query(&b.path).leaves("query"), &skip, lines);
-    if !a.body.is_empty() && !b.body.is_empty() {
-        compare("media type", &media_type(a), &media_type(b), lines);
+/// Tells how values differ, by name; those of one name are compared in their order. Returns how many have the same name, and how many
+/// of those are the same.
+fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
+    let mut theirs: BTreeMap<&str, VecDeque<&Part>> = BTreeMap::new();
+    for part in asked {
+        theirs.entry(&part.name).or_default().push_back(part);
     }
-    match (Body::of(a), Body::of(b)) {
-        (Body::Json(a), Body::Json(b)) => json(&a, &b, "body", "body", noise, lines),
-        (a @ Body::Form(_), b @ Body::Form(_)) => fields(a.leaves("body"), b.leaves("body"), &skip, lines),
-        _ if !noise.has("body") => bytes("body", &a.body, &b.body, lines),
-        _ => {}
+    let mut common = 0;
+    for part in recorded {
+        let other = theirs.get_mut(part.name.as_str()).and_then(VecDeque::pop_front);
+        common += other.map_or(0, |other| 1 + i64::from(part == other));
+        // Beyond what is told, only that there is more counts.
+        if Some(part) == other || lines.len() > 2 * MAX_DIFFERENCES {
+            continue;
+        }
+        let [one, other] = match other {
+            Some(other) if part.role == other.role => apart(&part.text, &other.text).map(|text| told(part.role, &text)),
+            _ => [Some(part), other]
+                .map(|part| part.map_or_else(String::new, |part| told(part.role, &short(&part.text)))),
+        };
+        let other = if other.is_empty() { "not asked".to_owned() } else { format!("asked {other}") };
+        lines.push(format!("{}: recorded {one}, {other}", part.name));
     }
+    let mut left = |part: &&Part| theirs.get_mut(part.name.as_str()).is_some_and(|left| left.pop_back().is_some());
+    let more: Vec<&Part> = asked.iter().rev().filter(&mut left).take(2 * MAX_DIFFERENCES).collect();
+    let line = |part: &Part| format!("{}: asked {}, not recorded", part.name, told(part.role, &short(&part.text)));
+    lines.extend(more.into_iter().rev().map(line));
+    common
 }
 
-/// Fields by name; those of one name are compared in their order.
-fn fields(a: Vec<Leaf>, b: Vec<Leaf>, skip: &dyn Fn(&str) -> bool, lines: &mut Vec<String>) {
-    let mut theirs: HashMap<String, Vec<String>> = HashMap::new();
-    let mut order: Vec<String> = Vec::new();
-    for leaf in b.into_iter().rev() {
-        order.push(leaf.name.clone());
-        theirs.entry(leaf.name).or_default().push(leaf.value);
-    }
-    let plain = |text: &str| text.strip_prefix('=').unwrap_or(text).to_owned();
-    let value = |text: &str| format!("`{}`", short(&plain(text)));
-    for leaf in a.into_iter().filter(|leaf| !skip(&leaf.name)) {
-        match theirs.get_mut(&leaf.name).and_then(Vec::pop) {
-            Some(other) if other == leaf.value => {}
-            Some(other) => {
-                let [recorded, asked] = apart(&plain(&leaf.value), &plain(&other));
-                lines.push(format!("{}: recorded `{recorded}`, asked `{asked}`", leaf.name));
-            }
-            None => lines.push(format!("{}: recorded {}, not asked", leaf.name, value(&leaf.value))),
-        }
-    }
-    for name in order.into_iter().rev().filter(|name| !skip(name)) {
-        if let Some(other) = theirs.get_mut(&name).and_then(Vec::pop) {
-            lines.push(format!("{name}: asked {}, not recorded", value(&other)));
-        }
-    }
-}
-
-/// `path` shows places in lists, `name` does not: noise is declared for all of a list.
-fn json(a: &Json, b: &Json, path: &str, name: &str, noise: &Fields, lines: &mut Vec<String>) {
-    // Beyond what is told, only that there is more counts.
-    if a == b || noise.has(name) || lines.len() > 2 * MAX_DIFFERENCES {
-        return;
-    }
-    match (a, b) {
-        (Json::Map(a), Json::Map(b)) => {
-            let of = |members: &[(String, Json)], key: &str| {
-                members.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone())
-            };
-            for (key, value) in a {
-                let (path, name) = (format!("{path}.{key}"), format!("{name}.{key}"));
-                match of(b, key) {
-                    Some(other) => json(value, &other, &path, &name, noise, lines),
-                    None if noise.has(&name) => {}
-                    None => lines.push(format!("{path}: recorded {}, not asked", literal(value))),
-                }
-            }
-            for (key, value) in b.iter().filter(|(key, _)| of(a, key).is_none() && !noise.has(&format!("{name}.{key}")))
-            {
-                lines.push(format!("{path}.{key}: asked {}, not recorded", literal(value)));
-            }
-        }
-        (Json::List(a), Json::List(b)) => {
-            for (index, (one, other)) in a.iter().zip(b).enumerate() {
-                json(one, other, &format!("{path}[{index}]"), name, noise, lines);
-            }
-            if a.len() != b.len() {
-                lines.push(format!("{path}: recorded {} items, asked {}", a.len(), b.len()));
-            }
-        }
-        (Json::Word(one) | Json::Text(one), Json::Word(other) | Json::Text(other))
-            if noise.has_value(one) && noise.has_value(other) => {}
-        (Json::Text(one), Json::Text(other)) => {
-            let [recorded, asked] = apart(one, other);
-            lines.push(format!("{path}: recorded `{recorded}`, asked `{asked}`"));
-        }
-        _ => lines.push(format!("{path}: recorded {}, asked {}", literal(a), literal(b))),
-    }
-}
-
-fn literal(value: &Json) -> String {
-    match value {
-        Json::Word(word) => short(word),
-        Json::Text(text) => format!("`{}`", short(text)),
-        Json::List(items) => format!("a list of {}", items.len()),
-        Json::Map(members) => format!("an object of {}", members.len()),
-    }
+/// A value as it is told: what is no text stands without marks.
+fn told(role: Role, text: &str) -> String {
+    if role == Role::Word { text.to_owned() } else { format!("`{text}`") }
 }
 
 fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {

@@ -1,20 +1,21 @@
 //! What of a call changes from run to run and is left out of comparisons: declared, or learned from two recordings.
 //!
-//! Noise belongs to a place (protocol, target, method, path), of a database to a shape (protocol, target, a statement without its
-//! values, a command of `MongoDB` and its collection), or to all calls. That of a command of Redis belongs to those that are the
-//! same in all that is not left out: their first arguments say what is asked. What is recorded and what is asked are compared with
-//! the same noise, so a key stays a key.
+//! Noise belongs to a shape (protocol, target, and what calls have in common: a method and a path, a statement without its values, a
+//! command of `MongoDB` and its collection), or to all calls. That of a command of Redis belongs to those that are the same in all
+//! that is not left out: their first arguments say what is asked. What is recorded and what is asked are compared with the same
+//! noise, so a key stays a key.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
-use super::key::{Place, place};
-use super::parts::Parts;
-use super::{is_session, learning};
+use super::is_session;
+use super::key::{Key, Question, digest};
+use super::lessons::{self, Lesson};
 use crate::pattern::{Options, Pattern};
-use crate::record::call::{Exchange, Protocol, Target, is_no_call};
+use crate::record::call::{Content, Exchange, Protocol, Target, is_no_call};
 
-/// The noise of one place.
+/// The noise of one shape.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     /// `body.order.id`, `query.t`, `header.range`: arrays do not show in a path, so `items[3].id` is `body.items.id`. Of databases
@@ -41,12 +42,13 @@ impl Fields {
         !self.names.is_empty() && self.names.contains(name)
     }
 
-    /// Whether a value is left out. One that cannot be searched in time is not: a miss is better than a wrong answer.
-    pub fn has_value(&self, value: &str) -> bool {
-        self.pattern_of(value).is_some()
+    /// The first document around a place that is left out as a whole, by the name of either; empty if there is none.
+    pub(super) fn document<'a>(&self, name: &'a str) -> &'a str {
+        let mut ends = name.match_indices('.').map(|(at, _)| &name[..at]).take_while(|_| !self.names.is_empty());
+        ends.find(|path| self.names.contains(*path)).unwrap_or_default()
     }
 
-    /// The pattern by which a value is left out.
+    /// The pattern by which a value is left out. One that cannot be searched in time is not: a miss is better than a wrong answer.
     pub(super) fn pattern_of(&self, value: &str) -> Option<&str> {
         let is_in = |pattern: &Pattern| matches!(pattern.find_at(value, 0), Ok(Some(_)));
         self.values.iter().find(|(_, pattern)| is_in(pattern)).map(|(source, _)| source.as_str())
@@ -89,19 +91,31 @@ pub struct DeclaredNoise {
 #[derive(Clone, Debug, Default)]
 pub struct Noise {
     everywhere: Fields,
-    places: HashMap<Place, Fields>,
-    /// Of calls to databases.
     shapes: HashMap<Shape, Vec<Rule>>,
     is_exact: bool,
 }
 
-/// Calls to databases that the same noise may belong to.
+/// Calls that the same noise may belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Shape {
-    pub(super) protocol: Protocol,
-    pub(super) target: Target,
+    protocol: Protocol,
+    target: Target,
     /// In words, without values.
-    pub(super) text: String,
+    text: String,
+}
+
+impl Shape {
+    /// The shape of a call as if it went to this target.
+    pub(super) fn of(question: &Question<'_>, target: &Target) -> Self {
+        let protocol = question.exchange.content.protocol();
+        Self { protocol, target: target.clone(), text: question.parts.shape() }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.protocol.word(), self.target, self.text)
+    }
 }
 
 /// What is left out of calls of a shape.
@@ -109,7 +123,7 @@ pub(super) struct Shape {
 struct Rule {
     fields: Fields,
     /// What the others are like in all else; `None` if it belongs to all calls of the shape.
-    alike: Option<HashSet<Vec<u8>>>,
+    alike: Option<HashSet<Key>>,
 }
 
 impl Noise {
@@ -122,7 +136,7 @@ impl Noise {
         let spelt = if of.is_some_and(is_plain) { str::to_ascii_lowercase } else { normal };
         let fields = Fields::new(declared.fields.iter().map(|name| spelt(name)), &declared.values)?;
         match of {
-            Some(exchange) => self.put(exchange, &fields),
+            Some(exchange) => self.put(&Question::of(exchange), &fields),
             None => self.everywhere.add(&fields),
         }
         Ok(())
@@ -139,16 +153,14 @@ impl Noise {
     }
 
     /// Adds noise of a call.
-    pub(super) fn put(&mut self, exchange: &Exchange, fields: &Fields) {
-        let Some((shape, parts)) = shape(exchange, &exchange.target) else {
-            self.places.entry(place(exchange, &exchange.target)).or_default().add(fields);
-            return;
-        };
+    pub(super) fn put(&mut self, question: &Question<'_>, fields: &Fields) {
         if fields.is_empty() {
             return;
         }
+        let parts = &question.parts;
+        let shape = Shape::of(question, &question.exchange.target);
         let rules = self.shapes.entry(shape).or_default();
-        let kept = parts.is_narrow.then(|| parts.kept(fields));
+        let kept = parts.is_narrow.then(|| digest([parts.kept(fields)]));
         // All that is left out of a whole shape is one rule.
         let known = rules.iter_mut().find(|rule| kept.is_none() || rule.fields.is_same(fields));
         match (known, kept) {
@@ -164,35 +176,34 @@ impl Noise {
     /// Adds another noise.
     pub fn add(&mut self, other: &Self) {
         self.everywhere.add(&other.everywhere);
-        for (place, fields) in &other.places {
-            self.places.entry(place.clone()).or_default().add(fields);
-        }
         for (shape, rules) in &other.shapes {
             self.shapes.entry(shape.clone()).or_default().extend(rules.iter().cloned());
         }
     }
 
-    /// The values that changed between two recordings of the same run, and where they did (see `learning`).
+    /// The values that changed between two recordings of the same run, and where they did (see `lessons`).
     pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Self, Vec<Lesson>) {
         let mut noise = Self::default();
-        let lessons = learning::learn(a, b, &mut noise);
+        let lessons = lessons::learn(a, b, &mut noise);
         (noise, lessons)
     }
 
     /// How many calls to databases one recording has that the other has not, this noise left out: of those nothing is learned.
     pub fn unlike(&self, a: &[Exchange], b: &[Exchange]) -> usize {
+        let asked = |exchange: &Exchange| {
+            let question = Question::of(exchange);
+            let noise = self.own(&question, &exchange.target);
+            // A command of which something is learned is answered however often one run says it.
+            let is_learned = question.parts.is_narrow && question.parts.leaves_out(&noise);
+            (!is_learned).then(|| (Shape::of(&question, &exchange.target), question.parts.kept(&noise)))
+        };
         let asked = |exchanges: &[Exchange]| {
-            let calls = exchanges.iter().filter(|exchange| !is_session(exchange) && !is_no_call(exchange)).filter_map(
-                |exchange| {
-                    let (shape, parts) = shape(exchange, &exchange.target)?;
-                    let noise = self.own(exchange, &exchange.target);
-                    let parts = if noise.is_empty() { parts } else { Parts::of_call(exchange, &noise)? };
-                    // A command of which something is learned is answered however often one run says it.
-                    let is_learned = parts.is_narrow && parts.leaves_out(&noise);
-                    (!is_learned).then(|| (shape, parts.kept(&noise)))
-                },
-            );
-            calls.collect::<Vec<_>>()
+            let is_call = |exchange: &&Exchange| {
+                let is_database =
+                    matches!(&exchange.content, Content::Wire(protocol, _) if *protocol != Protocol::Generic);
+                is_database && !is_session(exchange) && !is_no_call(exchange)
+            };
+            exchanges.iter().filter(is_call).filter_map(asked).collect::<Vec<_>>()
         };
         let mut theirs: HashMap<(Shape, Vec<u8>), usize> = HashMap::new();
         for question in asked(b) {
@@ -208,66 +219,39 @@ impl Noise {
         left
     }
 
-    /// What is left out of a call by its place or shape, to be written beside it.
+    /// What is left out of a call by its shape, to be written beside it.
     pub fn learned(&self, exchange: &Exchange) -> Option<DeclaredNoise> {
-        let Fields { names, values } = self.own(exchange, &exchange.target);
+        let Fields { names, values } = self.own(&Question::of(exchange), &exchange.target);
         let values: Vec<String> = values.into_iter().map(|(source, _)| source).collect();
         let any = !names.is_empty() || !values.is_empty();
         any.then(|| DeclaredNoise { fields: names.into_iter().collect(), values, is_list: false })
     }
 
     /// The noise of a call, as if it went to this target.
-    pub(super) fn at(&self, exchange: &Exchange, target: &Target) -> Fields {
+    pub(super) fn at(&self, question: &Question<'_>, target: &Target) -> Fields {
         let mut fields = self.everywhere.clone();
-        fields.add(&self.own(exchange, target));
+        fields.add(&self.own(question, target));
         fields
     }
 
-    fn own(&self, exchange: &Exchange, target: &Target) -> Fields {
-        let mut fields = self.places.get(&place(exchange, target)).cloned().unwrap_or_default();
-        // Most sets have none of databases.
-        if !self.shapes.is_empty()
-            && let Some((shape, parts)) = shape(exchange, target)
-        {
-            let fits = |rule: &&Rule| rule.alike.as_ref().is_none_or(|alike| alike.contains(&parts.kept(&rule.fields)));
-            for rule in self.shapes.get(&shape).into_iter().flatten().filter(fits) {
-                fields.add(&rule.fields);
-            }
+    fn own(&self, question: &Question<'_>, target: &Target) -> Fields {
+        let mut fields = Fields::default();
+        // Most sets have none.
+        if self.shapes.is_empty() {
+            return fields;
+        }
+        let is_alike = |rule: &Rule, alike: &HashSet<Key>| alike.contains(&digest([question.parts.kept(&rule.fields)]));
+        let fits = |rule: &&Rule| rule.alike.as_ref().is_none_or(|alike| is_alike(rule, alike));
+        for rule in self.shapes.get(&Shape::of(question, target)).into_iter().flatten().filter(fits) {
+            fields.add(&rule.fields);
         }
         fields
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.everywhere.is_empty() && self.places.values().all(Fields::is_empty) && self.shapes.is_empty()
+        self.everywhere.is_empty() && self.shapes.is_empty()
     }
-}
-
-/// The shape of a call to a database, as if it went to this target, and its parts.
-pub(super) fn shape(exchange: &Exchange, target: &Target) -> Option<(Shape, Parts)> {
-    let parts = Parts::of_call(exchange, &Fields::default())?;
-    let shape = Shape { protocol: exchange.content.protocol(), target: target.clone(), text: parts.shape() };
-    Some((shape, parts))
-}
-
-/// What two recordings tell of one place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lesson {
-    /// As `POST shop:80/orders`, `Postgres db:5432 SELECT * FROM orders WHERE id = ?`.
-    pub place: String,
-    /// How many calls of it each recording has. If these are not as many, nothing is learned.
-    pub calls: (usize, usize),
-    /// The fields that are noise.
-    pub changes: Vec<Change>,
-}
-
-/// A field that is different in each recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// `body.order.id`.
-    pub field: String,
-    /// The values of the first pair of calls that differs, for one line each.
-    pub values: (String, String),
 }
 
 /// A name as it is compared: what other writers call the same, in one spelling.

@@ -1,12 +1,33 @@
-//! The parts of a call to a database with what is left out of them, as calls are compared by them.
+//! The parts of a call with what is left out of them, as calls are compared by them.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha1::{Digest as _, Sha1};
 
 use super::anew::Blank;
 use super::noise::Fields;
-use crate::record::call::{Content, Exchange, Protocol, Wire};
+use crate::record::call::{Exchange, Protocol};
 use crate::record::protocol::parts::{Part, Role, parts};
+use crate::record::redact::is_signed;
 use crate::text::escape::hex;
+
+/// Fields of the head that choose what is answered in any case: a form of the answer (RFC 9110, 12.5; RFC 7240), a part of it (RFC
+/// 9110, 14.2), whether there is anything new (RFC 9110, 13.1), and the operation of who asks for all at one address.
+const ALWAYS: [&str; 12] = [
+    "header.accept",
+    "header.accept-language",
+    "header.prefer",
+    "header.range",
+    "header.if-range",
+    "header.if-match",
+    "header.if-none-match",
+    "header.if-modified-since",
+    "header.if-unmodified-since",
+    "header.soapaction",
+    "header.x-amz-target",
+    "header.x-http-method-override",
+];
 
 /// What a program said in one call.
 #[derive(Debug)]
@@ -16,127 +37,109 @@ pub(super) struct Parts {
     pub(super) is_narrow: bool,
 }
 
-/// Whether two calls are of one SQL statement, in messages of the same kinds: only values differ.
-pub(super) fn are_of_one_statement(protocol: Protocol, one: &Wire, other: &Wire) -> bool {
-    let bare = |wire| Parts::of(protocol, wire, &Fields::default()).map(|parts| parts.bare());
-    matches!(protocol, Protocol::Postgres | Protocol::MySql) && bare(one) == bare(other)
-}
-
 impl Parts {
-    /// The parts of a call. `None` where the protocol is not of a database. Of documents those that are left out as a whole
-    /// are one value.
-    pub(super) fn of(protocol: Protocol, wire: &Wire, noise: &Fields) -> Option<Self> {
-        let mut own = parts(protocol, wire)?;
-        if !noise.is_empty() {
-            own = joined(own, noise);
-        }
-        Some(Self { all: own, is_narrow: protocol == Protocol::Redis })
+    /// The parts of a call.
+    pub(super) fn of(exchange: &Exchange) -> Self {
+        Self { all: parts(&exchange.content), is_narrow: exchange.content.protocol() == Protocol::Redis }
     }
 
-    /// The same of a call.
-    pub(super) fn of_call(exchange: &Exchange, noise: &Fields) -> Option<Self> {
-        let Content::Wire(protocol, wire) = &exchange.content else { return None };
-        Self::of(*protocol, wire, noise)
+    /// Its bytes.
+    pub(super) fn size(&self) -> usize {
+        self.all.iter().map(|part| part.bytes.len()).sum()
     }
 
-    /// The call with a mark in the place of each value that is left out; `None` if there is none.
-    pub(super) fn without(&self, noise: &Fields) -> Option<Vec<u8>> {
-        self.leaves_out(noise).then(|| self.kept(noise))
+    /// All but fields of the head. With what is left out comes why: a pattern, or nothing where a name is why. A document that is left
+    /// out as a whole is one part.
+    pub(super) fn without<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = (&'a Part, Option<&'a str>)> {
+        let mut document = "";
+        let counts = self.all.iter().filter(|part| part.role != Role::Field);
+        counts.filter_map(move |part| {
+            let before = std::mem::replace(&mut document, noise.document(&part.name));
+            if document.is_empty() && !before.is_empty() && part.name == before {
+                // An item of a list that is left out.
+                document = before;
+            }
+            match document {
+                "" => Some((part, if part.is_value() { left_out(noise, part) } else { None })),
+                _ if document == before => None,
+                _ => Some((part, Some(""))),
+            }
+        })
     }
 
     /// Whether anything of it is left out.
     pub(super) fn leaves_out(&self, noise: &Fields) -> bool {
-        self.left(noise).next().is_some()
+        self.without(noise).any(|(_, why)| why.is_some())
     }
 
-    /// The call without what is left out.
+    /// The call with a mark in the place of each value that is left out.
     pub(super) fn kept(&self, noise: &Fields) -> Vec<u8> {
-        self.marked(|value| left_out(noise, value))
+        self.written(noise, |part| Some(Cow::Borrowed(&part.bytes)))
     }
 
     /// What is the same in all calls that differ in nothing but values.
-    pub(super) fn bare(&self) -> Vec<u8> {
-        self.marked(|_| Some(""))
+    pub(super) fn bare(&self, noise: &Fields) -> Vec<u8> {
+        self.written(noise, |part| (!part.is_value()).then_some(Cow::Borrowed(&part.bytes)))
     }
 
     /// The call with its shape in the place of each value that is made anew.
-    pub(super) fn anew(&self, blank: &mut Blank) -> Vec<u8> {
-        let mut out = Vec::new();
-        for part in &self.all {
-            match part.role {
-                Role::Message => put(&mut out, b'm', b""),
-                Role::Head | Role::Text => put(&mut out, b'h', &part.bytes),
-                Role::Literal | Role::Key => put(&mut out, b'v', &blank.text(&part.bytes)),
-                Role::Bound => put(&mut out, b'v', &blank.bound(&part.bytes, &part.text)),
-            }
-        }
-        out
+    pub(super) fn anew(&self, noise: &Fields, blank: &mut Blank) -> Vec<u8> {
+        self.written(noise, |part| {
+            Some(match part.role {
+                Role::Literal | Role::Key | Role::Rest | Role::Word => Cow::Owned(blank.text(&part.bytes)),
+                Role::Bound => Cow::Owned(blank.bound(&part.bytes, &part.text)),
+                Role::Message | Role::Head | Role::Text | Role::Field => Cow::Borrowed(&part.bytes),
+            })
+        })
     }
 
-    fn marked<'a>(&'a self, left_out: impl Fn(&'a Part) -> Option<&'a str>) -> Vec<u8> {
+    /// Each part as it is `seen`, with its kind and its length before it; a mark for what is not.
+    fn written(&self, noise: &Fields, mut seen: impl FnMut(&Part) -> Option<Cow<'_, [u8]>>) -> Vec<u8> {
         let mut out = Vec::new();
-        for part in &self.all {
-            match part.role {
-                Role::Message => put(&mut out, b'm', b""),
-                Role::Head | Role::Text => put(&mut out, b'h', &part.bytes),
+        for (part, why) in self.without(noise) {
+            let kind = match part.role {
+                Role::Message => b'm',
+                Role::Head | Role::Text | Role::Rest | Role::Field => b'h',
+                Role::Literal | Role::Key | Role::Bound => b'v',
+                Role::Word => b'w',
+            };
+            let (kind, bytes) = match why {
                 // What one pattern leaves out is nothing that another one does.
-                Role::Literal | Role::Key | Role::Bound => match left_out(part) {
-                    Some(why) => put(&mut out, b'?', why.as_bytes()),
-                    None => put(&mut out, b'v', &part.bytes),
-                },
-            }
+                Some(why) => (b'?', Cow::Borrowed(why.as_bytes())),
+                None => seen(part).map_or((b'?', Cow::default()), |bytes| (kind, bytes)),
+            };
+            out.push(kind);
+            out.extend((bytes.len() as u64).to_le_bytes());
+            out.extend_from_slice(&bytes);
         }
         out
     }
 
-    /// The text of its statement, and the values that are bound to its parameters, where it is one of SQL.
-    pub(super) fn statement(&self) -> (Vec<u8>, Vec<Option<Vec<u8>>>) {
-        let (mut text, mut bound) = (Vec::new(), Vec::new());
-        for part in &self.all {
-            if part.is_in_text() {
-                text.extend_from_slice(&part.bytes);
-            } else if let Some(number) = part.name.strip_prefix("param.").and_then(|number| number.parse().ok())
-                && let Some(at) = usize::checked_sub(number, 1)
-            {
-                bound.resize(bound.len().max(at + 1), None);
-                bound[at] = Some(part.text.clone().into_bytes());
-            }
-        }
-        (text, bound)
-    }
-
-    pub(super) fn values(&self) -> impl Iterator<Item = &Part> {
-        self.all.iter().filter(|part| part.is_value())
-    }
-
-    /// The call in words without its values: what all calls of its shape have in common.
+    /// The call in words without its values, each message apart: what all calls of its shape have in common.
     pub(super) fn shape(&self) -> String {
-        self.words(|_| true)
+        let messages = self.all.split(|part| part.role == Role::Message).map(|message| {
+            let word = |part: &Part| match part.role {
+                Role::Literal | Role::Key => "?".to_owned(),
+                Role::Text | Role::Rest => part.text.clone(),
+                _ => String::new(),
+            };
+            message.iter().map(word).collect::<String>()
+        });
+        messages.filter(|message| !message.is_empty()).collect::<Vec<_>>().join("; ")
     }
 
-    fn words(&self, leaves_out: impl Fn(&Part) -> bool) -> String {
-        let (mut all, mut one) = (String::new(), String::new());
-        let join = |all: &mut String, one: &mut String| {
-            if !all.is_empty() && !one.is_empty() {
-                all.push_str("; ");
-            }
-            all.push_str(&std::mem::take(one));
+    /// The values that count.
+    pub(super) fn values<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = &'a Part> {
+        self.without(noise).filter(|(part, why)| part.is_value() && why.is_none()).map(|(part, _)| part)
+    }
+
+    /// The fields of the head that may choose. What is left out of a field is left out of each cookie in it.
+    pub(super) fn head<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = &'a Part> {
+        let counts = |part: &&Part| {
+            let field = part.name.split(' ').next().unwrap_or_default();
+            !noise.has(field) && left_out(noise, part).is_none() && !is_signed(&part.bytes)
         };
-        for part in &self.all {
-            match part.role {
-                Role::Message => join(&mut all, &mut one),
-                Role::Literal | Role::Key if leaves_out(part) => one.push('?'),
-                Role::Text | Role::Literal | Role::Key => one.push_str(&part.text),
-                Role::Head | Role::Bound => {}
-            }
-        }
-        join(&mut all, &mut one);
-        all
-    }
-
-    /// The values that are left out.
-    pub(super) fn left<'a>(&'a self, noise: &Fields) -> impl Iterator<Item = &'a Part> {
-        self.values().filter(move |value| left_out(noise, value).is_some())
+        self.all.iter().filter(|part| part.role == Role::Field).filter(counts)
     }
 
     /// The same with the hash of each script in its place: a server that does not know the hash is sent the script.
@@ -164,35 +167,28 @@ impl Parts {
     }
 }
 
-/// Parts of which those of a document that is left out are one.
-fn joined(parts: Vec<Part>, noise: &Fields) -> Vec<Part> {
-    let document = |name: &str| {
-        let ends = name.match_indices('.').map(|(at, _)| &name[..at]);
-        ends.into_iter().find(|path| noise.has(path)).map(str::to_owned)
-    };
-    let mut all: Vec<Part> = Vec::with_capacity(parts.len());
-    for part in parts {
-        match (document(&part.name), all.last_mut()) {
-            (Some(name), Some(last)) if last.name == name => last.bytes.extend(part.bytes),
-            // An item of a list that has begun.
-            (None, Some(last)) if last.name == part.name && last.text.is_empty() && last.is_value() => {
-                last.bytes.extend(part.bytes);
-            }
-            (Some(name), _) => all.push(Part { role: Role::Bound, name, bytes: part.bytes, text: String::new() }),
-            (None, _) => all.push(part),
-        }
-    }
-    all
-}
-
 /// The pattern by which a value is left out; empty if its name is why, `None` if it is not.
-pub(super) fn left_out<'a>(noise: &'a Fields, value: &Part) -> Option<&'a str> {
+fn left_out<'a>(noise: &'a Fields, value: &Part) -> Option<&'a str> {
     if noise.has(&value.name) { Some("") } else { noise.pattern_of(&value.text) }
 }
 
-/// A part of what tells calls apart, with its kind and its length before it.
-fn put(out: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
-    out.push(kind);
-    out.extend((bytes.len() as u64).to_le_bytes());
-    out.extend_from_slice(bytes);
+/// The names of fields of the head that choose between calls, if their answers differ: those that are the same in all else and have
+/// them otherwise. That a field is not there is a value, too; so what says the version of an SDK or a platform does not matter.
+pub(super) fn choosing(heads: &[Vec<&Part>], answers_differ: impl FnOnce() -> bool) -> BTreeSet<String> {
+    let mut found: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for part in heads.iter().flatten() {
+        let (first, count) = found.entry(&part.name).or_insert((&part.text, 0));
+        *count += 1;
+        if *first != part.text {
+            names.insert(&part.name);
+        }
+    }
+    names.extend(found.into_iter().filter(|(_, (_, count))| *count < heads.len()).map(|(name, _)| name));
+    if names.is_empty() || !answers_differ() { BTreeSet::new() } else { names.into_iter().map(str::to_owned).collect() }
+}
+
+/// Whether a field of the head chooses: always, or between calls of which those are known that do.
+pub(super) fn chooses(field: &Part, choosing: &BTreeSet<String>) -> bool {
+    ALWAYS.contains(&field.name.as_str()) || choosing.contains(&field.name)
 }

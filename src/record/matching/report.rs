@@ -43,7 +43,7 @@ pub enum Why {
 pub struct Closest {
     /// Its name.
     pub name: String,
-    /// A line each: `body.items[0].qty: recorded 2, asked 3`.
+    /// A line each: `body.items.qty: recorded 2, asked 3`.
     pub differences: Vec<String>,
 }
 

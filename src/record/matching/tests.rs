@@ -1,10 +1,10 @@
 mod callers;
-mod choosing;
+mod calls;
 mod databases;
-mod making;
+mod fields;
 mod noise;
-mod overtaken;
 mod random;
+mod timing;
 mod turns;
 
 use std::sync::Barrier;
@@ -16,7 +16,7 @@ use super::*;
 use crate::limits::MAX_MISSES_TOLD;
 use crate::record::call::Dns;
 use crate::record::redact::Secrets;
-use making::{JSON, answered, ask, exchange, get, http, kept, learned, me, post, request, wire};
+use calls::{JSON, answered, ask, exchange, get, http, kept, learned, me, post, request, wire};
 
 #[test]
 fn identical_calls_get_their_answers_in_order() {
@@ -127,9 +127,9 @@ fn a_miss_names_the_closest_recording_and_the_differences() {
         closest: Some(Closest {
             name: "mock-2".to_owned(),
             differences: vec![
-                "body.items[0].qty: recorded 2, asked 3".to_owned(),
-                "body.items: recorded 1 items, asked 2".to_owned(),
+                "body.items.qty: recorded 2, asked 3".to_owned(),
                 "body.note: recorded `x`, not asked".to_owned(),
+                "body.items: asked 1, not recorded".to_owned(),
                 "body.vip: asked true, not recorded".to_owned(),
                 "it is another call: record again what makes it".to_owned(),
             ],
@@ -252,7 +252,7 @@ fn declared_noise_is_left_out() {
 
     let book = Book::new(vec![recorded], noise);
     let miss = book.find(&post(r#"{"at":"2025-02-02","items":[{"id":7,"qty":3}],"trace":{}}"#)).unwrap_err();
-    assert_eq!(miss.closest.unwrap().differences[0], "body.items[0].qty: recorded 2, asked 3");
+    assert_eq!(miss.closest.unwrap().differences[0], "body.items.qty: recorded 2, asked 3");
 
     let broken = DeclaredNoise { values: vec!["(".to_owned()], ..DeclaredNoise::default() };
     assert!(Noise::default().declare(None, &broken).unwrap_err().starts_with("the noise `(` cannot be used: "));
@@ -279,7 +279,7 @@ fn noise_is_learned_from_two_recordings() {
         })
         .collect();
     assert_eq!(shown.len(), 2, "{shown:?}");
-    assert!(shown.contains(&("POST shop:80/orders", "body.id", "\"20\"")), "{shown:?}");
+    assert!(shown.contains(&("HTTP shop:80 POST /orders", "body.id", "20")), "{shown:?}");
     assert_eq!(noise.learned(&one[2]), Some(learned(&["query.t"])));
     let calls = one.into_iter().map(|call| answered(call, "x")).collect();
     let book = Book::new(calls, noise);
@@ -295,7 +295,7 @@ fn another_order_of_calls_is_no_noise() {
     // Other shapes, other numbers of calls, whole bodies.
     assert_eq!(Noise::learn(&one, &[post(r#"{"r":1}"#), post(r#"{"r":2}"#)]).1, []);
     let fewer = Noise::learn(&one, &[post(r#"{"q":3}"#)]).1;
-    let expected = Lesson { place: "POST shop:80/orders".to_owned(), calls: (2, 1), changes: Vec::new() };
+    let expected = Lesson { place: "HTTP shop:80 POST /orders".to_owned(), calls: (2, 1), changes: Vec::new() };
     assert_eq!(fewer, [expected]);
     let text = |body: &str| [request("POST", "/t", "text/plain", body)];
     assert!(Noise::learn(&text("a"), &text("b")).0.is_empty());

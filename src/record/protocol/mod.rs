@@ -1,8 +1,10 @@
-//! The protocols that are no HTTP, without a socket: each takes a recorded connection apart, and plays the server's part of one.
+//! What is said in calls, without a socket: requests taken apart, and the protocols that are no HTTP, of which each takes a recorded
+//! connection apart and plays the server's part of one.
 
 pub(super) mod control;
 pub(super) mod dialogue;
 pub(super) mod generic;
+pub(super) mod http;
 pub(super) mod mongo;
 pub(super) mod mysql;
 pub(super) mod parts;

@@ -1,4 +1,4 @@
-//! What a program said to a database, taken apart: the values in it, which may be others in each run, and everything else.
+//! What a program said in one call, taken apart: the values in it, which may be others in each run, and everything else.
 //!
 //! Everything else is kept byte for byte, but for the lengths that stand beside values. So it matters little that statements are
 //! not read as their server reads them: what is left out is only ever what is named, and two calls are the same only if nothing
@@ -9,8 +9,8 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use crate::record::call::{Protocol, Side, Wire};
-use crate::record::protocol::{mongo, mysql, postgres, redis, sql};
+use crate::record::call::{Content, Protocol, Side, Wire};
+use crate::record::protocol::{http, mongo, mysql, postgres, redis, sql};
 use crate::text::escape::hex;
 
 /// What a part is.
@@ -22,20 +22,26 @@ pub(in crate::record) enum Role {
     Head,
     /// What all calls of its shape have.
     Text,
+    /// No value, but something in it may be made anew by each run: a path, a key of JSON, a body that is no fields.
+    Rest,
     /// A value in the text of the call.
     Literal,
     /// One that says which thing is asked for: the first argument of a command of Redis.
     Key,
     /// A value beside the text.
     Bound,
+    /// One that is no text: a number, `true` or `null` of JSON.
+    Word,
+    /// A field of the head of a request, which counts only where it chooses.
+    Field,
 }
 
 /// A part of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) struct Part {
     pub(in crate::record) role: Role,
-    /// Of a value `literal.3`, `param.2`, `arg.2`, `comment.1`, `body.filter.at`; those of the items of a list have one name. Of
-    /// what a document has beside its values the path of the document and a point.
+    /// Of a value `literal.3`, `param.2`, `arg.2`, `comment.1`, `body.filter.at`, `query.t`, `header.range`; those of the items of a
+    /// list have one name. Of what a document has beside its values the path of the document and a point.
     pub(in crate::record) name: String,
     pub(in crate::record) bytes: Vec<u8>,
     /// As it is told, and compared with patterns; of a head that is told nothing.
@@ -45,7 +51,7 @@ pub(in crate::record) struct Part {
 impl Part {
     /// Whether it is a value, which can be left out.
     pub(in crate::record) fn is_value(&self) -> bool {
-        matches!(self.role, Role::Literal | Role::Key | Role::Bound)
+        matches!(self.role, Role::Literal | Role::Key | Role::Bound | Role::Word)
     }
 
     /// Whether it stands in the text of the call.
@@ -54,23 +60,34 @@ impl Part {
     }
 }
 
-/// The parts of what a program said in one call; `None` where the protocol is not of a database.
-pub(in crate::record) fn parts(protocol: Protocol, wire: &Wire) -> Option<Vec<Part>> {
+/// The parts of what a program said in one call.
+pub(in crate::record) fn parts(content: &Content) -> Vec<Part> {
+    let mut taken = Taken::default();
+    match content {
+        Content::Http(http) | Content::Grpc(http) => http::parts(&http.request, &mut taken),
+        Content::Dns(dns) => taken.text(format!("{} {}", dns.kind, dns.name).as_bytes()),
+        Content::Wire(protocol, wire) => return parts_of_wire(*protocol, wire),
+    }
+    taken.parts
+}
+
+/// The same of messages.
+pub(in crate::record) fn parts_of_wire(protocol: Protocol, wire: &Wire) -> Vec<Part> {
+    let mut taken = Taken::default();
     let mut messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
     if protocol == Protocol::Postgres {
         postgres::unify(&mut messages);
     }
-    let mut taken = Taken::default();
     for message in messages {
-        taken.message(protocol, &message.bytes)?;
+        taken.message(protocol, &message.bytes);
     }
-    Some(taken.parts)
+    taken.parts
 }
 
 /// The parts of one message; `None` if it cannot be read.
 pub(in crate::record) fn parts_of(protocol: Protocol, bytes: &[u8]) -> Option<Vec<Part>> {
     let mut taken = Taken::default();
-    taken.read(protocol, bytes)?.then_some(taken.parts)
+    taken.read(protocol, bytes).map(|()| taken.parts)
 }
 
 /// The parts of the messages so far.
@@ -99,31 +116,45 @@ pub(in crate::record) struct Prepared {
 }
 
 impl Taken {
-    fn message(&mut self, protocol: Protocol, bytes: &[u8]) -> Option<()> {
+    fn message(&mut self, protocol: Protocol, bytes: &[u8]) {
         self.put(Role::Message, String::new(), b"", String::new());
         let (before, counts) = (self.parts.len(), self.counts);
-        if !self.read(protocol, bytes)? {
-            // What cannot be read is the call itself.
+        if self.read(protocol, bytes).is_none() {
+            // What cannot be read is the call itself, but for what is made up anew: the name that a program gives itself, and
+            // numbers of messages.
             self.parts.truncate(before);
             self.counts = counts;
-            self.head(bytes);
+            match protocol {
+                Protocol::Postgres => self.head(&postgres::nameless(bytes)),
+                Protocol::Mongo => self.head(&mongo::renumbered(bytes, 0, 0)),
+                _ => self.head(bytes),
+            }
         }
-        Some(())
     }
 
-    /// Whether a message could be read; `None` where the protocol is not of a database.
-    fn read(&mut self, protocol: Protocol, bytes: &[u8]) -> Option<bool> {
-        let read = match protocol {
+    /// Takes a message apart; `None` if it cannot be read.
+    fn read(&mut self, protocol: Protocol, bytes: &[u8]) -> Option<()> {
+        match protocol {
             Protocol::Redis => redis::parts(bytes, self),
             Protocol::Postgres => postgres::parts(bytes, self),
             Protocol::MySql => mysql::parts(bytes, self),
             Protocol::Mongo => mongo::parts(bytes, self),
-            Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => return None,
-        };
-        Some(read.is_some())
+            Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => None,
+        }
     }
 
-    fn put(&mut self, role: Role, name: String, bytes: &[u8], text: String) {
+    /// The parts so far.
+    #[cfg(test)]
+    pub(in crate::record) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Parts that were taken apart by themselves.
+    pub(in crate::record) fn extend(&mut self, parts: Vec<Part>) {
+        self.parts.extend(parts);
+    }
+
+    pub(in crate::record) fn put(&mut self, role: Role, name: String, bytes: &[u8], text: String) {
         self.parts.push(Part { role, name, bytes: bytes.to_vec(), text });
     }
 

@@ -303,8 +303,8 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
     let test = ["calls", "test", "--mock", "shop-http", "--", "python3", "shop.py"];
     assert_eq!(replay(&tree, &test).status, 1);
     let shown = replay(&tree, &["calls", "noise", "shop-http", "shop-http-2"]);
-    let place = url.replace("http://", "POST ") + "/a";
-    let expected = ["body.id\t10\t11", "body.of.at\t\"T10\"\t\"T11\"", "query.t\t10\t11"];
+    let place = url.replace("http://", "HTTP ") + " POST /a";
+    let expected = ["body.id\t10\t11", "body.of.at\tT10\tT11", "query.t\t10\t11"];
     assert_eq!(shown.out, expected.map(|line| format!("{place}\t{line}\n")).concat(), "{}", shown.err);
     assert_eq!((shown.status, shown.err.as_str()), (0, "replay: add --write to have it left out of replays of both\n"));
     let written = replay(&tree, &["calls", "noise", "shop-http", "shop-http-2", "--write"]);

@@ -8,14 +8,14 @@ mod tap;
 mod tests;
 
 pub use play::{Asked, Next, Questions, asked};
-pub use reader::{First, Malformed, Message};
+pub use reader::{Malformed, Message};
 pub use render::{Rendered, closes, refusal, render};
 pub use tap::{End, Tap, Turn};
 
 use std::time::SystemTime;
 
-use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Target};
-use crate::record::http::coding::has_note;
+use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, Link, Target};
+use crate::record::http::coding::{self, has_note};
 pub use crate::record::http::coding::{BODY_NOTE, CUT_OFF, TRUNCATED};
 
 /// Whether the recording of this response ends where the program left.
@@ -25,19 +25,17 @@ pub fn is_cut_off(response: &HttpResponse) -> bool {
 
 /// Value of the first field of that name (in lower case), as text.
 pub fn field<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a str> {
-    headers
-        .iter()
-        .find(|(key, _)| key.eq_ignore_ascii_case(name))
-        .and_then(|(_, value)| std::str::from_utf8(value).ok())
+    values(headers, name).next().flatten()
 }
 
 /// Whether a field that holds a list has this token in it.
 pub fn has_token(headers: &[(String, Vec<u8>)], name: &str, token: &str) -> bool {
-    headers
-        .iter()
-        .filter(|(key, _)| key.eq_ignore_ascii_case(name))
-        .filter_map(|(_, value)| std::str::from_utf8(value).ok())
-        .any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(token)))
+    values(headers, name).flatten().any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(token)))
+}
+
+fn values<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> impl Iterator<Item = Option<&'a str>> {
+    let fields = headers.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(name));
+    fields.map(|(_, value)| std::str::from_utf8(value).ok())
 }
 
 /// Whether the fields say that the body is gRPC's.
@@ -77,22 +75,9 @@ pub fn authority(text: &str, default_port: u16) -> Option<Target> {
 
 /// The request of a head and its body, and where it goes if the head says so itself (absolute-form, RFC 9112, 3.2.2).
 pub fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
-    let First::Request { method, path, version } = &message.first else {
-        return (
-            HttpRequest {
-                version: HttpVersion::Http11,
-                method: String::new(),
-                scheme: String::new(),
-                authority: String::new(),
-                path: String::new(),
-                headers: Vec::new(),
-                body: Vec::new(),
-            },
-            None,
-        );
-    };
     let mut scheme = if tls { "https" } else { "http" };
     let mut host = field(&message.headers, "host").unwrap_or_default().to_owned();
+    let (method, path) = (message.method, message.path);
     let mut origin = path.clone();
     let mut target = None;
     if method != "CONNECT" {
@@ -108,12 +93,12 @@ pub fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
         }
     }
     let request = HttpRequest {
-        version: *version,
-        method: method.clone(),
+        version: message.version,
+        method,
         scheme: scheme.to_owned(),
         authority: host,
         path: origin,
-        body: crate::record::http::coding::plain(&message.headers, message.body),
+        body: coding::plain(&message.headers, message.body),
         headers: message.headers,
     };
     (request, target)

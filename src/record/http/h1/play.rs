@@ -5,8 +5,9 @@ use std::time::SystemTime;
 use crate::limits::MAX_RECORDED_BODY_BYTES;
 use crate::record::call::{Exchange, HttpRequest, Link, Target};
 
-use super::reader::{Answered, First, Malformed, Reader};
-use super::{authority, exchange, field, request};
+use super::reader::{Answered, Malformed, Reader};
+use super::tap::tunnel;
+use super::{exchange, field, request};
 
 /// A request that wants an answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,10 +126,7 @@ impl Questions {
                 continue;
             };
             self.promised = false;
-            let tunnel = match &message.first {
-                First::Request { method, path, .. } if method == "CONNECT" => authority(path, 443),
-                _ => None,
-            };
+            let tunnel = tunnel(&message);
             let too_long = message.too_long;
             let (request, named) = request(message, self.link.tls);
             return Ok(Some(Next::Answer(Box::new(Asked {

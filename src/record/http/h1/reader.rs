@@ -5,34 +5,19 @@ use crate::record::call::HttpVersion;
 
 use super::{field, has_token};
 
-/// The first line of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum First {
-    /// Of a request.
-    Request {
-        /// As it was sent.
-        method: String,
-        /// The request target in whatever form it was sent.
-        path: String,
-        /// 1.0 or 1.1.
-        version: HttpVersion,
-    },
-    /// Of a response.
-    Response {
-        /// Three digits.
-        status: u16,
-        /// May be empty.
-        reason: String,
-        /// 1.0 or 1.1.
-        version: HttpVersion,
-    },
-}
-
 /// A message without its transfer coding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its first line.
-    pub first: First,
+    /// 1.0 or 1.1.
+    pub version: HttpVersion,
+    /// Of a request as it was sent; empty for a response.
+    pub method: String,
+    /// The request target in whatever form it was sent.
+    pub path: String,
+    /// Three digits of a response; 0 for a request.
+    pub status: u16,
+    /// Of a response; may be empty.
+    pub reason: String,
     /// Fields in their order, names as they were sent.
     pub headers: Vec<(String, Vec<u8>)>,
     /// Its body, content coding and all; what fits below the reader's cap.
@@ -153,6 +138,10 @@ impl Reader {
                     let size = u64::from_str_radix(digits, 16).map_err(|_| Malformed)?;
                     self.line.clear();
                     self.stage = if size == 0 { Stage::Trailers } else { Stage::Chunk(size) };
+                    if size == 0 {
+                        // An empty line at once ends them.
+                        self.line.push(b'\n');
+                    }
                 }
                 Stage::Chunk(left) => {
                     let left = left - self.keep(input, left);
@@ -169,20 +158,10 @@ impl Reader {
                     self.stage = Stage::ChunkSize;
                 }
                 Stage::Trailers => {
-                    // An empty line at once ends them; otherwise they end like a head.
-                    if self.line.is_empty() && input.first() == Some(&b'\n') || self.line == b"\r" {
-                        *input = &input[1..];
-                        return Ok(self.finish());
-                    }
-                    if self.line.is_empty() && input.first() == Some(&b'\r') {
-                        self.line.push(b'\r');
-                        *input = &input[1..];
-                        continue;
-                    }
                     if !self.gather(input, MAX_HTTP_HEAD_BYTES)? {
                         return Ok(None);
                     }
-                    let trailers = fields(&self.line)?;
+                    let trailers = fields(&self.line[1..])?;
                     if let Some(message) = &mut self.message {
                         message.trailers = trailers;
                     }
@@ -275,18 +254,25 @@ impl Reader {
     fn begin(&mut self, answered: Answered) -> Result<(), Malformed> {
         let line = std::mem::take(&mut self.line);
         let mut space = vec![httparse::EMPTY_HEADER; MAX_HTTP_FIELDS];
-        let (first, headers) = if self.requests {
+        let whole = |parsed| matches!(parsed, Ok(httparse::Status::Complete(_))).then_some(()).ok_or(Malformed);
+        let mut message = Message {
+            version: HttpVersion::Http11,
+            method: String::new(),
+            path: String::new(),
+            status: 0,
+            reason: String::new(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            trailers: Vec::new(),
+            too_long: false,
+        };
+        let minor = if self.requests {
             let mut request = httparse::Request::new(&mut space);
-            let parsed = httparse::ParserConfig::default().parse_request(&mut request, &line);
-            if !matches!(parsed, Ok(httparse::Status::Complete(_))) {
-                return Err(Malformed);
-            }
-            let first = First::Request {
-                method: request.method.ok_or(Malformed)?.to_owned(),
-                path: request.path.ok_or(Malformed)?.to_owned(),
-                version: version(request.version),
-            };
-            (first, owned(request.headers))
+            whole(request.parse(&line))?;
+            request.method.ok_or(Malformed)?.clone_into(&mut message.method);
+            request.path.ok_or(Malformed)?.clone_into(&mut message.path);
+            message.headers = owned(request.headers);
+            request.version
         } else {
             let mut response = httparse::Response::new(&mut space);
             let mut lenient = httparse::ParserConfig::default();
@@ -294,64 +280,50 @@ impl Reader {
                 .allow_spaces_after_header_name_in_responses(true)
                 .allow_obsolete_multiline_headers_in_responses(true)
                 .allow_multiple_spaces_in_response_status_delimiters(true);
-            let parsed = lenient.parse_response(&mut response, &line);
-            if !matches!(parsed, Ok(httparse::Status::Complete(_))) {
-                return Err(Malformed);
-            }
-            let first = First::Response {
-                status: response.code.ok_or(Malformed)?,
-                reason: response.reason.unwrap_or_default().to_owned(),
-                version: version(response.version),
-            };
-            (first, owned(response.headers))
+            whole(lenient.parse_response(&mut response, &line))?;
+            message.status = response.code.ok_or(Malformed)?;
+            response.reason.unwrap_or_default().clone_into(&mut message.reason);
+            message.headers = owned(response.headers);
+            response.version
         };
-        self.stage = framing(&first, &headers, answered)?;
-        self.message = Some(Message { first, headers, body: Vec::new(), trailers: Vec::new(), too_long: false });
+        if minor == Some(0) {
+            message.version = HttpVersion::Http10;
+        }
+        self.stage = self.framing(&message, answered)?;
+        self.message = Some(message);
         Ok(())
     }
-}
 
-/// Where the body of a message ends; [`Stage::Head`] for none at all.
-fn framing(first: &First, headers: &[(String, Vec<u8>)], answered: Answered) -> Result<Stage, Malformed> {
-    let is_response = matches!(first, First::Response { .. });
-    if let First::Response { status, .. } = first {
+    /// Where the body of a message ends; [`Stage::Head`] for none at all.
+    fn framing(&self, Message { status, headers, .. }: &Message, answered: Answered) -> Result<Stage, Malformed> {
         let bodiless = matches!(status, 100..=199 | 204 | 304) || answered == Answered::Head;
-        if bodiless || answered == Answered::Connect && (200..300).contains(status) {
+        let is_tunnel = answered == Answered::Connect && (200..300).contains(status);
+        if !self.requests && (bodiless || is_tunnel) {
             return Ok(Stage::Head);
         }
-    }
-    if field(headers, "transfer-encoding").is_some() {
-        let chunked = has_token(headers, "transfer-encoding", "chunked");
-        return match (chunked, is_response) {
-            (true, _) => Ok(Stage::ChunkSize),
-            (false, true) => Ok(Stage::UntilClose),
-            (false, false) => Err(Malformed),
-        };
-    }
-    let mut length = None;
-    for (_, value) in headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
-        for part in std::str::from_utf8(value).map_err(|_| Malformed)?.split(',') {
-            let part = part.trim();
-            if part.is_empty() || !part.bytes().all(|digit| digit.is_ascii_digit()) {
-                return Err(Malformed);
-            }
-            let part: u64 = part.parse().map_err(|_| Malformed)?;
-            if length.is_some_and(|other| other != part) {
-                return Err(Malformed);
-            }
-            length = Some(part);
+        if field(headers, "transfer-encoding").is_some() {
+            let is_chunked = has_token(headers, "transfer-encoding", "chunked");
+            let until_close = if self.requests { Err(Malformed) } else { Ok(Stage::UntilClose) };
+            return if is_chunked { Ok(Stage::ChunkSize) } else { until_close };
         }
+        let mut length = None;
+        for (_, value) in headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
+            for part in std::str::from_utf8(value).map_err(|_| Malformed)?.split(',').map(str::trim) {
+                if part.is_empty() || !part.bytes().all(|digit| digit.is_ascii_digit()) {
+                    return Err(Malformed);
+                }
+                let part: u64 = part.parse().map_err(|_| Malformed)?;
+                if length.replace(part).is_some_and(|other| other != part) {
+                    return Err(Malformed);
+                }
+            }
+        }
+        Ok(match length {
+            None if !self.requests => Stage::UntilClose,
+            None | Some(0) => Stage::Head,
+            Some(length) => Stage::Sized(length),
+        })
     }
-    Ok(match length {
-        Some(0) => Stage::Head,
-        Some(length) => Stage::Sized(length),
-        None if is_response => Stage::UntilClose,
-        None => Stage::Head,
-    })
-}
-
-fn version(minor: Option<u8>) -> HttpVersion {
-    if minor == Some(0) { HttpVersion::Http10 } else { HttpVersion::Http11 }
 }
 
 fn owned(headers: &[httparse::Header<'_>]) -> Vec<(String, Vec<u8>)> {

@@ -51,11 +51,8 @@ pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered
 
     let mut head = String::new();
     let minor = u8::from(response.version != HttpVersion::Http10);
-    let reason = if response.version == HttpVersion::Http2 {
-        http::StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason()).unwrap_or("")
-    } else {
-        &response.reason
-    };
+    let reason =
+        if response.version == HttpVersion::Http2 { canonical_reason(response.status) } else { &response.reason };
     let _ = write!(head, "HTTP/1.{minor} {:03} {}\r\n", response.status, one_line(reason));
     let mut out = head.into_bytes();
     let mut sized = false;
@@ -107,11 +104,7 @@ pub fn refusal(status: u16, body: &serde_json::Value) -> HttpResponse {
     HttpResponse {
         version: HttpVersion::Http11,
         status,
-        reason: http::StatusCode::from_u16(status)
-            .ok()
-            .and_then(|status| status.canonical_reason())
-            .unwrap_or_default()
-            .to_owned(),
+        reason: canonical_reason(status).to_owned(),
         headers: vec![
             ("Content-Type".to_owned(), b"application/json".to_vec()),
             ("Content-Length".to_owned(), body.len().to_string().into_bytes()),
@@ -119,6 +112,10 @@ pub fn refusal(status: u16, body: &serde_json::Value) -> HttpResponse {
         body,
         trailers: Vec::new(),
     }
+}
+
+fn canonical_reason(status: u16) -> &'static str {
+    http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default()
 }
 
 fn put(out: &mut Vec<u8>, name: &str, value: &[u8]) {

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES};
-use crate::record::call::{Content, Exchange, HttpRequest, HttpResponse, Link, Side, Target};
+use crate::record::call::{Content, Exchange, HttpResponse, Link, Side, Target};
+use crate::record::http::coding;
 
-use super::reader::{Answered, First, Malformed, Message, Reader};
+use super::reader::{Answered, Malformed, Message, Reader};
 use super::{BODY_NOTE, CUT_OFF, TRUNCATED, authority, exchange, request};
 
 /// The connection is no HTTP any more: what follows the bytes that were taken.
@@ -40,10 +41,10 @@ struct Waiting {
     tunnel: Option<Target>,
     sent_at: SystemTime,
     /// `None` while its body is still on the way.
-    request: Option<(HttpRequest, Option<Target>)>,
+    call: Option<Exchange>,
     too_long: bool,
-    /// An answer that came before the request was complete.
-    early: Option<(HttpResponse, SystemTime)>,
+    /// Its answer, which may come before it is complete.
+    answer: Option<(HttpResponse, SystemTime)>,
 }
 
 /// See the module.
@@ -79,10 +80,15 @@ impl Tap {
 
     /// Bytes of calls that are not complete.
     pub fn kept(&self) -> usize {
-        let of_request = |waiting: &Waiting| waiting.request.as_ref().map_or(0, |(request, _)| request.body.len());
-        let of_answer = |waiting: &Waiting| waiting.early.as_ref().map_or(0, |(answer, _)| answer.body.len());
-        let waiting: usize = self.waiting.iter().map(|waiting| of_request(waiting) + of_answer(waiting)).sum();
-        waiting + self.requests.kept() + self.responses.kept()
+        let of_request = |call: &Exchange| match &call.content {
+            Content::Http(http) | Content::Grpc(http) => http.request.body.len(),
+            _ => 0,
+        };
+        let of = |waiting: &Waiting| {
+            let answer = waiting.answer.as_ref().map_or(0, |(answer, _)| answer.body.len());
+            waiting.call.as_ref().map_or(0, of_request) + answer
+        };
+        self.waiting.iter().map(of).sum::<usize>() + self.requests.kept() + self.responses.kept()
     }
 
     /// Keeps none of the calls that are not complete.
@@ -91,10 +97,8 @@ impl Tap {
         self.responses.forget();
         for waiting in &mut self.waiting {
             waiting.too_long = true;
-            if let Some((request, _)) = &mut waiting.request {
-                request.body = Vec::new();
-            }
-            if let Some((answer, _)) = &mut waiting.early {
+            waiting.call.iter_mut().for_each(empty);
+            if let Some((answer, _)) = &mut waiting.answer {
                 answer.body = Vec::new();
             }
         }
@@ -142,7 +146,11 @@ impl Tap {
             self.begun = false;
             if let Some(waiting) = self.waiting.back_mut() {
                 waiting.too_long |= message.too_long;
-                waiting.request = Some(request(message, self.link.tls));
+                let (request, target) = request(message, self.link.tls);
+                let target = target.unwrap_or_else(|| self.link.target.clone());
+                let tls = self.link.tls || request.scheme == "https";
+                let link = Link { target, tls, connection: self.link.connection };
+                waiting.call = Some(exchange(&link, request, None, waiting.sent_at, waiting.sent_at));
             }
             self.settle(done);
         }
@@ -156,14 +164,11 @@ impl Tap {
         done: &mut Vec<Exchange>,
     ) -> Result<Option<Turn>, Malformed> {
         while !input.is_empty() {
-            let next = self.waiting.iter().position(|waiting| waiting.early.is_none());
+            let next = self.waiting.iter().position(|waiting| waiting.answer.is_none());
             let answered = next.map_or(Answered::Other, |next| self.waiting[next].answered);
             let Some(message) = self.responses.take(input, answered)? else { continue };
             let Some(next) = next else { continue };
-            let status = match message.first {
-                First::Response { status, .. } => status,
-                First::Request { .. } => return Err(Malformed),
-            };
+            let status = message.status;
             if (100..200).contains(&status) && status != 101 {
                 continue;
             }
@@ -175,7 +180,7 @@ impl Tap {
                 self.waiting.remove(next);
                 return Ok(Some(Turn::Tunnel(target)));
             }
-            waiting.early = Some((response(message), at));
+            waiting.answer = Some((response(message), at));
             self.settle(done);
             if status == 101 {
                 return Ok(Some(Turn::Upgrade { websocket }));
@@ -186,40 +191,30 @@ impl Tap {
 
     /// Hands out what is complete at the front.
     fn settle(&mut self, done: &mut Vec<Exchange>) {
-        while self.waiting.front().is_some_and(|front| front.request.is_some() && front.early.is_some()) {
+        while self.waiting.front().is_some_and(|front| front.call.is_some() && front.answer.is_some()) {
             let Some(front) = self.waiting.pop_front() else { return };
-            let (response, at) = match front.early {
-                Some((response, at)) => (Some(response), at),
-                None => (None, front.sent_at),
-            };
-            let Some((request, target)) = front.request else { continue };
-            let made = exchange(&self.to(&request, target), request, response, front.sent_at, at);
-            self.hand_out(made, front.too_long, done);
+            self.hand_out(front, done);
         }
     }
 
-    /// This connection as the request on it says where it goes.
-    fn to(&self, request: &HttpRequest, target: Option<Target>) -> Link {
-        let tls = self.link.tls || request.scheme == "https";
-        Link { target: target.unwrap_or_else(|| self.link.target.clone()), tls, connection: self.link.connection }
-    }
-
-    fn hand_out(&mut self, made: Exchange, too_long: bool, done: &mut Vec<Exchange>) {
-        if !too_long {
-            done.push(made);
+    fn hand_out(&mut self, waiting: Waiting, done: &mut Vec<Exchange>) {
+        let Some(mut call) = waiting.call else { return };
+        if let (Content::Http(http) | Content::Grpc(http), Some((response, at))) = (&mut call.content, waiting.answer) {
+            http.response = Some(response);
+            call.answered_at = at;
+        }
+        if !waiting.too_long {
+            done.push(call);
         } else if self.too_long.len() < MAX_RECORDING_NOTES {
-            let mut made = made;
-            if let Content::Http(http) | Content::Grpc(http) = &mut made.content {
-                (http.request.body, http.response) = (Vec::new(), None);
-            }
-            self.too_long.push(made);
+            empty(&mut call);
+            self.too_long.push(call);
         }
     }
 
     /// The connection has ended: what was still on the way.
     pub fn end(&mut self, end: End, at: SystemTime, done: &mut Vec<Exchange>) {
         if let Some((message, whole)) = self.responses.end()
-            && let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.early.is_none())
+            && let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.answer.is_none())
         {
             waiting.too_long |= message.too_long;
             let mut response = response(message);
@@ -232,32 +227,40 @@ impl Tap {
             if let Some(note) = note {
                 response.headers.push((BODY_NOTE.to_owned(), note.as_bytes().to_vec()));
             }
-            waiting.early = Some((response, at));
+            waiting.answer = Some((response, at));
         }
         self.settle(done);
-        for waiting in std::mem::take(&mut self.waiting) {
-            if let Some((request, target)) = waiting.request {
-                let mut made = exchange(&self.to(&request, target), request, None, waiting.sent_at, at);
-                made.abandoned = end.by == Side::Client;
-                self.hand_out(made, waiting.too_long, done);
+        for mut waiting in std::mem::take(&mut self.waiting) {
+            if let Some(call) = &mut waiting.call {
+                (call.answered_at, call.abandoned) = (at, end.by == Side::Client);
             }
+            waiting.answer = None;
+            self.hand_out(waiting, done);
         }
     }
 }
 
-fn begin(head: &Message, at: SystemTime) -> Waiting {
-    let (method, path) = match &head.first {
-        First::Request { method, path, .. } => (method.as_str(), path.as_str()),
-        First::Response { .. } => ("", ""),
-    };
-    Waiting {
-        answered: answered(method),
-        tunnel: if method == "CONNECT" { authority(path, 443) } else { None },
-        sent_at: at,
-        request: None,
-        too_long: false,
-        early: None,
+/// Takes out what may be long.
+fn empty(call: &mut Exchange) {
+    if let Content::Http(http) | Content::Grpc(http) = &mut call.content {
+        (http.request.body, http.response) = (Vec::new(), None);
     }
+}
+
+fn begin(head: &Message, at: SystemTime) -> Waiting {
+    Waiting {
+        answered: answered(&head.method),
+        tunnel: tunnel(head),
+        sent_at: at,
+        call: None,
+        too_long: false,
+        answer: None,
+    }
+}
+
+/// Where a tunnel would lead.
+pub(super) fn tunnel(request: &Message) -> Option<Target> {
+    (request.method == "CONNECT").then(|| authority(&request.path, 443)).flatten()
 }
 
 /// What the method of a request means for where its response ends.
@@ -270,10 +273,7 @@ pub(super) fn answered(method: &str) -> Answered {
 }
 
 fn response(mut message: Message) -> HttpResponse {
-    let (status, reason, version) = match message.first {
-        First::Response { status, reason, version } => (status, reason, version),
-        First::Request { version, .. } => (0, String::new(), version),
-    };
-    let body = crate::record::http::coding::kept(&mut message.headers, message.body);
-    HttpResponse { version, status, reason, headers: message.headers, body, trailers: message.trailers }
+    let body = coding::kept(&mut message.headers, message.body);
+    let Message { version, status, reason, headers, trailers, .. } = message;
+    HttpResponse { version, status, reason, headers, body, trailers }
 }

@@ -3,7 +3,7 @@ use std::time::SystemTime;
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::call::{Content, Exchange, Http, HttpResponse, Link, Side};
+use crate::record::call::{Content, Exchange, Http, HttpResponse, HttpVersion, Link, Side};
 
 fn link() -> Link {
     Link { target: Target { host: "a.example".to_owned(), port: 80 }, tls: false, connection: 1 }

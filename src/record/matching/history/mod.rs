@@ -140,9 +140,9 @@ impl History {
         let effects = effects(Protocol::Postgres, wire);
         if wire.said(Side::Server).any(|message| message.first() == Some(&b'E')) {
             // What was put off to the end of the transaction failed, and that is over.
-            let ends = effects.contains(&Effect::Commit);
+            let ends = effects.contains(&Effect::Control(Control::Commit));
             if std::mem::take(&mut self.is_implicit) || ends {
-                self.carry_out(vec![Effect::Rollback]);
+                self.carry_out(vec![Effect::Control(Control::Rollback)]);
             }
             return;
         }
@@ -161,7 +161,7 @@ impl History {
     /// What was sent together is at its end.
     pub(in crate::record) fn synchronise(&mut self) {
         if std::mem::take(&mut self.is_implicit) {
-            self.carry_out(vec![Effect::Commit]);
+            self.carry_out(vec![Effect::Control(Control::Commit)]);
         }
     }
 
@@ -184,7 +184,7 @@ impl History {
         }
         self.carry_out(effects(Protocol::MySql, wire));
         if !leaves_open && self.is_inside() {
-            self.carry_out(vec![Effect::Commit]);
+            self.carry_out(vec![Effect::Control(Control::Commit)]);
         }
     }
 
@@ -204,19 +204,21 @@ impl History {
         }
         let depth = self.frames.len();
         match effect {
-            Effect::Begin => {
+            Effect::Control(Control::Begin) => {
                 self.frames.resize_with(depth.max(2), Frame::default);
                 self.is_implicit = false;
             }
-            Effect::Commit => self.join(1),
-            Effect::Rollback => self.frames.truncate(1),
-            Effect::Save(savepoint) if depth > 1 => self.frames.push(Frame { savepoint, ..Frame::default() }),
-            Effect::Release(savepoint) => {
+            Effect::Control(Control::Commit) => self.join(1),
+            Effect::Control(Control::Rollback) => self.frames.truncate(1),
+            Effect::Control(Control::Save(savepoint)) if depth > 1 => {
+                self.frames.push(Frame { savepoint, ..Frame::default() });
+            }
+            Effect::Control(Control::Release(savepoint)) => {
                 if let Some(at) = self.savepoint(&savepoint) {
                     self.join(at);
                 }
             }
-            Effect::RollBackTo(savepoint) => {
+            Effect::Control(Control::RollBackTo(savepoint)) => {
                 if let Some(at) = self.savepoint(&savepoint) {
                     self.frames.truncate(at);
                     self.frames.push(Frame { savepoint, ..Frame::default() });
@@ -230,7 +232,7 @@ impl History {
                 }
             }
             Effect::Done { shape, values, lasts } => self.put(shape, values, lasts),
-            Effect::Save(_) => {}
+            Effect::Control(Control::Save(_) | Control::Deallocate(_)) => {}
         }
     }
 

@@ -4,8 +4,8 @@ use sha2::{Digest, Sha256};
 
 use super::Control;
 use crate::record::call::{Content, Exchange, Protocol, Side, Wire};
-use crate::record::matching::statement;
-use crate::record::protocol::sql::Token;
+use crate::record::protocol::parts::parts_of_wire;
+use crate::record::protocol::sql::{self, Token};
 use crate::record::protocol::{mysql, redis};
 
 /// First words of what may be a plain read.
@@ -20,18 +20,8 @@ const SET: &str = "set ";
 /// What a statement does to the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Effect {
-    /// `BEGIN`.
-    Begin,
-    /// `COMMIT`.
-    Commit,
-    /// `ROLLBACK`.
-    Rollback,
-    /// `SAVEPOINT`.
-    Save(String),
-    /// `RELEASE`.
-    Release(String),
-    /// `ROLLBACK TO`.
-    RollBackTo(String),
+    /// It begins, ends or parts a transaction.
+    Control(Control),
     /// `DISCARD ALL`, or `RESET ALL`, which leaves the role.
     Clear { keeps_role: bool },
     /// Anything that is no plain read; without values it takes back what it did.
@@ -105,7 +95,21 @@ fn statements(protocol: Protocol, wire: &Wire) -> Vec<Vec<Token>> {
         Protocol::MySql => asked.next_back().is_some_and(mysql::carries_out),
         _ => false,
     };
-    if carries_out { statement(protocol, wire) } else { Vec::new() }
+    if !carries_out {
+        return Vec::new();
+    }
+    let (mut text, mut bound) = (Vec::new(), Vec::new());
+    for part in parts_of_wire(protocol, wire) {
+        if part.is_in_text() {
+            text.extend(part.bytes);
+        } else if let Some(number) = part.name.strip_prefix("param.").and_then(|number| number.parse().ok())
+            && let Some(at) = usize::checked_sub(number, 1)
+        {
+            bound.resize(bound.len().max(at + 1), None);
+            bound[at] = Some(part.text.into_bytes());
+        }
+    }
+    sql::statements(&text, protocol == Protocol::MySql, &bound)
 }
 
 struct Statement<'a>(&'a [Token]);
@@ -148,13 +152,8 @@ impl Statement<'_> {
 
     fn effects(&self, protocol: Protocol) -> Vec<Effect> {
         match Control::of(self.0) {
-            Some(Control::Begin) => return vec![Effect::Begin],
-            Some(Control::Commit) => return vec![Effect::Commit],
-            Some(Control::Rollback) => return vec![Effect::Rollback],
-            Some(Control::Save(name)) => return vec![Effect::Save(name)],
-            Some(Control::Release(name)) => return vec![Effect::Release(name)],
-            Some(Control::RollBackTo(name)) => return vec![Effect::RollBackTo(name)],
             Some(Control::Deallocate(_)) => return Vec::new(),
+            Some(control) => return vec![Effect::Control(control)],
             None => {}
         }
         match (self.word(0), self.word(1)) {

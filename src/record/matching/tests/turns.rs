@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 
 use super::databases::{query, redis};
 use super::*;
-use crate::record::call::{Link, Message, Side};
+use crate::record::call::{Link, Message, Side, Wire};
 
 /// These calls in their order, each on a connection: what was said, and the answer.
 fn recorded(protocol: Protocol, calls: &[(u64, Vec<u8>, &str)]) -> Arc<Book> {

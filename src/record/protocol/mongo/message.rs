@@ -14,7 +14,8 @@ pub(super) const MSG: u32 = 2013;
 const CHECKSUM: u32 = 1;
 pub(super) const MORE_TO_COME: u32 = 1 << 1;
 
-/// Length of the head of a message.
+/// Where the operation stands in the head of a message, and the head's length.
+pub(super) const OPERATION: usize = 12;
 const HEAD: usize = 16;
 
 pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
@@ -30,7 +31,7 @@ pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
 }
 
 pub(super) fn operation(message: &[u8]) -> u32 {
-    word(message, 12)
+    word(message, OPERATION)
 }
 
 pub(super) fn number(message: &[u8]) -> u32 {
@@ -60,8 +61,8 @@ fn with_head(operation: u32, number: u32, responds_to: u32, body: &[u8]) -> Vec<
     bytes
 }
 
-/// The same message as a reply, with other numbers.
-pub(super) fn renumbered(message: &[u8], number: u32, responds_to: u32) -> Vec<u8> {
+/// The same message with other numbers.
+pub(in crate::record) fn renumbered(message: &[u8], number: u32, responds_to: u32) -> Vec<u8> {
     let mut bytes = message.to_vec();
     if let Some(head) = bytes.get_mut(4..12) {
         head[..4].copy_from_slice(&number.to_le_bytes());
@@ -134,6 +135,11 @@ pub(in crate::record) fn sections(message: &[u8]) -> Result<Vec<Section<'_>>, Fa
         _ => return Err(SHORT),
     }
     Ok(found)
+}
+
+/// Where the sections or the command of a question begin.
+pub(super) fn begin(message: &[u8]) -> Result<usize, Fault> {
+    if operation(message) == QUERY { command_of_query(message) } else { Ok(HEAD + 4) }
 }
 
 fn documents(mut rest: &[u8]) -> Result<Vec<&[u8]>, Fault> {

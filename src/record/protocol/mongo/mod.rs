@@ -14,7 +14,7 @@ mod recording;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::record) use message::{Section, sections};
+pub(in crate::record) use message::{Section, renumbered, sections};
 pub(in crate::record) use parts::parts;
 pub(in crate::record) use playing::Playing;
 pub(in crate::record) use recording::Recording;

@@ -67,7 +67,7 @@ fn parts_are_the_statement_whatever_it_is() {
 
 fn told(protocol: Protocol, said: &[Vec<u8>]) -> Vec<(String, String)> {
     let messages = said.iter().map(|bytes| Message { from: Side::Client, bytes: bytes.clone() }).collect();
-    let parts = parts(protocol, &Wire { messages, session: false }).unwrap();
+    let parts = parts_of_wire(protocol, &Wire { messages, session: false });
     let values = parts.into_iter().filter(Part::is_value);
     values.map(|value| (value.name, value.text)).collect()
 }

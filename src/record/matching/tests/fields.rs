@@ -132,7 +132,7 @@ fn fields_that_choose_and_are_others_in_each_recording_are_learned_as_noise() {
         values: (values.0.to_owned(), values.1.to_owned()),
     };
     let changes = vec![change("header.x-run", ("0-0", "1-0")), change("header.x-span", (&uuid(0), &uuid(2)))];
-    assert_eq!(lessons, [Lesson { place: "GET shop:80/me".to_owned(), calls: (2, 2), changes }]);
+    assert_eq!(lessons, [Lesson { place: "HTTP shop:80 GET /me".to_owned(), calls: (2, 2), changes }]);
     assert_eq!(noise.learned(&call(0, 0)), Some(learned(&["header.x-run", "header.x-span"])));
     let third = run(2);
     assert_eq!(answers(&Book::new(run(0), Noise::default()), &third), [None, None]);

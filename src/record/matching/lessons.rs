@@ -8,32 +8,43 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::body::Body;
 use super::closest::short;
-use super::heads::{self, Head};
-use super::key::{path_only, place};
-use super::noise::{Change, Fields, Lesson, Noise};
-use super::parts::Parts;
-use super::queue;
+use super::key::Question;
+use super::noise::{Fields, Noise, Shape};
+use super::parts::{chooses, choosing};
+use super::{is_session, queue};
 use crate::limits::MAX_NOISE_COMPARED;
 use crate::record::call::{Content, Exchange, Protocol, Side, is_no_call};
 use crate::record::protocol::parts::Part;
 use crate::record::redact;
+
+/// What two recordings tell of one shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lesson {
+    /// As `HTTP shop:80 POST /orders`, `Postgres db:5432 SELECT * FROM orders WHERE id = ?`.
+    pub place: String,
+    /// How many calls of it each recording has. If these are not as many, nothing is learned.
+    pub calls: (usize, usize),
+    /// The fields that are noise.
+    pub changes: Vec<Change>,
+}
+
+/// A field that is different in each recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// `body.order.id`.
+    pub field: String,
+    /// The values of the first pair of calls that differs, for one line each.
+    pub values: (String, String),
+}
 
 /// A call of which something may be learned.
 struct Call<'a> {
     exchange: &'a Exchange,
     /// What is no value.
     bare: Vec<u8>,
-    values: Vec<Value>,
-    is_of_connection: bool,
-}
-
-struct Value {
-    name: String,
-    bytes: Vec<u8>,
-    /// As it is told.
-    text: String,
+    /// Its values, and the fields of its head that choose.
+    values: Vec<Part>,
 }
 
 impl Call<'_> {
@@ -46,7 +57,7 @@ impl Call<'_> {
 
     /// The names of the values that another call has otherwise.
     fn differing(&self, other: &Self) -> BTreeSet<String> {
-        let pairs = self.values.iter().zip(&other.values).filter(|(one, other)| one.bytes != other.bytes);
+        let pairs = self.values.iter().zip(&other.values).filter(|(one, other)| one != other);
         pairs.map(|(one, _)| one.name.clone()).collect()
     }
 }
@@ -75,7 +86,7 @@ pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Le
             lessons.push(Lesson { place: short(&place), calls, changes });
         }
     }
-    let is_http = |calls: &[&Exchange]| matches!(calls[0].content, Content::Http(_));
+    let is_http = |calls: &[Question<'_>]| matches!(calls[0].exchange.content, Content::Http(_));
     let theirs = theirs.into_iter().filter(|(_, theirs)| is_http(theirs));
     lessons.extend(theirs.map(|(place, theirs)| Lesson { place, calls: (0, theirs.len()), changes: Vec::new() }));
     lessons
@@ -83,76 +94,40 @@ pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Le
 
 fn put(noise: &mut Noise, of: &Exchange, changes: &[Change]) {
     if let Ok(fields) = Fields::new(changes.iter().map(|change| change.field.clone()), &[]) {
-        noise.put(of, &fields);
+        noise.put(&Question::of(of), &fields);
     }
 }
 
 /// Calls by what noise belongs to, in words.
-fn by_place(exchanges: &[Exchange]) -> BTreeMap<String, Vec<&Exchange>> {
+fn by_place(exchanges: &[Exchange]) -> BTreeMap<String, Vec<Question<'_>>> {
     let mut found: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for exchange in exchanges.iter().filter(|exchange| !is_no_call(exchange)) {
-        let text = match &exchange.content {
-            Content::Http(_) => place(exchange, &exchange.target).to_string(),
-            Content::Wire(protocol, wire) => {
-                let Some(parts) = Parts::of(*protocol, wire, &Fields::default()) else { continue };
-                format!("{} {} {}", protocol.word(), exchange.target, parts.by_hash().shape())
-            }
-            Content::Grpc(_) | Content::Dns(_) => continue,
-        };
-        found.entry(text).or_default().push(exchange);
+        let mut question = Question::of(exchange);
+        question.parts = question.parts.by_hash();
+        found.entry(Shape::of(&question, &exchange.target).to_string()).or_default().push(question);
     }
     found
 }
 
 /// The calls of one place in both recordings. Of the fields of a head those are values that choose in one of them.
-fn calls<'a>(ours: &[&'a Exchange], theirs: &[&'a Exchange]) -> [Vec<Call<'a>>; 2] {
-    let heads = [ours, theirs].map(|calls| calls.iter().map(|call| heads::of(call, &Fields::default())).collect());
-    let choosing = |calls: &[&Exchange], heads: &Vec<Head>| {
-        let differ = || calls.iter().any(|call| queue::answer(call) != queue::answer(calls[0]));
-        heads::choosing(&heads.iter().collect::<Vec<_>>(), differ)
+fn calls<'a>(ours: &[Question<'a>], theirs: &[Question<'a>]) -> [Vec<Call<'a>>; 2] {
+    let none = Fields::default();
+    let choosing = |calls: &[Question<'_>]| {
+        let differ = || calls.iter().any(|call| queue::answer(call.exchange) != queue::answer(calls[0].exchange));
+        choosing(&calls.iter().map(|call| call.parts.head(&none).collect()).collect::<Vec<_>>(), differ)
     };
-    let mut both = choosing(ours, &heads[0]);
-    both.append(&mut choosing(theirs, &heads[1]));
-    let of = |calls: &[&'a Exchange], heads: &Vec<Head>| {
-        calls.iter().zip(heads).filter_map(|(call, head)| taken_apart(call, head, &both)).collect()
+    let both: BTreeSet<String> = choosing(ours).into_iter().chain(choosing(theirs)).collect();
+    let of = |question: &Question<'a>| {
+        let head = || question.parts.head(&none).filter(|field| chooses(field, &both));
+        let names: Vec<&[u8]> = head().map(|field| field.name.as_bytes()).collect();
+        let bare = [question.parts.bare(&none), names.join(&0)].concat();
+        Call {
+            exchange: question.exchange,
+            bare,
+            values: question.parts.values(&none).chain(head()).cloned().collect(),
+        }
     };
-    [of(ours, &heads[0]), of(theirs, &heads[1])]
-}
-
-fn taken_apart<'a>(exchange: &'a Exchange, head: &Head, choosing: &BTreeSet<String>) -> Option<Call<'a>> {
-    match &exchange.content {
-        Content::Http(http) => {
-            let (query, body) = (Body::query(&http.request.path), Body::of(&http.request));
-            let leaves = query.leaves("query").into_iter().chain(body.leaves("body"));
-            let fields =
-                heads::chosen(head, choosing).map(|(name, value)| (format!("header.{name}"), value.to_owned()));
-            let values = leaves.map(|leaf| (leaf.name, leaf.value)).chain(fields);
-            let mut bare = path_only(&http.request.path).as_bytes().to_vec();
-            let mut all = Vec::new();
-            for (name, value) in values {
-                bare.extend([b"\0", name.as_bytes()].concat());
-                // A body that is no fields is the call itself, not a part of it that changes.
-                if name == "body" {
-                    bare.extend(value.into_bytes());
-                } else {
-                    all.push(Value {
-                        name,
-                        bytes: value.clone().into_bytes(),
-                        text: value.trim_start_matches('=').to_owned(),
-                    });
-                }
-            }
-            Some(Call { exchange, bare, values: all, is_of_connection: false })
-        }
-        Content::Wire(protocol, wire) => {
-            let parts = Parts::of(*protocol, wire, &Fields::default())?.by_hash();
-            let value =
-                |value: &Part| Value { name: value.name.clone(), bytes: value.bytes.clone(), text: value.text.clone() };
-            let values = parts.values().map(value).collect();
-            Some(Call { exchange, bare: parts.bare(), values, is_of_connection: wire.session })
-        }
-        Content::Grpc(_) | Content::Dns(_) => None,
-    }
+    [ours, theirs].map(|calls| calls.iter().map(of).collect())
 }
 
 /// What these calls have otherwise in each recording: nothing, if the others of their parts are not the same in both. `alike` if they
@@ -161,24 +136,26 @@ fn changes([ours, theirs]: &Pair<'_, '_>, given: &[Given; 2], alike: bool) -> Ve
     let (here, there) = (by_name(ours), by_name(theirs));
     let both = here.iter().filter_map(|(name, one)| Some((*name, one, there.get(name)?)));
     let others: Vec<_> = both
+        // What is no field is the call itself, not a part of it that changes.
+        .filter(|(name, ..)| name.contains('.'))
         .filter(|(_, one, other)| one.iter().all(|value| other.iter().all(|other| value.bytes != other.bytes)))
         .collect();
     let left_out: BTreeSet<String> = others.iter().map(|(name, ..)| (*name).to_owned()).collect();
     if !alike && kept(ours, &left_out) != kept(theirs, &left_out) {
         return Vec::new();
     }
-    let is_noise = |(_, one, other): &&(&str, &Vec<&Value>, &Vec<&Value>)| {
+    let is_noise = |(_, one, other): &&(&str, &Vec<&Part>, &Vec<&Part>)| {
         !(are_secret(one, &given[0]) && are_secret(other, &given[1]))
     };
-    let change = |(name, one, other): &(&str, &Vec<&Value>, &Vec<&Value>)| Change {
+    let change = |(name, one, other): &(&str, &Vec<&Part>, &Vec<&Part>)| Change {
         field: (*name).to_owned(),
         values: (short(&one[0].text), short(&other[0].text)),
     };
     others.iter().filter(is_noise).map(change).collect()
 }
 
-fn by_name<'b>(calls: &[&'b Call<'_>]) -> BTreeMap<&'b str, Vec<&'b Value>> {
-    let mut found: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+fn by_name<'b>(calls: &[&'b Call<'_>]) -> BTreeMap<&'b str, Vec<&'b Part>> {
+    let mut found: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
     let mut seen = HashSet::new();
     for value in calls.iter().flat_map(|call| &call.values) {
         if seen.insert((&value.name, &value.bytes)) {
@@ -190,7 +167,7 @@ fn by_name<'b>(calls: &[&'b Call<'_>]) -> BTreeMap<&'b str, Vec<&'b Value>> {
 
 /// What is left of these calls, in one order. What belongs to connections, of which a pool opens any number, once.
 fn kept<'b>(calls: &[&'b Call<'_>], left_out: &BTreeSet<String>) -> Vec<(bool, Vec<&'b [u8]>)> {
-    let mut kept: Vec<_> = calls.iter().map(|call| (call.is_of_connection, call.kept(left_out))).collect();
+    let mut kept: Vec<_> = calls.iter().map(|call| (is_session(call.exchange), call.kept(left_out))).collect();
     kept.sort_unstable();
     kept.dedup_by(|one, other| one.0 && one == other);
     kept
@@ -274,7 +251,7 @@ fn answer(exchange: &Exchange) -> Vec<&[u8]> {
 
 /// Whether values are secrets that need no noise: a single one, of which a replay has another one in any case, or such as answers
 /// gave, which a replay gives again.
-fn are_secret(values: &[&Value], given: &Given) -> bool {
+fn are_secret(values: &[&Part], given: &Given) -> bool {
     values.iter().all(|value| {
         let places = redact::places(&value.bytes);
         !places.is_empty() && (values.len() == 1 || places.into_iter().all(|at| given.contains(&value.bytes[at])))

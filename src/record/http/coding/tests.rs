@@ -1,0 +1,49 @@
+use super::*;
+
+fn headers(coding: &str) -> Vec<(String, Vec<u8>)> {
+    vec![("Content-Encoding".to_owned(), coding.as_bytes().to_vec())]
+}
+
+#[test]
+fn every_known_coding_comes_off_as_it_was_put_on() {
+    let long: Vec<u8> = (0..300_000_u32).map(|at| (at * 7 % 251) as u8).collect();
+    for body in [&b"x"[..], b"hello hello hello", &long[..65_536], &long[..65_537], &long] {
+        for coding in ["gzip", "x-gzip", "deflate", "br", "zstd", "gzip, br", "identity"] {
+            let on = encoded(&headers(coding), body).unwrap();
+            assert!(coding == "identity" || on != body, "{coding}");
+            assert_eq!(decoded(&headers(coding), &on).as_deref(), Some(body), "{coding} {}", body.len());
+        }
+    }
+}
+
+#[test]
+fn a_body_stays_coded_where_somebody_may_look_at_its_bytes() {
+    let plain = b"hello hello hello".to_vec();
+    let ours = encoded(&headers("gzip"), &plain).unwrap();
+    // Another coder: the same with the name of a file in its head (RFC 1952, 2.3.1).
+    let theirs = [&ours[..3], &[8], &ours[4..10], b"name\0", &ours[10..]].concat();
+    let with = |digest: &str, body: &[u8]| {
+        let mut headers = headers("gzip");
+        headers.push((digest.to_owned(), b"x".to_vec()));
+        let kept = kept(&mut headers, body.to_vec());
+        let sent = sent(&headers, &kept).into_owned();
+        (kept, sent, has_note(&headers, CODED))
+    };
+    assert_eq!(with("ETag", &theirs), (plain.clone(), ours.clone(), false));
+    assert_eq!(with("Content-Digest", &ours), (plain, ours.clone(), false));
+    assert_eq!(with("Content-Digest", &theirs), (theirs.clone(), theirs.clone(), true));
+    assert_eq!(with("X-Amz-Checksum-CRC32", &theirs), (theirs.clone(), theirs, true));
+    // What cannot be read is not coded once more.
+    let cut = ours[..12].to_vec();
+    assert_eq!(with("ETag", &cut), (cut.clone(), cut, true));
+}
+
+#[test]
+fn what_cannot_be_taken_off_stays() {
+    assert_eq!(decoded(&headers("gzip"), b"no gzip"), None);
+    assert_eq!(decoded(&headers("dcb"), b"x"), None);
+    assert_eq!(decoded(&headers("gzip"), b"").as_deref(), Some(&b""[..]));
+    let bomb = encoded(&headers("gzip"), &vec![0; MAX_RECORDED_BODY_BYTES + 1]).unwrap();
+    assert!(bomb.len() < MAX_RECORDED_BODY_BYTES / 50);
+    assert_eq!(decoded(&headers("gzip"), &bomb), None);
+}

@@ -1,0 +1,297 @@
+//! The way of a question to its recording: first with noise left out, then without values that each run makes anew.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::SystemTime;
+
+use super::Book;
+use super::anew::{Blank, Value};
+use super::history::{self, Before};
+use super::key::{self, Key, Question};
+use super::noise::Fields;
+use super::parts::chooses;
+use super::queue::{Queue, Taken};
+use super::report::Miss;
+use crate::record::call::{Content, Exchange, Protocol, Target};
+use crate::record::protocol::parts::Part;
+use crate::record::protocol::postgres;
+
+/// Recordings of a call that were all given.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Used {
+    pub(super) count: usize,
+    /// The place of the last of them.
+    pub(super) last: usize,
+}
+
+/// Why there is no recording of a call.
+#[derive(Default)]
+pub(super) struct Unfound {
+    /// Recordings of it, which were all used.
+    pub(super) used: Option<Used>,
+    /// A recording of it with another secret, where its own is one of another call, or after another history.
+    pub(super) alike: Option<usize>,
+    /// Fields that choose between recordings that are the same in all else.
+    pub(super) choosing: BTreeSet<String>,
+}
+
+/// A recording, and the transaction that it is in, if it tells.
+type Found = (Arc<Exchange>, u64);
+
+/// What answers a call to a database.
+#[derive(Debug)]
+pub(in crate::record) enum Answer {
+    /// A recording, and the transaction that it is in, if it tells.
+    Recorded(Arc<Exchange>, u64),
+    /// Messages of a server, of what needs no recording.
+    Plain(Vec<Vec<u8>>),
+}
+
+impl Book {
+    /// The recording that answers a call, which is given without its answer. Each is given out once, in their order, but
+    /// those that belong to connections, names and reusable ones, of which the last is given again.
+    ///
+    /// Recordings that say where they went answer only calls that go there; those of files that do not say it, or say
+    /// only what the request names, answer where nothing else does.
+    pub fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
+        let asked = self.secrets.asked(asked);
+        let (mut question, before) = (Question::of(&asked), Before::default());
+        let found = self.look_up(&mut question, &before).map(|(found, _)| found);
+        found.map_err(|unfound| self.missed_call(&question, &before, &unfound))
+    }
+
+    /// The same of a call on a connection with this history; and where nothing answers it, what may need no recording.
+    pub(in crate::record) fn find_in(
+        &self,
+        asked: &Exchange,
+        before: &Before,
+        plain: impl FnOnce() -> Option<Vec<Vec<u8>>>,
+    ) -> Result<Answer, Miss> {
+        let asked = self.secrets.asked(asked);
+        let mut question = Question::of(&asked);
+        match self.look_up(&mut question, before) {
+            Ok((found, transaction)) => Ok(Answer::Recorded(found, transaction)),
+            Err(unfound) => plain().map(Answer::Plain).ok_or_else(|| self.missed_call(&question, before, &unfound)),
+        }
+    }
+
+    /// The recording that would answer a call, used or not. It is not taken out.
+    pub(in crate::record) fn peek(&self, asked: &Exchange, before: &Before) -> Option<Arc<Exchange>> {
+        let asked = self.secrets.asked(asked);
+        let mut question = Question::of(&asked);
+        targets(&asked).into_iter().find_map(|(target, named)| {
+            let keys = self.keys(&mut question, &target, named, before);
+            let queue = keys.into_iter().find_map(|(bare, noise)| self.queue(bare, question.parts.head(&noise)))?;
+            Some(Arc::clone(&self.entries[*queue.entries.first()?].exchange))
+        })
+    }
+
+    /// The recording that answers a call, or why there is none.
+    fn look_up(&self, question: &mut Question<'_>, before: &Before) -> Result<Found, Unfound> {
+        let mut unfound = Unfound::default();
+        for (target, named) in targets(question.exchange) {
+            for (bare, noise) in self.keys(question, &target, named, before) {
+                let Some(queue) = self.queue(bare, question.parts.head(&noise)) else {
+                    unfound.choosing.extend(self.choosing(bare).iter().cloned());
+                    continue;
+                };
+                if let Some(taken) = queue.take(&self.entries, before, !noise.is_empty(), |_| true) {
+                    if noise.is_empty() {
+                        self.pairs.keep(&self.entries[taken.index].anew);
+                    }
+                    return Ok(self.given(question, queue, taken));
+                }
+                if !queue.has(&self.entries, &before.done) {
+                    unfound.alike = unfound.alike.or(queue.entries.first().copied());
+                    continue;
+                }
+                // Those of the very same values are among those without.
+                let is_whole = noise.is_empty() || !matches!(question.exchange.content, Content::Wire(..));
+                let all = queue.entries.last().map(|last| Used { count: queue.entries.len(), last: *last });
+                unfound.used = unfound.used.filter(|_| is_whole).or(all);
+            }
+        }
+        if unfound.used.is_some() {
+            return Err(unfound);
+        }
+        self.look_up_anew(question, before, &mut unfound).ok_or(unfound)
+    }
+
+    /// The recording that answers a call in which nothing but values differs that each run makes anew.
+    fn look_up_anew(&self, question: &Question<'_>, before: &Before, unfound: &mut Unfound) -> Option<Found> {
+        let asked = question.exchange;
+        let (said, blank) = self.anew(question, SystemTime::now())?;
+        let mut other = None;
+        let found = targets(asked).into_iter().find_map(|(target, named)| {
+            let bare = question.key_of(&said, &target, named, self.context(&target, asked, before));
+            let noise = self.noise.at(question, &target);
+            let (values, key) = self.blanked(bare, question.parts.head(&noise), blank.clone());
+            let queue = self.queues.get(&key).filter(|_| !values.is_empty())?;
+            other = other.or(queue.entries.first().copied());
+            let fits =
+                |index: usize| self.pairs.fit(index, |at| queue.is_alone(at), &self.entries[index].anew, &values);
+            let Some(taken) = queue.take(&self.entries, before, false, fits) else {
+                let is_after = |index: &usize| queue.is_after(&self.entries[*index].done, &before.done);
+                let fitting = queue.entries.iter().copied().filter(|index| fits(*index) && is_after(index));
+                let fitting: Vec<usize> = fitting.collect();
+                unfound.used = unfound.used.or(fitting.last().map(|last| Used { count: fitting.len(), last: *last }));
+                return None;
+            };
+            let entry = &self.entries[taken.index];
+            self.pairs.pair(&entry.name, &entry.anew, &values);
+            Some(self.given(question, queue, taken))
+        });
+        // It differs in nothing but such values, and is not about the same.
+        unfound.alike = unfound.alike.or(other.filter(|_| unfound.used.is_none()));
+        found
+    }
+
+    /// A recording answers a call.
+    fn given(&self, question: &Question<'_>, queue: &Queue, taken: Taken) -> Found {
+        let entry = &self.entries[taken.index];
+        entry.used.store(true, Ordering::Relaxed);
+        self.turns.send_replace(());
+        let none = Fields::default();
+        for field in &entry.credentials {
+            if question.parts.head(&none).any(|other| other.name == field.name && other.text != field.text) {
+                let name = field.name.trim_start_matches("header.").to_owned();
+                *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
+            }
+        }
+        self.replayed.fetch_add(1, Ordering::Relaxed);
+        if taken.is_again && queue.repeats() && !entry.reusable {
+            self.again.fetch_add(1, Ordering::Relaxed);
+        }
+        let found = if taken.is_again { postgres::again(&entry.exchange) } else { Arc::clone(&entry.exchange) };
+        // Many transactions read and prepare alike: what does something tells which it is.
+        let tells = entry.transaction != 0 && !history::shapes(&entry.exchange).is_empty();
+        (found, if tells { entry.transaction } else { 0 })
+    }
+
+    /// The keys of a call but for its head, as if it went to this target, with what is left out of each. Where values of a database
+    /// are left out it has one with them as well: a recording of the very same values is the better answer.
+    pub(super) fn keys(
+        &self,
+        question: &mut Question<'_>,
+        target: &Target,
+        named: bool,
+        before: &Before,
+    ) -> Vec<(Key, Fields)> {
+        let noise = self.noise.at(question, target);
+        let context = self.context(target, question.exchange, before);
+        let reduced = question.key(target, named, context, &noise);
+        if noise.is_empty() || !matches!(question.exchange.content, Content::Wire(..)) {
+            return vec![(reduced, noise)];
+        }
+        let exact = question.key(target, named, context, &Fields::default());
+        let mut keys = vec![(exact, Fields::default()), (reduced, noise)];
+        keys.truncate(if exact == reduced { 1 } else { 2 });
+        keys
+    }
+
+    /// The context of a call, where recordings of this target say theirs.
+    pub(super) fn context<'a>(&self, target: &Target, exchange: &Exchange, before: &'a Before) -> &'a [u8] {
+        let is_known = self.contexts.contains(&(target.clone(), exchange.content.protocol()));
+        if is_known { before.context.as_slice() } else { b"" }
+    }
+
+    /// The recordings that stand under a key with what chooses in this head.
+    fn queue<'a>(&self, bare: Key, head: impl Iterator<Item = &'a Part>) -> Option<&Queue> {
+        self.queues.get(&self.with_head(bare, head))
+    }
+
+    /// A key with what chooses in this head.
+    pub(super) fn with_head<'a>(&self, bare: Key, head: impl Iterator<Item = &'a Part>) -> Key {
+        let choosing = self.choosing(bare);
+        key::with_head(bare, head.filter(|field| chooses(field, choosing)), Cow::Borrowed)
+    }
+
+    /// The names of the fields of the head that choose between the recordings of a key.
+    fn choosing(&self, bare: Key) -> &BTreeSet<String> {
+        static NONE: BTreeSet<String> = BTreeSet::new();
+        self.choosing.get(&bare).unwrap_or(&NONE)
+    }
+
+    /// A call of a run at this time without secrets and values that are made anew.
+    pub(super) fn anew(&self, question: &Question<'_>, near: SystemTime) -> Option<(Key, Blank)> {
+        question.anew(near, &self.noise.at(question, &question.exchange.target), self.noise.is_exact())
+    }
+
+    /// The values that are made anew in a call and in what chooses in its head, and its key without them.
+    pub(super) fn blanked<'a>(
+        &self,
+        bare: Key,
+        head: impl Iterator<Item = &'a Part>,
+        mut blank: Blank,
+    ) -> (Vec<Value>, Key) {
+        let choosing = self.choosing(bare);
+        let chosen = head.filter(|field| chooses(field, choosing));
+        let key = key::with_head(bare, chosen, |value| Cow::Owned(blank.text(value)));
+        (blank.values, key)
+    }
+
+    /// What is spoken at a target, if anything was recorded there: who speaks first follows from it.
+    pub fn protocol(&self, target: &Target) -> Option<Protocol> {
+        let spoken = |target: Target| self.protocols.get(&target);
+        let known = places(target).into_iter().find_map(spoken);
+        // Of recordings that do not say where they went: the protocol that the port is known for, or the only one.
+        let here = || spoken(NOWHERE).map(Vec::as_slice).unwrap_or_default();
+        let usual = || usual_protocol(target.port).filter(|protocol| here().contains(protocol));
+        let only = || here().first().copied().filter(|_| here().len() == 1);
+        known.and_then(|known| known.first().copied()).or_else(usual).or_else(only)
+    }
+
+    /// The recordings of a target that belong to its connections (greetings, authentication), in their order. They are not
+    /// taken out.
+    pub fn sessions(&self, target: &Target, protocol: Protocol) -> Vec<Arc<Exchange>> {
+        let of = |target: Target| self.sessions.get(&(target, protocol)).filter(|found| !found.is_empty());
+        let found = places(target).into_iter().chain([NOWHERE]).find_map(of);
+        let entries = found.into_iter().flatten().map(|index| &self.entries[*index]);
+        entries
+            .inspect(|entry| entry.used.store(true, Ordering::Relaxed))
+            .map(|entry| Arc::clone(&entry.exchange))
+            .collect()
+    }
+}
+
+/// The target of recordings that do not say where they went.
+const NOWHERE: Target = Target { host: String::new(), port: 0 };
+
+/// The targets under which the recordings of a call may stand, from the most exact one, and whether they are only named:
+/// where it goes; there without a port; the host that it names; nowhere.
+fn targets(asked: &Exchange) -> Vec<(Target, bool)> {
+    let mut targets: Vec<(Target, bool)> = places(&asked.target).into_iter().map(|target| (target, false)).collect();
+    if let Content::Http(http) | Content::Grpc(http) = &asked.content {
+        targets.extend(places(&asked.target).into_iter().map(|target| (target, true)));
+        let mut named = Target::of_authority(&http.request.authority);
+        if named.host != asked.target.host && !named.host.is_empty() {
+            named.port = if named.port == 0 { asked.target.port } else { named.port };
+            targets.extend(places(&named).into_iter().map(|target| (target, true)));
+        }
+        targets.push((NOWHERE, true));
+    }
+    targets.push((NOWHERE, false));
+    targets
+}
+
+/// A target, and it without a port.
+fn places(target: &Target) -> Vec<Target> {
+    let mut places = vec![target.clone()];
+    if target.port != 0 {
+        places.push(Target { host: target.host.clone(), port: 0 });
+    }
+    places
+}
+
+/// The protocol that a port is registered for (IANA service names; 27017 by `MongoDB`).
+fn usual_protocol(port: u16) -> Option<Protocol> {
+    match port {
+        3306 => Some(Protocol::MySql),
+        5432 => Some(Protocol::Postgres),
+        6379 => Some(Protocol::Redis),
+        27017 => Some(Protocol::Mongo),
+        _ => None,
+    }
+}
