@@ -12,7 +12,7 @@ use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
     MIN_BODY_APART_BYTES,
 };
-use crate::record::call::{Content, Exchange, Http, Message, Protocol, Refusal, Side, Silence, Target, Wire};
+use crate::record::call::{Content, End, Exchange, Http, Message, Protocol, Side, Target, Wire};
 use crate::record::matching::history::Done;
 use crate::record::protocol::{postgres, words};
 use crate::record::redact::{self, places};
@@ -158,12 +158,12 @@ pub fn describe(exchange: &Exchange) -> String {
             format!("{} {}://{}{path}", request.method, request.scheme, exchange.target)
         }
         Content::Dns(dns) => format!("DNS {} {}", dns.kind, dns.name),
-        Content::Wire(..) if let Some(refusal) = Refusal::of_exchange(exchange) => {
+        _ if let End::Refused(refusal, _) = exchange.end => {
             let what = if refusal.is_silence() { "no answer" } else { "refused" };
             format!("TCP {}: {what} ({})", exchange.target, refusal.reason())
         }
-        Content::Wire(..) if let Some(silence) = Silence::of(exchange) => {
-            let end = if silence.closed_after.is_some() { " until the server closed it" } else { "" };
+        _ if exchange.is_silent() => {
+            let end = if exchange.end == End::Closed { " until the server closed it" } else { "" };
             format!("TCP {}: connected, and nothing was said{end}", exchange.target)
         }
         Content::Wire(protocol, wire) => {

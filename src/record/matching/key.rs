@@ -15,7 +15,7 @@ use super::body::{Body, media_type};
 use super::noise::Fields;
 use super::parts;
 use crate::limits::MAX_ANEW_BODY_BYTES;
-use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire, is_no_call};
+use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
 use crate::record::protocol::{mysql, postgres, redis};
 
 /// Calls that the same noise belongs to.
@@ -187,7 +187,7 @@ fn digest(exchange: &Exchange, noise: &Fields) -> Key {
                 parts.add(&canonical(*protocol, wire));
             }
             // It has no question, and must not answer who has none and waits for a server to begin.
-            if is_no_call(exchange) {
+            if exchange.is_no_call() {
                 parts.add(b"no call");
             }
         }

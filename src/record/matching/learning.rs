@@ -16,7 +16,7 @@ use super::noise::{Change, Fields, Lesson, Noise};
 use super::parts::Parts;
 use super::queue;
 use crate::limits::MAX_NOISE_COMPARED;
-use crate::record::call::{Content, Exchange, Protocol, Side, is_no_call};
+use crate::record::call::{Content, Exchange, Protocol, Side};
 use crate::record::protocol::parts::Part;
 use crate::record::redact;
 
@@ -90,7 +90,7 @@ fn put(noise: &mut Noise, of: &Exchange, changes: &[Change]) {
 /// Calls by what noise belongs to, in words.
 fn by_place(exchanges: &[Exchange]) -> BTreeMap<String, Vec<&Exchange>> {
     let mut found: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for exchange in exchanges.iter().filter(|exchange| !is_no_call(exchange)) {
+    for exchange in exchanges.iter().filter(|exchange| !exchange.is_no_call()) {
         let text = match &exchange.content {
             Content::Http(_) => place(exchange, &exchange.target).to_string(),
             Content::Wire(protocol, wire) => {

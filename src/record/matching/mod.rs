@@ -46,7 +46,7 @@ use queue::{Queue, Taken};
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
 
-use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Target, Wire, is_no_call};
+use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Target, Wire};
 use crate::record::protocol::{postgres, sql};
 use crate::record::redact::Secrets;
 use history::{Before, Done};
@@ -274,7 +274,7 @@ impl Book {
                 ways.push(Way { bare, head, blank: Some(found.blank), index });
             }
         }
-        let is_call = !is_no_call(&exchange);
+        let is_call = !exchange.is_no_call();
         if protocol != Protocol::Dns && is_call {
             self.protocols.entry(target.clone()).or_insert(protocol);
         }

@@ -12,7 +12,7 @@ use super::key::{Place, place};
 use super::parts::Parts;
 use super::{is_session, learning};
 use crate::pattern::{Options, Pattern};
-use crate::record::call::{Exchange, Protocol, Target, is_no_call};
+use crate::record::call::{Exchange, Protocol, Target};
 
 /// The noise of one place.
 #[derive(Clone, Debug, Default)]
@@ -81,8 +81,6 @@ pub struct DeclaredNoise {
     pub fields: Vec<String>,
     /// Regular expressions of values.
     pub values: Vec<String>,
-    /// Whether it is a list in the file.
-    pub is_list: bool,
 }
 
 /// All noise of a set.
@@ -182,7 +180,7 @@ impl Noise {
     /// How many calls to databases one recording has that the other has not, this noise left out: of those nothing is learned.
     pub fn unlike(&self, a: &[Exchange], b: &[Exchange]) -> usize {
         let asked = |exchanges: &[Exchange]| {
-            let calls = exchanges.iter().filter(|exchange| !is_session(exchange) && !is_no_call(exchange)).filter_map(
+            let calls = exchanges.iter().filter(|exchange| !is_session(exchange) && !exchange.is_no_call()).filter_map(
                 |exchange| {
                     let (shape, parts) = shape(exchange, &exchange.target)?;
                     let noise = self.own(exchange, &exchange.target);
@@ -213,7 +211,7 @@ impl Noise {
         let Fields { names, values } = self.own(exchange, &exchange.target);
         let values: Vec<String> = values.into_iter().map(|(source, _)| source).collect();
         let any = !names.is_empty() || !values.is_empty();
-        any.then(|| DeclaredNoise { fields: names.into_iter().collect(), values, is_list: false })
+        any.then(|| DeclaredNoise { fields: names.into_iter().collect(), values })
     }
 
     /// The noise of a call, as if it went to this target.

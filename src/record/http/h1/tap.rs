@@ -238,7 +238,9 @@ impl Tap {
         for waiting in std::mem::take(&mut self.waiting) {
             if let Some((request, target)) = waiting.request {
                 let mut made = exchange(&self.to(&request, target), request, None, waiting.sent_at, at);
-                made.abandoned = end.by == Side::Client;
+                if end.by == Side::Client {
+                    made.end = crate::record::call::End::Abandoned;
+                }
                 self.hand_out(made, waiting.too_long, done);
             }
         }
