@@ -73,7 +73,7 @@ pub fn choose(command: &str, folder: &str, calls: &[Exchange], now: u64, is_take
     if !is_taken(&name) {
         return name;
     }
-    (2_u64..).map(|number| format!("{name}-{number}")).find(|other| !is_taken(other)).unwrap_or(name)
+    (2..=u64::MAX).map(|number| format!("{name}-{number}")).find(|other| !is_taken(other)).unwrap_or(name)
 }
 
 /// Hosts and databases that were called. In alphabetical order: which comes first changes from run to run.
