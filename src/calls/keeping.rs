@@ -171,7 +171,6 @@ pub fn add_noise(
             declared.fields.dedup();
             let known = declared.values.clone();
             declared.values.extend(learned.values.into_iter().filter(|value| !known.contains(value)));
-            declared.is_list &= declared.fields.is_empty();
             Some(declared)
         })
         .collect();

@@ -97,7 +97,7 @@ pub(super) fn call(exchange: &Exchange) -> String {
     let line = describe(exchange);
     let target = exchange.target.to_string();
     let mut call = asked(exchange, line, &target);
-    if exchange.abandoned {
+    if exchange.abandoned() {
         call.push_str(" (left without an answer)");
     }
     call
@@ -242,7 +242,7 @@ mod tests {
             connection: 1,
             sent_at,
             answered_at: sent_at + Duration::from_millis(took_ms),
-            abandoned: false,
+            end: crate::record::End::Answered,
             content: Content::Dns(Dns { name: name.to_owned(), kind: "A".to_owned(), code: 0, answers: Vec::new() }),
         }
     }

@@ -19,8 +19,8 @@ pub mod store;
 mod trial;
 
 pub use call::{
-    Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message, Outline, Protocol, Refusal,
-    Said, Side, Silence, Target, Wire,
+    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message, Outline, Protocol,
+    Refusal, Said, Side, Target, Wire,
 };
 pub use matching::{Book, Change, Closest, Connection, DeclaredNoise, Lesson, Miss, Noise, Recording, Report, Unused};
 pub use protocol::{

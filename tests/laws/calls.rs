@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 use replay::record::redact::{Secrets, left_over};
 use replay::record::store::{self, Apart, BodyRef, Head};
 use replay::record::{
-    Book, Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Noise, Protocol, Recording,
-    Side, Target, Wire,
+    Book, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Noise, Protocol,
+    Recording, Side, Target, Wire,
 };
 
 use super::Source;
@@ -137,7 +137,7 @@ fn exchange(source: &mut Source<'_>) -> Exchange {
         connection: u64::from(source.byte()),
         sent_at,
         answered_at: sent_at + Duration::from_millis(u64::from(source.byte())),
-        abandoned: false,
+        end: End::Answered,
         content,
     }
 }

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::time::SystemTime;
 
+use super::refusal::Refusal;
+
 /// Which end of a connection sent something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -97,11 +99,44 @@ pub struct Exchange {
     pub sent_at: SystemTime,
     /// When the last byte of its answer came; where there is none, when it was known that none comes.
     pub answered_at: SystemTime,
-    /// Whether the program left before the answer was whole, such as at a time limit of its own: what there is of it is all
-    /// that it was given. Of a response of HTTP that was begun its own note says so.
-    pub abandoned: bool,
+    /// How it ended.
+    pub end: End,
     /// What was said. Without the answer's part where a call asks for one.
     pub content: Content,
+}
+
+impl Exchange {
+    /// Whether the program left before the answer was whole.
+    pub fn abandoned(&self) -> bool {
+        self.end == End::Abandoned
+    }
+
+    /// Whether it stands for a connection that was made and on which nothing was said, such as one that a pool opens in advance.
+    pub fn is_silent(&self) -> bool {
+        matches!(self.end, End::Silent | End::Closed)
+    }
+
+    /// Whether it stands for a connection on which nothing was said, or that was not even made. It is no call.
+    pub fn is_no_call(&self) -> bool {
+        self.is_silent() || matches!(self.end, End::Refused(..))
+    }
+}
+
+/// How a call ended, or a connection without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// With its answer, as far as the server gave one.
+    #[default]
+    Answered,
+    /// The program left before the answer was whole, such as at a time limit of its own: what there is of it is all that it
+    /// was given. Of a response of HTTP that was begun its own note says so.
+    Abandoned,
+    /// Nothing was said before the program left.
+    Silent,
+    /// Nothing was said before the server closed the connection.
+    Closed,
+    /// The connection was not made; which one to its target it was, from 1.
+    Refused(Refusal, u64),
 }
 
 /// What was said in one exchange.

@@ -3,11 +3,11 @@
 mod exchange;
 mod link;
 mod outline;
-mod silence;
+mod refusal;
 
 pub use exchange::{
-    Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
+    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
 };
 pub use link::Link;
-pub use outline::{Outline, Refusal, Said, is_no_call};
-pub use silence::Silence;
+pub use outline::{Outline, Said};
+pub use refusal::Refusal;

@@ -2,10 +2,10 @@
 //! names there are not. A server is played like that.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::record::call::{Content, Dns, Exchange, HttpVersion, Link, Message, Protocol, Side, Silence, Target, Wire};
+use crate::record::call::{Content, Dns, End, Exchange, HttpVersion, Protocol, Refusal, Side, Target};
 
 /// What was said at one target by programs: where a message ends can only be known from there.
 pub type Said = Arc<BTreeSet<Arc<[u8]>>>;
@@ -24,119 +24,9 @@ struct Seen {
     protocols: HashSet<Protocol>,
     said: Said,
     refused: HashMap<u64, Refusal>,
-    silence: Option<Silence>,
-}
-
-const REFUSED: &str = "refused";
-const CERTIFICATE: &str = "certificate";
-
-/// Why a connection was not made while recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Refusal {
-    /// Nobody listens there, nothing answered in time, or there is no way: with the number of errno(3).
-    Connect(i32),
-    /// The certificate of the server was not good.
-    Certificate,
-}
-
-/// Why connections fail (connect(2)). The first one stands for all others.
-const REASONS: [(&str, i32); 8] = [
-    ("ECONNREFUSED", libc::ECONNREFUSED),
-    ("ETIMEDOUT", libc::ETIMEDOUT),
-    ("EHOSTUNREACH", libc::EHOSTUNREACH),
-    ("ENETUNREACH", libc::ENETUNREACH),
-    ("EADDRNOTAVAIL", libc::EADDRNOTAVAIL),
-    ("ECONNRESET", libc::ECONNRESET),
-    ("EACCES", libc::EACCES),
-    ("EPERM", libc::EPERM),
-];
-
-impl Refusal {
-    /// What a connection fails with of which nothing is known.
-    pub const UNKNOWN: i32 = REASONS[0].1;
-
-    /// Why a connection was not made.
-    pub fn of(error: &io::Error) -> Self {
-        let errno = error.raw_os_error().unwrap_or(match error.kind() {
-            io::ErrorKind::TimedOut => libc::ETIMEDOUT,
-            // The name has no address, or there is no network at all.
-            io::ErrorKind::NotFound => libc::EHOSTUNREACH,
-            io::ErrorKind::PermissionDenied => libc::ENETUNREACH,
-            _ => Self::UNKNOWN,
-        });
-        let known = REASONS.iter().find(|(_, reason)| *reason == errno);
-        Self::Connect(known.map_or(Self::UNKNOWN, |(_, errno)| *errno))
-    }
-
-    /// What connect(2) fails with, as a number of errno(3), if it does.
-    pub fn errno(self) -> Option<i32> {
-        match self {
-            Self::Connect(errno) => Some(errno),
-            Self::Certificate => None,
-        }
-    }
-
-    /// Whether nothing answered in time, so that nobody refused anything.
-    pub fn is_silence(self) -> bool {
-        self == Self::Connect(libc::ETIMEDOUT)
-    }
-
-    fn words(self) -> String {
-        match self {
-            Self::Connect(_) => format!("{REFUSED}: {}", self.reason()),
-            Self::Certificate => CERTIFICATE.to_owned(),
-        }
-    }
-
-    /// The exchange that stands for it: the server's words are `connection N: refused: ECONNREFUSED: REASON`, or
-    /// `connection N: certificate: REASON`, where N counts the connections to that target from 1.
-    pub fn exchange(self, link: &Link, nth: u64, reason: &str, at: std::time::SystemTime) -> Exchange {
-        let bytes = format!("connection {nth}: {}: {reason}", self.words()).into_bytes();
-        let wire = Wire { messages: vec![Message { from: Side::Server, bytes }], session: true };
-        link.exchange(Content::Wire(Protocol::Generic, wire), at, at)
-    }
-
-    /// What an exchange says of this, if it stands for a connection that was refused.
-    pub fn of_exchange(exchange: &Exchange) -> Option<Self> {
-        let Content::Wire(Protocol::Generic, wire) = &exchange.content else { return None };
-        Self::read(wire).map(|(_, refusal)| refusal)
-    }
-
-    /// Whether an exchange stands for a connection that was refused.
-    pub fn is(exchange: &Exchange) -> bool {
-        Self::of_exchange(exchange).is_some()
-    }
-
-    /// Why, in a word: `ECONNREFUSED`.
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::Connect(errno) => REASONS.iter().find(|(_, reason)| *reason == errno).unwrap_or(&REASONS[0]).0,
-            Self::Certificate => CERTIFICATE,
-        }
-    }
-
-    /// What [`Self::exchange`] has written, read again.
-    fn read(wire: &Wire) -> Option<(u64, Self)> {
-        let [Message { from: Side::Server, bytes }] = wire.messages.as_slice() else { return None };
-        let text = std::str::from_utf8(bytes).ok().filter(|_| wire.session)?;
-        let (nth, rest) = text.strip_prefix("connection ")?.split_once(": ")?;
-        let (word, rest) = rest.split_once(':')?;
-        let refusal = match word {
-            REFUSED => {
-                let name = rest.split(':').next().unwrap_or_default().trim();
-                let known = REASONS.iter().find(|(known, _)| *known == name);
-                Self::Connect(known.map_or(Self::UNKNOWN, |(_, errno)| *errno))
-            }
-            CERTIFICATE => Self::Certificate,
-            _ => return None,
-        };
-        Some((nth.parse().ok()?, refusal))
-    }
-}
-
-/// Whether an exchange stands for a connection on which nothing was said, or that was not even made. It is no call.
-pub fn is_no_call(exchange: &Exchange) -> bool {
-    Refusal::is(exchange) || Silence::of(exchange).is_some()
+    /// Whether there were connections on which nothing was said, and after which time the server closed the first, if it did.
+    silent: bool,
+    closes_after: Option<Duration>,
 }
 
 impl Outline {
@@ -150,29 +40,23 @@ impl Outline {
                 continue;
             }
             let seen = outline.targets.entry(exchange.target.clone()).or_default();
-            match &exchange.content {
-                Content::Http(http) | Content::Grpc(http) => {
-                    seen.http2 |= http.request.version == HttpVersion::Http2;
-                    seen.protocols.insert(exchange.content.protocol());
+            match exchange.end {
+                End::Refused(refusal, nth) => drop(seen.refused.insert(nth, refusal)),
+                End::Silent | End::Closed => {
+                    if exchange.end == End::Closed && !seen.silent {
+                        seen.closes_after = exchange.answered_at.duration_since(exchange.sent_at).ok();
+                    }
+                    seen.silent = true;
                 }
-                Content::Wire(Protocol::Generic, wire) => {
-                    if let Some((nth, refusal)) = Refusal::read(wire) {
-                        seen.refused.insert(nth, refusal);
-                        continue;
-                    }
-                    if let Some(silence) = Silence::of(exchange) {
-                        seen.silence.get_or_insert(silence);
-                        continue;
-                    }
-                    seen.protocols.insert(Protocol::Generic);
-                    let asked = wire.messages.iter().find(|message| message.from == Side::Client);
-                    let asked = asked.map(|message| message.bytes.as_slice()).unwrap_or_default();
+                End::Answered | End::Abandoned => drop(seen.protocols.insert(exchange.content.protocol())),
+            }
+            match &exchange.content {
+                Content::Http(http) | Content::Grpc(http) => seen.http2 |= http.request.version == HttpVersion::Http2,
+                Content::Wire(Protocol::Generic, wire) if !exchange.is_no_call() => {
+                    let asked = wire.said(Side::Client).next().unwrap_or_default();
                     said.entry(exchange.target.clone()).or_default().insert(Arc::from(asked));
                 }
-                Content::Wire(protocol, _) => {
-                    seen.protocols.insert(*protocol);
-                }
-                Content::Dns(_) => {}
+                _ => {}
             }
         }
         for (target, said) in said {
@@ -214,14 +98,19 @@ impl Outline {
     /// Whether and how this connection to a target, counted from 1, was refused. Where every one was, so is any other.
     pub fn refused(&self, target: &Target, nth: u64) -> Option<Refusal> {
         let seen = self.targets.get(target)?;
-        let never_made = seen.protocols.is_empty() && seen.silence.is_none();
+        let never_made = seen.protocols.is_empty() && !seen.silent;
         let any = never_made.then(|| seen.refused.values().next().copied()).flatten();
         seen.refused.get(&nth).copied().or(any)
     }
 
-    /// That connections were made there and nothing was said on any of them, if so.
-    pub fn silence(&self, target: &Target) -> Option<Silence> {
-        self.targets.get(target).filter(|seen| seen.protocols.is_empty())?.silence
+    /// Whether connections were made there and nothing was said on any of them.
+    pub fn is_silent(&self, target: &Target) -> bool {
+        self.targets.get(target).is_some_and(|seen| seen.protocols.is_empty() && seen.silent)
+    }
+
+    /// After which time the server closes a connection there on which nothing is said, if it does.
+    pub fn closes_after(&self, target: &Target) -> Option<Duration> {
+        self.targets.get(target)?.closes_after
     }
 
     /// The response code that a question of a name got.

@@ -12,7 +12,7 @@ use super::{Book, Closest, Entry, queue};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
 };
-use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Silence, Target, Wire, is_no_call};
+use crate::record::call::{Content, End, Exchange, Message, Protocol, Side, Target, Wire};
 use crate::record::protocol::http::media_type;
 use crate::record::protocol::parts::{Part, Role};
 use crate::record::protocol::{postgres, words};
@@ -94,7 +94,7 @@ impl Book {
     fn index(&self) -> &Index {
         self.index.get_or_init(|| {
             let mut index = Index::default();
-            let calls = self.entries.iter().enumerate().filter(|(_, entry)| !is_no_call(&entry.exchange));
+            let calls = self.entries.iter().enumerate().filter(|(_, entry)| !entry.exchange.is_no_call());
             for (at, near) in calls.flat_map(|(at, entry)| near(&Question::of(entry.asked())).map(|near| (at, near))) {
                 index.entry(near).or_default().push(at);
             }
@@ -125,12 +125,12 @@ pub fn describe(exchange: &Exchange) -> String {
             format!("{} {}://{}{path}", request.method, request.scheme, exchange.target)
         }
         Content::Dns(dns) => format!("DNS {} {}", dns.kind, dns.name),
-        Content::Wire(..) if let Some(refusal) = Refusal::of_exchange(exchange) => {
+        _ if let End::Refused(refusal, _) = exchange.end => {
             let what = if refusal.is_silence() { "no answer" } else { "refused" };
             format!("TCP {}: {what} ({})", exchange.target, refusal.reason())
         }
-        Content::Wire(..) if let Some(silence) = Silence::of(exchange) => {
-            let end = if silence.closed_after.is_some() { " until the server closed it" } else { "" };
+        _ if exchange.is_silent() => {
+            let end = if exchange.end == End::Closed { " until the server closed it" } else { "" };
             format!("TCP {}: connected, and nothing was said{end}", exchange.target)
         }
         Content::Wire(protocol, wire) => {

@@ -12,7 +12,7 @@ use super::anew::Blank;
 use super::noise::Fields;
 use super::parts::Parts;
 use crate::limits::MAX_ANEW_BYTES;
-use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Target, is_no_call};
+use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Target};
 use crate::record::protocol::parts::Part;
 use crate::record::protocol::{mysql, postgres, redis};
 
@@ -53,7 +53,7 @@ impl<'a> Question<'a> {
             Some((known, digest)) if known.is_same(noise) => *digest,
             _ => {
                 // What is no call has no question, and must not answer who has none and waits for a server to begin.
-                let kind = [u8::from(is_no_call(self.exchange))];
+                let kind = [u8::from(self.exchange.is_no_call())];
                 self.digest.insert((noise.clone(), digest([&kind[..], &self.parts.kept(noise)]))).1
             }
         };

@@ -14,7 +14,7 @@ use super::noise::{Fields, Noise, Shape};
 use super::parts::{chooses, choosing};
 use super::{is_session, queue};
 use crate::limits::MAX_NOISE_COMPARED;
-use crate::record::call::{Content, Exchange, Protocol, Side, is_no_call};
+use crate::record::call::{Content, Exchange, Protocol, Side};
 use crate::record::protocol::parts::Part;
 use crate::record::redact;
 
@@ -101,7 +101,7 @@ fn put(noise: &mut Noise, of: &Exchange, changes: &[Change]) {
 /// Calls by what noise belongs to, in words.
 fn by_place(exchanges: &[Exchange]) -> BTreeMap<String, Vec<Question<'_>>> {
     let mut found: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for exchange in exchanges.iter().filter(|exchange| !is_no_call(exchange)) {
+    for exchange in exchanges.iter().filter(|exchange| !exchange.is_no_call()) {
         let mut question = Question::of(exchange);
         question.parts = question.parts.by_hash();
         found.entry(Shape::of(&question, &exchange.target).to_string()).or_default().push(question);

@@ -42,7 +42,7 @@ use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
 pub use timing::Overtaken;
 
-use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Target, is_no_call};
+use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Target};
 use crate::record::protocol::parts::Part;
 use crate::record::protocol::postgres;
 use crate::record::redact::{Secrets, places};
@@ -246,7 +246,7 @@ impl Book {
                 ways.push(Way { bare, head, blank: Some(blank), index });
             }
         }
-        if protocol != Protocol::Dns && !is_no_call(&exchange) {
+        if protocol != Protocol::Dns && !exchange.is_no_call() {
             let known = self.protocols.entry(target.clone()).or_default();
             if !known.contains(&protocol) {
                 known.push(protocol);

@@ -13,7 +13,7 @@ use super::is_session;
 use super::key::{Key, Question, digest};
 use super::lessons::{self, Lesson};
 use crate::pattern::{Options, Pattern};
-use crate::record::call::{Content, Exchange, Protocol, Target, is_no_call};
+use crate::record::call::{Content, Exchange, Protocol, Target};
 
 /// The noise of one shape.
 #[derive(Clone, Debug, Default)]
@@ -83,8 +83,6 @@ pub struct DeclaredNoise {
     pub fields: Vec<String>,
     /// Regular expressions of values.
     pub values: Vec<String>,
-    /// Whether it is a list in the file.
-    pub is_list: bool,
 }
 
 /// All noise of a set.
@@ -201,7 +199,7 @@ impl Noise {
             let is_call = |exchange: &&Exchange| {
                 let is_database =
                     matches!(&exchange.content, Content::Wire(protocol, _) if *protocol != Protocol::Generic);
-                is_database && !is_session(exchange) && !is_no_call(exchange)
+                is_database && !is_session(exchange) && !exchange.is_no_call()
             };
             exchanges.iter().filter(is_call).filter_map(asked).collect::<Vec<_>>()
         };
@@ -224,7 +222,7 @@ impl Noise {
         let Fields { names, values } = self.own(&Question::of(exchange), &exchange.target);
         let values: Vec<String> = values.into_iter().map(|(source, _)| source).collect();
         let any = !names.is_empty() || !values.is_empty();
-        any.then(|| DeclaredNoise { fields: names.into_iter().collect(), values, is_list: false })
+        any.then(|| DeclaredNoise { fields: names.into_iter().collect(), values })
     }
 
     /// The noise of a call, as if it went to this target.

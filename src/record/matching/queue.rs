@@ -89,7 +89,7 @@ impl Queue {
         // One that the program did not wait for is asked for no more than that.
         let answers_again = |index: &&usize| {
             let entry = &entries[**index];
-            !entry.exchange.abandoned && self.is_after(&entry.done, done) && fits(**index)
+            !entry.exchange.abandoned() && self.is_after(&entry.done, done) && fits(**index)
         };
         let is_one = |index: &usize| !is_given(index) && self.is_after(&entries[*index].done, done) && fits(*index);
         let left = || self.entries.iter().enumerate().skip(from + skipped);

@@ -1,5 +1,5 @@
 //! Answers that came after the program had asked something else: it may not have waited for them. Who closes a connection says
-//! that (`Exchange::abandoned`), and who takes a request of HTTP/2 back; some clients of HTTP/2 and Redis give a call up without
+//! that (`End::Abandoned`), and who takes a request of HTTP/2 back; some clients of HTTP/2 and Redis give a call up without
 //! a word. So such an answer is given once the program has gone on as it did when that was recorded, and after as long as it
 //! took then at the latest.
 
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{Book, Ordering, is_session};
 use crate::limits::OVERTAKEN_MS;
-use crate::record::call::{Content, Exchange, HttpResponse, HttpVersion, Protocol, is_no_call};
+use crate::record::call::{Content, Exchange, HttpResponse, HttpVersion, Protocol};
 
 /// What came before an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Book {
     /// The calls by when they were asked.
     pub(super) fn in_order(&self) -> Vec<(SystemTime, usize)> {
         let is_call = |exchange: &Exchange| {
-            !is_session(exchange) && !is_no_call(exchange) && exchange.content.protocol() != Protocol::Dns
+            !is_session(exchange) && !exchange.is_no_call() && exchange.content.protocol() != Protocol::Dns
         };
         let calls = self.entries.iter().enumerate().filter(|(_, entry)| is_call(&entry.exchange));
         let mut asked: Vec<_> = calls.map(|(index, entry)| (entry.exchange.sent_at, index)).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::limits::MAX_SET_NAME_BYTES;
-use crate::record::call::{Exchange, Protocol, is_no_call};
+use crate::record::call::{Exchange, Protocol};
 use crate::record::naming::service::service;
 use crate::record::naming::summary::Summary;
 
@@ -73,11 +73,7 @@ pub fn choose(command: &str, folder: &str, calls: &[Exchange], now: u64, is_take
     if !is_taken(&name) {
         return name;
     }
-    let mut number = 2_u64;
-    while is_taken(&format!("{name}-{number}")) {
-        number += 1;
-    }
-    format!("{name}-{number}")
+    (2..=u64::MAX).map(|number| format!("{name}-{number}")).find(|other| !is_taken(other)).unwrap_or(name)
 }
 
 /// Hosts and databases that were called. In alphabetical order: which comes first changes from run to run.
@@ -91,7 +87,7 @@ fn called(calls: &[Exchange]) -> Vec<String> {
         match call.content.protocol() {
             Protocol::Http => host("http"),
             Protocol::Grpc => host("grpc"),
-            Protocol::Generic if is_no_call(call) => hosts.extend(label(&call.target.host)),
+            Protocol::Generic if call.is_no_call() => hosts.extend(label(&call.target.host)),
             Protocol::Generic => host("tcp"),
             Protocol::Dns => {}
             Protocol::Postgres => drop(databases.insert("postgres")),
@@ -180,10 +176,10 @@ mod tests {
     fn refused_connections_and_names_that_there_are_not_give_no_name() {
         let at = SystemTime::UNIX_EPOCH;
         let link = Link { target: Target { host: "db.test".to_owned(), port: 1 }, tls: false, connection: 1 };
-        let refused = crate::record::Refusal::Connect(111).exchange(&link, 1, "nobody", at);
+        let refused = link.refused(crate::record::Refusal::Connect(111), 1, at);
         let name = |code| Exchange {
             content: Content::Dns(Dns { name: "db.test".to_owned(), kind: "A".to_owned(), code, answers: Vec::new() }),
-            ..refused.clone()
+            ..call("db.test", Protocol::Dns)
         };
         let chosen = |calls: &[Exchange]| choose("./a", "/", calls, 7, |_| false);
         assert_eq!(chosen(std::slice::from_ref(&refused)), "mock-7");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use crate::record::call::{Content, Exchange, Protocol, Refusal, Silence};
+use crate::record::call::{Content, End, Exchange, Protocol};
 
 /// A set in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,11 +31,8 @@ impl Summary {
             Self { calls: 0, refused: 0, is_nothing: true, protocols: Vec::new(), first: None, last: None };
         let mut has_names = false;
         for call in calls {
-            if Refusal::is(call) {
-                summary.refused += 1;
-                continue;
-            }
-            if Silence::of(call).is_some() {
+            summary.refused += usize::from(matches!(call.end, End::Refused(..)));
+            if call.is_no_call() {
                 continue;
             }
             match &call.content {

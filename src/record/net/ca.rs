@@ -1,7 +1,6 @@
 //! The certificate authority of one recording: made in memory, handed to the program alone, never to the system.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -180,12 +179,7 @@ pub fn environment(files: TrustFiles<'_>) -> Vec<(&'static str, String)> {
 
 /// The name that a certificate for a target is made for: what the program asked for, or else where it connected to.
 pub fn leaf_name<'a>(asked: Option<&'a str>, host: &'a str) -> &'a str {
-    let address = host.parse::<IpAddr>().is_ok();
-    match asked {
-        Some(asked) => asked,
-        None if host.is_empty() && !address => "localhost",
-        None => host,
-    }
+    asked.unwrap_or(if host.is_empty() { "localhost" } else { host })
 }
 
 #[cfg(test)]

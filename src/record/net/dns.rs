@@ -25,44 +25,30 @@ const COUNT: u32 = 1 << 17;
 
 /// The addresses that were given to names.
 #[derive(Debug, Default)]
-pub struct Names(Mutex<Given>);
-
-#[derive(Debug, Default)]
-struct Given {
-    by_name: HashMap<String, Ipv4Addr>,
-    by_address: HashMap<Ipv4Addr, String>,
-}
+pub struct Names(Mutex<HashMap<Ipv4Addr, String>>);
 
 impl Names {
     /// The address of a name, the same one whenever it is asked for, and on other runs if no other name has it. `None` if
     /// there are too many names.
     pub fn address(&self, name: &str) -> Option<Ipv4Addr> {
         let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(address) = given.by_name.get(name) {
-            return Some(*address);
-        }
-        if given.by_name.len() >= MAX_FAKE_NAMES {
-            return None;
-        }
         // FNV-1a.
         let hash = name.bytes().fold(0x811C_9DC5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        for step in 0..COUNT {
-            // Neither the first nor the last address, which look like those of a network and of everybody in it.
-            let place = 1 + (hash % (COUNT - 2) + step) % (COUNT - 2);
-            let address = Ipv4Addr::from(FIRST + place);
-            if !given.by_address.contains_key(&address) {
-                given.by_name.insert(name.to_owned(), address);
-                given.by_address.insert(address, name.to_owned());
-                return Some(address);
-            }
+        // Neither the first nor the last address, which look like those of a network and of everybody in it.
+        let mut places = (0..COUNT).map(|step| Ipv4Addr::from(FIRST + 1 + (hash % (COUNT - 2) + step) % (COUNT - 2)));
+        let is_free = |address: &Ipv4Addr| given.get(address).is_none_or(|known| known == name);
+        let address = places.find(is_free)?;
+        if given.len() >= MAX_FAKE_NAMES && !given.contains_key(&address) {
+            return None;
         }
-        None
+        given.entry(address).or_insert_with(|| name.to_owned());
+        Some(address)
     }
 
     /// The name that has this address.
     pub fn name(&self, address: IpAddr) -> Option<String> {
         let IpAddr::V4(address) = address.to_canonical() else { return None };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).by_address.get(&address).cloned()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&address).cloned()
     }
 }
 

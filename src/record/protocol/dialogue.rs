@@ -6,7 +6,7 @@
 use std::time::SystemTime;
 
 use crate::limits::{MAX_WIRE_CALL_BYTES, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
-use crate::record::call::{Content, Link, Message, Protocol, Side, Wire};
+use crate::record::call::{Content, End, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::wire::{RecordStep, Recorder};
 
 /// Why a connection cannot be followed any further.
@@ -255,7 +255,7 @@ impl Draft {
         self.session = false;
         match self.finish(link, protocol, at) {
             RecordStep::Done(mut exchange) => {
-                exchange.abandoned = true;
+                exchange.end = End::Abandoned;
                 RecordStep::Done(exchange)
             }
             step => step,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
-use crate::record::call::{Content, Link, Message, Protocol, Said, Side, Silence, Wire};
+use crate::record::call::{Content, Link, Message, Protocol, Said, Side, Wire};
 use crate::record::http::websocket::Unmask;
 use crate::record::protocol::script::Script;
 use crate::record::protocol::wire::{PlayStep, Player, RecordStep, Recorder};
@@ -89,12 +89,7 @@ impl GenericRecorder {
     /// The connection has ended, by this side first.
     pub fn close(&mut self, by: Side) -> Vec<RecordStep> {
         if let Some(opened) = self.silent_since.take() {
-            return vec![RecordStep::Done(Box::new(Silence::exchange(
-                &self.link,
-                opened,
-                SystemTime::now(),
-                Some(by),
-            )))];
+            return vec![RecordStep::Done(Box::new(self.link.silent(opened, SystemTime::now(), Some(by))))];
         }
         self.turn(by == Side::Server).into_iter().collect()
     }

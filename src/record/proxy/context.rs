@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::Note;
 use super::shared::{Dialing, Shared};
 use crate::limits::MAX_RECORDED_BODY_BYTES;
-use crate::record::call::{Exchange, Link, Refusal, Silence, Target};
+use crate::record::call::{Exchange, Link, Refusal, Target};
 use crate::record::matching::describe;
 
 /// As [`MAX_RECORDED_BODY_BYTES`] has it.
@@ -32,7 +32,7 @@ impl Context {
         for exchange in exchanges {
             if self.keep {
                 self.shared.keep(exchange);
-            } else if Silence::of(&exchange).is_none() {
+            } else if !exchange.is_silent() {
                 self.shared.count(|counts| counts.passed += 1);
             }
         }
@@ -56,9 +56,9 @@ impl Context {
     }
 
     /// The real server was not reached, or not trusted.
-    pub fn refused(&self, refusal: Refusal, reason: &str) {
+    pub fn refused(&self, refusal: Refusal) {
         self.shared.kept().refused(refusal, &self.link.target);
-        self.keep([refusal.exchange(&self.link, self.nth, reason, SystemTime::now())]);
+        self.keep([self.link.refused(refusal, self.nth, SystemTime::now())]);
     }
 
     /// The same connection, encrypted.

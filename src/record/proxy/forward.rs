@@ -40,7 +40,7 @@ pub async fn serve(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
             }
         };
         let target = asked.tunnel.clone().unwrap_or_else(|| asked.target.clone());
-        context.tunnel(target.clone()).refused(Refusal::of(&error), &error.to_string());
+        context.tunnel(target.clone()).refused(Refusal::of(&error));
         let answer = h1::refusal(502, &miss::unreachable(&target, &error));
         client.say(h1::render(&asked.request, &answer)).await?;
     }

@@ -19,7 +19,7 @@ use crate::limits::{
     HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_HEAD_BYTES, MAX_HTTP2_STREAMS, MAX_RECORDED_BODY_BYTES,
     PROXY_END_MS,
 };
-use crate::record::call::{Exchange, HttpRequest, HttpResponse, HttpVersion, Silence};
+use crate::record::call::{End, Exchange, HttpRequest, HttpResponse, HttpVersion};
 use crate::record::http::coding;
 use crate::record::http::h1::{self, BODY_NOTE, CUT_OFF, TRUNCATED};
 
@@ -93,7 +93,7 @@ pub async fn record(context: Context, client: Stream, server: Stream) -> io::Res
     let mut asked = false;
     let ended = relay(&context, client, server, &mut asked).await;
     if !asked {
-        context.keep([Silence::exchange(&context.link, opened, SystemTime::now(), None)]);
+        context.keep([context.link.silent(opened, SystemTime::now(), None)]);
     }
     ended
 }
@@ -174,9 +174,9 @@ async fn stream(
     if answered.is_none() && !question.whole {
         return;
     }
-    let abandoned = answer.cut_off && answered.is_none();
+    let end = if answer.cut_off && answered.is_none() { End::Abandoned } else { End::Answered };
     let response = answered.map(|head| response_of(&head, answer));
-    context.keep([Exchange { abandoned, ..exchange(&context, request, response, sent_at) }]);
+    context.keep([Exchange { end, ..exchange(&context, request, response, sent_at) }]);
 }
 
 /// Passes an answer on; its head, if one came.

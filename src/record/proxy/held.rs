@@ -42,7 +42,7 @@ impl Held {
             Some(response) if is_cut_off(response) => {
                 Some(Note::CutOff { call: describe(asked), bytes: response.body.len() })
             }
-            None if found.abandoned => Some(Note::Unanswered { call: describe(asked), stayed }),
+            None if found.abandoned() => Some(Note::Unanswered { call: describe(asked), stayed }),
             _ => None,
         };
         let resets = response.is_some();

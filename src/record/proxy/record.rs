@@ -15,7 +15,7 @@ use super::stream::Stream;
 use super::tap::{Tap, Then};
 use super::{Note, h2, speakers, tls};
 use crate::limits::{RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
-use crate::record::call::{Protocol, Refusal, Side, Silence};
+use crate::record::call::{Protocol, Refusal, Side};
 use crate::record::http::h1;
 
 /// A future that may contain itself.
@@ -40,7 +40,7 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
             () = context.stopped() => (None, Err(io::ErrorKind::ConnectionAborted.into())),
         };
         if let Err(error) = read {
-            context.keep([Silence::exchange(&context.link, opened, SystemTime::now(), by)]);
+            context.keep([context.link.silent(opened, SystemTime::now(), by)]);
             return Err(error);
         }
         if asked.is_empty() && is_settings(&said) {
@@ -130,7 +130,7 @@ async fn handshake(context: &Context, client: Stream, server: Stream) -> io::Res
     let (server, protocol) = match tls::connect(context, &hello, server).await {
         Ok(connected) => connected,
         Err(tls::Refused::Certificate(reason)) => {
-            context.refused(Refusal::Certificate, &reason);
+            context.refused(Refusal::Certificate);
             context.shared.note(Note::Certificate { target: target.clone(), reason });
             tls::alert(client).await;
             return Ok(Shaken::Over);

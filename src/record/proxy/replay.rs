@@ -69,15 +69,14 @@ enum Unspoken {
 
 fn unspoken(context: &Context, replay: &Replay) -> Unspoken {
     let target = &context.link.target;
-    match replay.outline.silence(target) {
+    match replay.outline.closes_after(target) {
         _ if !replay.outline.knows(target) => Unspoken::Missed,
-        None => Unspoken::Waits,
-        Some(_) if context.shared.beyond().is_some() && !context.link.tls => Unspoken::Beyond,
+        _ if !replay.outline.is_silent(target) => Unspoken::Waits,
+        _ if context.shared.beyond().is_some() && !context.link.tls => Unspoken::Beyond,
         // The program may have left before the server began.
-        Some(_) if sniff::greets(target.port) => Unspoken::Missed,
-        Some(silence) => silence
-            .closed_after
-            .map_or(Unspoken::Waits, |after| Unspoken::Closed(after.min(Duration::from_millis(MAX_SILENCE_PLAYED_MS)))),
+        _ if sniff::greets(target.port) => Unspoken::Missed,
+        None => Unspoken::Waits,
+        Some(after) => Unspoken::Closed(after.min(Duration::from_millis(MAX_SILENCE_PLAYED_MS))),
     }
 }
 
@@ -149,7 +148,7 @@ async fn go_beyond(context: Context, replay: &Replay, client: Stream) -> io::Res
     match context.shared.dial(&context.link.target).await {
         Ok(server) => record::converse(context, client, Stream::new(server)).await,
         Err(error) => {
-            context.refused(Refusal::of(&error), &error.to_string());
+            context.refused(Refusal::of(&error));
             client.reset();
             Ok(())
         }

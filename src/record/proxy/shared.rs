@@ -19,7 +19,7 @@ use crate::limits::{
     RESOLVED_MS, UPSTREAM_CONNECT_MS,
 };
 use crate::outbound::Verifier;
-use crate::record::call::{Content, Exchange, Link, Refusal, Silence, Target, is_no_call};
+use crate::record::call::{Content, Exchange, Link, Refusal, Target};
 use crate::record::net::ca::Authority;
 use crate::record::net::dns::{Names, is_fake};
 
@@ -163,7 +163,7 @@ impl Shared {
         let size = size(&exchange);
         let mut kept = self.kept();
         // However many spare connections there are, one says it.
-        if Silence::of(&exchange).is_some() && !kept.silent.insert(exchange.target.clone()) {
+        if exchange.is_silent() && !kept.silent.insert(exchange.target.clone()) {
             return;
         }
         let share = kept.share.get_or_insert_with(|| self.account.share());
@@ -227,15 +227,17 @@ impl Shared {
             let refusal = Refusal::Connect(libc::ETIMEDOUT);
             self.kept().refused(refusal, &link.target);
             if keep {
-                let reason = "nothing had answered when the program ended";
-                self.keep(refusal.exchange(&link, nth, reason, SystemTime::now()));
+                self.keep(link.refused(refusal, nth, SystemTime::now()));
             }
         }
         let kept = std::mem::take(&mut *self.kept());
         let mut exchanges = kept.exchanges;
-        let spoken: HashSet<Target> =
-            exchanges.iter().filter(|exchange| !is_no_call(exchange)).map(|exchange| exchange.target.clone()).collect();
-        exchanges.retain(|exchange| Silence::of(exchange).is_none() || !spoken.contains(&exchange.target));
+        let spoken: HashSet<Target> = exchanges
+            .iter()
+            .filter(|exchange| !exchange.is_no_call())
+            .map(|exchange| exchange.target.clone())
+            .collect();
+        exchanges.retain(|exchange| !exchange.is_silent() || !spoken.contains(&exchange.target));
         exchanges.sort_by_key(|exchange| exchange.sent_at);
         let mut opaque: Vec<Target> = kept.opaque.into_keys().collect();
         opaque.sort();

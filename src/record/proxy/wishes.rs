@@ -133,7 +133,7 @@ async fn dial(context: Context, key: Option<u64>, tell: oneshot::Sender<TcpStrea
         }
         Err(error) => {
             let refusal = Refusal::of(&error);
-            context.refused(refusal, &error.to_string());
+            context.refused(refusal);
             refusal.errno()
         }
     };

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
 use super::edit::Edit;
 use super::names::{self, Kind, decoded, is_word};
 use super::stand_in::{is_made, is_stand_in, signature};
@@ -10,6 +12,9 @@ use super::{Found, json};
 /// Parameters of credentials that name who asks, and stay: what else is said there is made for each request (RFC 7616, 3.4; RFC
 /// 5849, 3.1; AWS, "Signature Version 4").
 const CALLERS: [&str; 5] = ["username", "keyid", "id", "realm", "algorithm"];
+
+/// What is encoded in a parameter (RFC 3986, 2.1).
+const MARKED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'*');
 
 /// A field of the head.
 pub(super) fn field(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
@@ -70,18 +75,13 @@ fn is_list(text: &[u8]) -> bool {
 /// Parameters of credentials: who asks stays, a token is told apart, and of what is made for each request nothing stays.
 fn signed(text: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(text);
-    for at in pairs(text, b",") {
-        let Some(equals) = memchr::memchr(b'=', &text[at.clone()]).map(|equals| at.start + equals) else { continue };
-        let name = String::from_utf8_lossy(text[at.start..equals].trim_ascii()).to_ascii_lowercase();
-        let end = at.start + text[at.clone()].trim_ascii_end().len();
-        let is_quoted = end > equals + 2 && text[equals + 1] == b'"' && text[end - 1] == b'"';
-        let value = if is_quoted { equals + 2..end - 1 } else { equals + 1..end };
-        let secret = &text[value.clone()];
+    for (name, at) in named(text, b",") {
+        let (name, secret) = (name.to_ascii_lowercase(), &text[at.clone()]);
         if CALLERS.contains(&name.as_str()) || is_stand_in(secret) || secret.is_empty() {
         } else if found.secrets.kind(&name) != Kind::Other && !names::is_signature(&name) {
-            edit.put(value, whole(&name, secret, found));
+            edit.put(at, whole(&name, secret, found));
         } else {
-            edit.put(value, Some(signature(b"")));
+            edit.put(at, Some(signature(b"")));
         }
     }
     edit.end()
@@ -91,27 +91,28 @@ fn signed(text: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
 /// program chooses by them what it does.
 fn cookies(value: &[u8], is_set: bool, found: Found<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(value);
-    for at in pairs(value, b";").take(if is_set { 1 } else { usize::MAX }) {
-        let Some(equals) = memchr::memchr(b'=', &value[at.clone()]).map(|equals| at.start + equals) else { continue };
-        let name = String::from_utf8_lossy(value[at.start..equals].trim_ascii());
-        let is_quoted = at.end > equals + 2 && value[equals + 1] == b'"' && value[at.end - 1] == b'"';
-        let place = if is_quoted { equals + 2..at.end - 1 } else { equals + 1..at.end };
-        let plain = decoded(&value[place.clone()], false);
+    for (name, at) in named(value, b";").take(if is_set { 1 } else { usize::MAX }) {
+        let plain = decoded(&value[at.clone()], false);
         let is_named = found.secrets.kind(&name) != Kind::Other && !is_word(&plain);
         if (is_named || is_made(&plain)) && !plain.is_empty() && !is_stand_in(&plain) {
-            edit.put(place, Some(found.secret(&plain)));
+            edit.put(at, Some(found.secret(&plain)));
         }
     }
     edit.end()
 }
 
-/// The places of what stands between these.
-fn pairs<'a>(text: &'a [u8], between: &'static [u8]) -> impl Iterator<Item = Range<usize>> + 'a {
-    let mut at = 0;
-    text.split(|byte| between.contains(byte)).map(move |part| {
-        let start = at;
-        at += part.len() + 1;
-        start..start + part.len()
+/// The names in a list of `name=value` between these bytes, and where their values stand, without quotes.
+fn named<'a>(text: &'a [u8], between: &'static [u8]) -> impl Iterator<Item = (String, Range<usize>)> + 'a {
+    let mut next = 0;
+    text.split(|byte| between.contains(byte)).filter_map(move |part| {
+        let start = next;
+        next += part.len() + 1;
+        let equals = memchr::memchr(b'=', part)?;
+        let name = decoded(part[..equals].trim_ascii(), true);
+        let at = start + equals + 1..start + part.trim_ascii_end().len().max(equals + 1);
+        let is_quoted = at.len() > 2 && text[at.start] == b'"' && text[at.end - 1] == b'"';
+        let at = if is_quoted { at.start + 1..at.end - 1 } else { at };
+        Some((String::from_utf8_lossy(&name).into_owned(), at))
     })
 }
 
@@ -125,35 +126,18 @@ pub(super) fn path(path: &str, found: Found<'_>) -> Option<String> {
 /// The parameters of a query or a form; of a form values may be JSON.
 fn parameters(text: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(text);
-    for at in pairs(text, b"&#") {
-        let Some(equals) = memchr::memchr(b'=', &text[at.clone()]).map(|equals| at.start + equals) else { continue };
-        let name = decoded(&text[at.start..equals], true);
-        let name = String::from_utf8_lossy(&name);
-        let value = equals + 1..at.end;
-        let plain = decoded(&text[value.clone()], true);
+    for (name, at) in named(text, b"&#") {
+        let plain = decoded(&text[at.clone()], true);
         let other = of_name(&name, &plain, found).filter(|_| !plain.is_empty());
         let other = other.or_else(|| names::is_key(&name, &plain).then(|| found.secret(&plain)));
         let other = other.or_else(|| json::values(&plain, found).filter(|_| begins_json(&plain)));
-        edit.put(value, other.map(|other| encoded(&other)));
+        edit.put(at, other.map(|other| percent_encode(&other, MARKED).to_string().into_bytes()));
     }
     edit.end()
 }
 
 fn begins_json(text: &[u8]) -> bool {
     matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
-}
-
-/// A text as a parameter (RFC 3986, 2.1).
-fn encoded(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    for byte in text {
-        if byte.is_ascii_alphanumeric() || b"-._~*".contains(byte) {
-            out.push(*byte);
-        } else {
-            out.extend(format!("%{byte:02X}").into_bytes());
-        }
-    }
-    out
 }
 
 /// A body.

@@ -54,12 +54,7 @@ impl Secrets {
         let mut patterns = Vec::new();
         for rule in declared {
             match rule.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
-                Some(pattern) => {
-                    Shapes::new(&[pattern], true).map_err(|error| {
-                        format!("`redact` has the pattern `{rule}`, which cannot be used: {error}; write a regular expression between slashes")
-                    })?;
-                    patterns.push(pattern);
-                }
+                Some(pattern) => patterns.push(pattern),
                 None if joined(rule).is_empty() => {
                     return Err(format!(
                         "`redact` has `{rule}`: write a name, such as `internal_ref`, or a `/pattern/`"
@@ -69,9 +64,13 @@ impl Secrets {
             }
         }
         if !patterns.is_empty() {
-            let all = Shapes::new(&patterns, true);
-            secrets.patterns =
-                Some(all.map_err(|error| format!("the patterns of `redact` are too large together: {error}"))?);
+            let built = Shapes::new(&patterns, true).map_err(|(which, reason)| {
+                let which = which.map_or_else(|| patterns.join("/`, `/"), |which| patterns[which].to_owned());
+                format!(
+                    "`redact` has the pattern `/{which}/`, which cannot be used: {reason}; write a regular expression between slashes"
+                )
+            })?;
+            secrets.patterns = Some(built);
         }
         let is_one = |(name, value): &(String, String)| {
             names::is_secret_variable(name, value) || secrets.names.contains(&joined(name)) && !value.is_empty()
@@ -86,8 +85,7 @@ impl Secrets {
         for call in calls.iter_mut() {
             self.redact(call, &seen);
         }
-        let seen: HashMap<Vec<u8>, bool> = seen.into_inner();
-        let answered = follow(seen, calls);
+        let answered = follow(seen.into_inner(), calls);
         let told =
             format!("a secret of another place stood in {answered} answers, which say what stands for it instead");
         (answered > 0).then_some(told).into_iter().collect()
@@ -120,10 +118,8 @@ impl Secrets {
         }
         let is_database = matches!(call.content, Content::Wire(..));
         texts(call, &mut |side, text| {
-            let known = Shapes::known(!(is_database && side == Side::Server));
-            let all = [known, self.patterns.as_ref()];
-            let replaced = all.into_iter().flatten().filter(|shapes| shapes.replace(text));
-            replaced.count() > 0
+            let known = Shapes::known(!(is_database && side == Side::Server)).replace(text);
+            self.patterns.as_ref().is_some_and(|shapes| shapes.replace(text)) || known
         });
         if let Some(values) = &self.values {
             texts(call, &mut |_, text| values.replace(text));
@@ -167,9 +163,7 @@ fn follow(seen: HashMap<Vec<u8>, bool>, calls: &mut [Exchange]) -> usize {
 /// A line about a call without tokens of a known shape, for whoever reads it.
 pub(in crate::record) fn told(line: &str) -> String {
     let mut line = line.as_bytes().to_vec();
-    if let Some(shapes) = Shapes::known(true) {
-        shapes.replace(&mut line);
-    }
+    Shapes::known(true).replace(&mut line);
     String::from_utf8_lossy(&line).into_owned()
 }
 
@@ -202,7 +196,7 @@ impl Found<'_> {
         }
         // Of a token that has a shape its beginning stays, wherever it stands.
         let mut shaped = value.to_vec();
-        if Shapes::known(true).is_some_and(|shapes| shapes.replace(&mut shaped)) { shaped } else { stand_in(value) }
+        if Shapes::known(true).replace(&mut shaped) { shaped } else { stand_in(value) }
     }
 }
 
@@ -343,8 +337,8 @@ fn in_wire(protocol: Protocol, wire: &mut Wire, asked: Found<'_>, answered: Foun
 
 /// Whether a value is the hash of a password.
 fn is_hash(value: &[u8]) -> bool {
-    let replaced = Shapes::known(true).is_some_and(|shapes| shapes.replace(&mut value.to_vec()));
-    replaced && !Shapes::known(false).is_some_and(|shapes| shapes.replace(&mut value.to_vec()))
+    let [with, without] = [true, false].map(|with_hashes| Shapes::known(with_hashes).replace(&mut value.to_vec()));
+    with && !without
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_decode;
+
 use super::stand_in::{is_made, is_stand_in};
 
 /// What names of secrets end in, without marks between their words: one of these ends, behind one of those beginnings.
@@ -18,33 +20,14 @@ const ENDS: [(&str, &[&str]); 7] = [
     ("code", &["auth", "verification", "authorization", "security", "recovery", "backup", "reset", "device", "mfa"]),
 ];
 /// Last words of such names, which may be the end of other words.
-const LAST: [&str; 20] = [
-    "pass", "pwd", "pw", "pin", "otp", "totp", "cvv", "cvc", "jwt", "psk", "sig", "hmac", "sess", "bearer", "csrf",
-    "xsrf", "ssn", "iban", "creds", "pan",
-];
+const LAST: &str = " pass pwd pw pin otp totp cvv cvc jwt psk sig hmac sess bearer csrf xsrf ssn iban creds pan ";
 /// Last words of names that are said of other things as well: the value has to be one that nobody chose.
-const DOUBTFUL: [&str; 6] = ["session", "sid", "auth", "code", "pat", "appid"];
+const DOUBTFUL: &str = " session sid auth code pat appid ";
 /// Last words that say in which form a secret is, or which of several.
-const FORMS: [&str; 14] = [
-    "value",
-    "hash",
-    "digest",
-    "confirmation",
-    "confirm",
-    "text",
-    "string",
-    "binary",
-    "base64",
-    "sha256",
-    "sha1",
-    "current",
-    "new",
-    "old",
-];
+const FORMS: &str = " value hash digest confirmation confirm text string binary base64 sha256 sha1 current new old ";
 /// Words of names that have such an end and are none: places in lists that are read in pages, and what makes a request or a
 /// connection the same as another.
-const PAGES: [&str; 10] =
-    ["page", "paging", "next", "prev", "previous", "cursor", "continuation", "sync", "idempotency", "socket"];
+const PAGES: &str = " page paging next prev previous cursor continuation sync idempotency socket ";
 /// Longest name that is looked at, in bytes.
 const LONGEST_BYTES: usize = 64;
 
@@ -69,7 +52,7 @@ pub fn is_secret_name(name: &str) -> bool {
 /// What a name says of its value. Of `user[password]` and `user.password` the last part counts.
 pub(super) fn kind(name: &str) -> Kind {
     let mut words = words(name);
-    while words.len() > 1 && words.last().is_some_and(|last| FORMS.contains(&last.as_str()) || is_number(last)) {
+    while words.len() > 1 && words.last().is_some_and(|last| is_in(FORMS, last) || is_number(last)) {
         words.pop();
     }
     let Some(last) = words.last_mut() else { return Kind::Other };
@@ -81,17 +64,22 @@ pub(super) fn kind(name: &str) -> Kind {
     let is_page = is_page(&words);
     if single == "token" || (single.ends_with("sessionid") || single.ends_with("sessid")) && !is_page {
         Kind::Worded
-    } else if DOUBTFUL.contains(&last.as_str()) && !ends(single) {
+    } else if is_in(DOUBTFUL, &last) && !ends(single) {
         Kind::Doubtful
-    } else if (ends(single) || ends(&joined) || LAST.contains(&last.as_str())) && !is_page {
+    } else if (ends(single) || ends(&joined) || is_in(LAST, &last)) && !is_page {
         Kind::Secret
     } else {
         Kind::Other
     }
 }
 
+/// Whether a word is one of these.
+fn is_in(list: &str, word: &str) -> bool {
+    list.split(' ').any(|one| one == word && !word.is_empty())
+}
+
 fn is_page(words: &[String]) -> bool {
-    words.iter().any(|word| PAGES.contains(&word.as_str()))
+    words.iter().any(|word| is_in(PAGES, word))
 }
 
 /// Whether this value of a field, a parameter of a query or a variable is a key that nobody chose. Documents have other keys.
@@ -121,7 +109,7 @@ pub(super) fn is_secret(kind: Kind, name: &str, value: &[u8], is_listed: bool) -
 /// Whether a secret of this name is made for each request, and tells nothing apart.
 pub(super) fn is_signature(name: &str) -> bool {
     let mut words = words(name);
-    words.retain(|word| !FORMS.contains(&word.as_str()) && !is_number(word));
+    words.retain(|word| !is_in(FORMS, word) && !is_number(word));
     words.last().is_some_and(|last| matches!(last.as_str(), "signature" | "sig" | "sign" | "hmac"))
 }
 
@@ -203,20 +191,9 @@ fn words(name: &str) -> Vec<String> {
 
 /// A text without its percent-encoding (RFC 3986, 2.1), in forms with spaces for `+`; what is none stays.
 pub fn decoded(text: &[u8], is_form: bool) -> Cow<'_, [u8]> {
-    if !text.iter().any(|byte| *byte == b'%' || is_form && *byte == b'+') {
-        return Cow::Borrowed(text);
+    if is_form && text.contains(&b'+') {
+        let spaced: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+        return Cow::Owned(percent_decode(&spaced).collect());
     }
-    let digit = |at: usize| text.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(byte) = text.get(at).copied() {
-        let escaped = if byte == b'%' { digit(at + 1).zip(digit(at + 2)) } else { None };
-        at += if escaped.is_some() { 3 } else { 1 };
-        out.push(match escaped {
-            Some((high, low)) => (high * 16 + low) as u8,
-            None if is_form && byte == b'+' => b' ',
-            None => byte,
-        });
-    }
-    Cow::Owned(out)
+    percent_decode(text).into()
 }

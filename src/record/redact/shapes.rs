@@ -4,9 +4,8 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex_automata::Anchored;
-use regex_automata::Input;
 use regex_automata::meta::{Config, Regex};
+use regex_automata::util::captures::Captures;
 use regex_automata::util::syntax;
 
 use super::stand_in::{is_part, is_stand_in, stand_in};
@@ -100,44 +99,42 @@ pub(super) const HASHES: [(&str, &str); 7] = [
     ("PostgreSQL SCRAM", r"SCRAM-SHA-256\$([A-Za-z0-9+/=:$]{40,})"),
 ];
 
-static ALL: LazyLock<Option<Shapes>> = LazyLock::new(|| Shapes::of(SHAPES.iter().chain(&HASHES)));
-static WITHOUT_HASHES: LazyLock<Option<Shapes>> = LazyLock::new(|| Shapes::of(SHAPES.iter()));
+static ALL: LazyLock<Shapes> = LazyLock::new(|| Shapes::of(SHAPES.iter().chain(&HASHES)));
+static WITHOUT_HASHES: LazyLock<Shapes> = LazyLock::new(|| Shapes::of(SHAPES.iter()));
 
 /// Patterns that are searched for at once.
 #[derive(Debug)]
 pub(super) struct Shapes(Regex);
 
 impl Shapes {
-    fn of<'a>(rows: impl Iterator<Item = &'a (&'static str, &'static str)>) -> Option<Self> {
+    fn of<'a>(rows: impl Iterator<Item = &'a (&'static str, &'static str)>) -> Self {
         let patterns: Vec<&str> = rows.map(|(_, pattern)| *pattern).collect();
-        Self::new(&patterns, false).ok()
+        // Nothing may be written whose secrets cannot be found.
+        Self::new(&patterns, false).unwrap_or_else(|(_, reason)| unreachable!("the table of shapes: {reason}"))
     }
 
-    /// Fails when a pattern cannot be read, or is too large.
-    pub(super) fn new(patterns: &[&str], unicode: bool) -> Result<Self, String> {
+    /// Fails when a pattern cannot be read, or all are too large together: says which one, if it is known, and why.
+    pub(super) fn new(patterns: &[&str], unicode: bool) -> Result<Self, (Option<usize>, String)> {
         let syntax = syntax::Config::new().unicode(unicode).utf8(false);
         let config = Config::new().utf8_empty(false).nfa_size_limit(Some(MAX_PATTERN_PROGRAM_BYTES));
         let built = Regex::builder().configure(config).syntax(syntax).build_many(patterns);
         built.map(Self).map_err(|error| {
             let reason = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);
-            reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+            let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            (error.pattern().map(|at| at.as_usize()), reason)
         })
     }
 
     /// The table above.
-    pub(super) fn known(with_hashes: bool) -> Option<&'static Self> {
-        if with_hashes { ALL.as_ref() } else { WITHOUT_HASHES.as_ref() }
+    pub(super) fn known(with_hashes: bool) -> &'static Self {
+        if with_hashes { &ALL } else { &WITHOUT_HASHES }
     }
 
     /// Puts what stands for it in the place of each secret, at the same length; whether there is one, or what stands for it.
     pub(super) fn replace(&self, bytes: &mut [u8]) -> bool {
-        let mut found: Vec<Range<usize>> = Vec::new();
-        let mut groups = self.0.create_captures();
-        for whole in self.0.find_iter(&*bytes) {
-            let here = Input::new(&*bytes).span(whole.range()).anchored(Anchored::Pattern(whole.pattern()));
-            self.0.search_captures(&here, &mut groups);
-            found.push(groups.get_group(1).map_or(whole.range(), Range::from));
-        }
+        let groups = self.0.captures_iter(&*bytes);
+        let secret = |groups: Captures| groups.get_group(1).or(groups.get_match().map(|whole| whole.span()));
+        let found: Vec<Range<usize>> = groups.filter_map(secret).map(Range::from).collect();
         for at in &found {
             // A pattern may match a part of what stands for a secret.
             if !is_stand_in(&bytes[around(bytes, at)]) {

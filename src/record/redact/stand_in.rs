@@ -14,6 +14,8 @@ use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::text::escape::hex;
+
 /// How long ones begin.
 const WORD: &[u8] = b"redacted";
 /// How those of hexadecimal digits begin.
@@ -67,12 +69,13 @@ pub fn is_stand_in(value: &[u8]) -> bool {
         return is_decimal(value);
     }
     if let Some(digits) = hexadecimal_digits(value) {
-        return is_checked(HEXADECIMAL, &digits);
+        return is_checked(HEXADECIMAL, &digits, hashed);
     }
     let behind = |begin: &[u8], is_rest: &dyn Fn(&[u8]) -> bool| {
         memchr::memmem::rfind(value, begin).is_some_and(|at| is_rest(&value[at..]))
     };
-    let is_hexadecimal = |rest: &[u8]| hexadecimal_digits(rest).is_some_and(|digits| is_checked(HEXADECIMAL, &digits));
+    let is_hexadecimal =
+        |rest: &[u8]| hexadecimal_digits(rest).is_some_and(|digits| is_checked(HEXADECIMAL, &digits, hashed));
     behind(WORD, &|rest| is_long(&rest[WORD.len()..])) || behind(HEXADECIMAL, &is_hexadecimal) || is_short(value)
 }
 
@@ -106,32 +109,42 @@ pub fn is_uuid(value: &[u8]) -> bool {
 
 /// The hash of a text in hexadecimal digits.
 fn hashed(text: &[u8]) -> Vec<u8> {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let nibbles = Sha256::digest(text).into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    nibbles.map(|nibble| DIGITS[usize::from(nibble)]).collect()
+    hex(&Sha256::digest(text)).into_bytes()
 }
 
-/// The hash of a text in so many decimal digits.
-fn hashed_decimal(text: &[u8], count: usize) -> Vec<u8> {
-    let digest = Sha256::digest(text);
-    (0..count).map(|at| b'0' + digest[at % digest.len()] % 10).collect()
+/// The hash of a text in decimal digits.
+fn hashed_decimal(text: &[u8]) -> Vec<u8> {
+    Sha256::digest(text).iter().map(|byte| b'0' + byte % 10).collect()
 }
 
 fn decimal(secret: &[u8]) -> Vec<u8> {
     let length = secret.len();
-    let mut out = DECIMAL[..length.min(DECIMAL.len())].to_vec();
     if length >= FEWEST_RANDOM_DECIMAL {
-        let told = hashed_decimal(secret, MOST_DIGITS.min(length - DECIMAL.len() - CHECK_DIGITS));
-        out.extend(told);
-        out.resize(length - CHECK_DIGITS, b'0');
-        let check = hashed_decimal(&out, CHECK_DIGITS);
-        out.extend(check);
-        return out;
+        return checked(filled(DECIMAL, &hashed_decimal(secret), length), hashed_decimal);
     }
     let told = decimal_told(length);
+    let mut out = DECIMAL[..length.min(DECIMAL.len())].to_vec();
     out.resize(length - told, b'0');
-    out.extend(hashed_decimal(secret, told));
+    out.extend(&hashed_decimal(secret)[..told]);
     out
+}
+
+/// The beginning, a hash and noughts, with room for digits that check them.
+fn filled(begin: &[u8], hash: &[u8], length: usize) -> Vec<u8> {
+    let mut out = [begin, hash].concat();
+    out.resize(length - CHECK_DIGITS, b'0');
+    out
+}
+
+fn checked(mut digits: Vec<u8>, hash: fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    let check = hash(&digits);
+    digits.extend(&check[..CHECK_DIGITS]);
+    digits
+}
+
+fn is_checked(begin: &[u8], digits: &[u8], hash: fn(&[u8]) -> Vec<u8>) -> bool {
+    let (told, check) = digits.split_at(digits.len().saturating_sub(CHECK_DIGITS));
+    told.starts_with(begin) && check == &hash(told)[..CHECK_DIGITS]
 }
 
 /// How many digits of a hash there are in a number that a person may have chosen.
@@ -146,8 +159,7 @@ fn decimal_told(length: usize) -> usize {
 fn is_decimal(value: &[u8]) -> bool {
     let length = value.len();
     if length >= FEWEST_RANDOM_DECIMAL {
-        let (told, check) = value.split_at(length - CHECK_DIGITS);
-        return told.starts_with(DECIMAL) && check == hashed_decimal(told, CHECK_DIGITS);
+        return is_checked(DECIMAL, value, hashed_decimal);
     }
     let (fixed, _) = value.split_at(length - decimal_told(length));
     let (begin, noughts) = fixed.split_at(fixed.len().min(DECIMAL.len()));
@@ -163,27 +175,18 @@ fn hexadecimal_digits(value: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn hexadecimal(secret: &[u8], digits: &[u8]) -> Vec<u8> {
-    let mut other = HEXADECIMAL.to_vec();
-    other.extend(hashed(secret));
-    other.resize(digits.len() - CHECK_DIGITS, b'0');
+    let mut other = filled(HEXADECIMAL, &hashed(secret), digits.len());
     if is_uuid(secret) {
         // Version and variant, which programs look at.
         (other[12], other[16]) = (digits[12], digits[16]);
     }
-    let check = hashed(&other);
-    other.extend(&check[..CHECK_DIGITS]);
-    let mut others = other.into_iter();
+    let mut others = checked(other, hashed).into_iter();
     let is_capital = secret.iter().any(u8::is_ascii_uppercase);
     let mut put = |byte: &u8| match byte {
         b'-' => b'-',
         _ => others.next().map_or(b'0', |other| if is_capital { other.to_ascii_uppercase() } else { other }),
     };
     secret.iter().map(&mut put).collect()
-}
-
-fn is_checked(begin: &[u8], digits: &[u8]) -> bool {
-    let (told, check) = digits.split_at(digits.len().saturating_sub(CHECK_DIGITS));
-    told.starts_with(begin) && check == &hashed(told)[..CHECK_DIGITS]
 }
 
 fn worded(secret: &[u8], hash: &[u8]) -> Vec<u8> {

@@ -9,7 +9,7 @@ mod table;
 use std::time::SystemTime;
 
 use super::*;
-use crate::record::call::{HttpRequest, HttpVersion, Target};
+use crate::record::call::{End, HttpRequest, HttpVersion, Target};
 
 /// A call over HTTP: what is asked, and what is answered.
 fn call(path: &str, asks: &[(&str, &str)], body: &str, gives: &[(&str, &str)], answer: &str) -> Exchange {
@@ -43,7 +43,7 @@ fn of(content: Content) -> Exchange {
         connection: 1,
         sent_at: SystemTime::UNIX_EPOCH,
         answered_at: SystemTime::UNIX_EPOCH,
-        abandoned: false,
+        end: End::Answered,
         content,
     }
 }

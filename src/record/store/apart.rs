@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use sha2::{Digest as _, Sha256};
 
 use super::node::{Members, Node};
-use super::{Fault, Problem, hex};
+use super::{Fault, Problem};
 use crate::limits::MIN_BODY_APART_BYTES;
+use crate::text::escape::hex;
 
 /// The directory of such files, in that of the set.
 const DIRECTORY: &str = "bodies";

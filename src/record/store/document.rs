@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::node::{Members, Node};
 use super::{Apart, Bodies, Problem, dns, emit, grpc, http, wires};
-use crate::record::call::{Content, Exchange, Target};
+use crate::record::call::{Content, End, Exchange, Refusal, Target};
 use crate::record::matching::{DeclaredNoise, Recording};
 
 /// The only version there is.
@@ -14,9 +14,7 @@ pub const VERSION: &str = "api.keploy.io/v1beta1";
 
 /// Keys of ours in `metadata`.
 pub(super) mod key {
-    /// Name or address that the call went to.
     pub const HOST: &str = "targetHost";
-    /// Its port.
     pub const PORT: &str = "targetPort";
     /// `true` where the connection was encrypted.
     pub const TLS: &str = "targetTls";
@@ -24,20 +22,33 @@ pub(super) mod key {
     pub const AUTHORITY: &str = "authority";
     /// `http` or `https`, where encryption says something else.
     pub const SCHEME: &str = "scheme";
-    /// Fields of a request as JSON pairs, where a mapping cannot hold them.
+    /// Fields as JSON pairs, where a mapping cannot hold them.
     pub const REQUEST_HEADERS: &str = "reqHeaders";
-    /// Fields of a response as JSON pairs, where a mapping cannot hold them.
     pub const RESPONSE_HEADERS: &str = "respHeaders";
-    /// Fields after a body as JSON pairs.
     pub const RESPONSE_TRAILERS: &str = "respTrailers";
     /// Version of HTTP, where the kind does not say it.
     pub const VERSION: &str = "proto";
     /// What the call is to those who read it: `config` for one that answers as often as it is asked.
     pub const TYPE: &str = "type";
-    /// `true` where the program left before the answer was whole.
-    pub const ABANDONED: &str = "abandoned";
-    /// The connection.
+    /// How it ended, where that was not by its answer: `abandoned`, `silent`, `closed`, or `refused ECONNREFUSED 1`, with the
+    /// number of the connection to its target.
+    pub const END: &str = "end";
     pub const CONNECTION: &str = "connID";
+}
+
+/// The words for ends.
+const ENDS: [(&str, End); 3] = [("abandoned", End::Abandoned), ("silent", End::Silent), ("closed", End::Closed)];
+
+fn end(node: &Node) -> Result<End, Problem> {
+    let text = node.text()?;
+    let refused = || {
+        let (reason, nth) = text.strip_prefix("refused ")?.split_once(' ')?;
+        Some(End::Refused(Refusal::named(reason)?, nth.parse().ok()?))
+    };
+    let known = ENDS.iter().find(|(word, _)| *word == text).map(|(_, end)| *end);
+    known
+        .or_else(refused)
+        .ok_or_else(|| node.expected("`abandoned`, `silent`, `closed`, or such as `refused ECONNREFUSED 1`"))
 }
 
 /// `metadata`: texts by their keys, in the order of the file.
@@ -93,9 +104,16 @@ impl Metadata {
             metadata.add(key::HOST, exchange.target.host.as_str());
             metadata.add(key::PORT, exchange.target.port.to_string());
         }
-        let flags = [(key::TLS, exchange.tls), (key::ABANDONED, exchange.abandoned)];
-        for (name, _) in flags.iter().filter(|(_, is_so)| *is_so) {
-            metadata.add(name, "true");
+        if exchange.tls {
+            metadata.add(key::TLS, "true");
+        }
+        match exchange.end {
+            End::Refused(refusal, nth) => metadata.add(key::END, format!("refused {} {nth}", refusal.reason())),
+            end => {
+                if let Some((word, _)) = ENDS.iter().find(|(_, known)| *known == end) {
+                    metadata.add(key::END, *word);
+                }
+            }
         }
         metadata
     }
@@ -120,16 +138,15 @@ pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem
         let message = "a recorded call is a mapping with `version`, `kind` and `spec`";
         return Err(Problem::new(root.line, message.to_owned()));
     }
-    let version = root.need("version", Node::text).map_err(|problem| missing(root, "version", problem))?;
+    if let Some(key) = ["version", "kind", "name", "spec"].iter().find(|key| root.member(key).is_none()) {
+        return Err(Problem::new(root.line, format!("the document has no `{key}`")));
+    }
+    let version = root.need("version", Node::text)?;
     if version != VERSION {
         let message = format!("expected `{VERSION}`, got `{}`", version.escape_debug());
         return Err(Problem::new(root.line, message).inside("version", 0));
     }
-    let kind = root.need("kind", Node::text).map_err(|problem| missing(root, "kind", problem))?;
-    let name = root.need("name", Node::text).map_err(|problem| missing(root, "name", problem))?;
-    if root.member("spec").is_none() {
-        return Err(missing(root, "spec", Problem::default()));
-    }
+    let (kind, name) = (root.need("kind", Node::text)?, root.need("name", Node::text)?);
     let noise = root.find("noise", DeclaredNoise::read)?.filter(|noise| !noise.is_empty());
     let connection = root.get("connectionId", Node::text)?;
     root.need("spec", |spec| {
@@ -151,21 +168,13 @@ pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem
             connection: number.unwrap_or(0),
             sent_at,
             answered_at: answered_at.unwrap_or(sent_at),
-            abandoned: metadata.is_true(key::ABANDONED),
+            end: spec.get("metadata", |metadata| metadata.get(key::END, end))?,
             content,
         };
         let named = !metadata.is_ours() && matches!(exchange.content, Content::Http(_) | Content::Grpc(_));
         let reusable = metadata.is_session() || matches!(exchange.content, Content::Dns(_));
         Ok(Recording { name, exchange, reusable, noise, named })
     })
-}
-
-/// Of the keys that make a mapping a recorded call it is said as of a whole.
-fn missing(root: &Node, key: &str, problem: Problem) -> Problem {
-    if root.member(key).is_some() {
-        return problem;
-    }
-    Problem::new(root.line, format!("the document has no `{key}`"))
 }
 
 /// Where the call went, and whether it was encrypted: of others' only the request says it.
@@ -223,7 +232,7 @@ pub(super) fn write(recording: &Recording, apart: &mut Apart, out: &mut String) 
         texts.put(name, value);
     }
     spec.put("metadata", texts);
-    spec.join(parts);
+    spec.0.extend(parts.0);
     spec.put("reqTimestampMock", exchange.sent_at);
     spec.put("resTimestampMock", exchange.answered_at);
     let mut document = Members::default();
@@ -236,5 +245,5 @@ pub(super) fn write(recording: &Recording, apart: &mut Apart, out: &mut String) 
     }
     // Always and last: a document that lacks it was cut short.
     document.put("connectionId", exchange.connection.to_string().as_str());
-    emit::mapping(out, document.entries(), 0);
+    emit::mapping(out, &document.0, 0);
 }

@@ -12,10 +12,8 @@ use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, Ht
 
 pub(super) type Fields = Vec<(String, Vec<u8>)>;
 
-/// `Http2` where both sides spoke it.
 pub(super) fn kind(http: &Http) -> &'static str {
-    let both = http.response.as_ref().is_none_or(|it| it.version == HttpVersion::Http2 && it.reason.is_empty());
-    if http.request.version == HttpVersion::Http2 && both { "Http2" } else { "Http" }
+    if http.request.version == HttpVersion::Http2 { "Http2" } else { "Http" }
 }
 
 /// What `spec` holds of a call beside its metadata and times.

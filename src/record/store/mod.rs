@@ -18,7 +18,7 @@ mod wires;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 pub use apart::{Apart, Bodies, BodyRef};
 pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
@@ -207,15 +207,6 @@ pub fn with_noise(file: &str, bytes: &[u8], noise: &[Option<DeclaredNoise>]) -> 
         }
     }
     Ok(out)
-}
-
-/// Bytes as digits.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing into a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// The documents with the number of their first line. The separating line belongs to what follows it.

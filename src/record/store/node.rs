@@ -2,12 +2,13 @@
 //!
 //! The field that takes a value says what it is, as in Go: `data: 123` is a text where a text is expected.
 
+use std::collections::HashSet;
 use std::str::FromStr;
 use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use granit_parser::{Event, Parser, ScalarStyle, Span};
+use granit_parser::{Event, Parser, ScalarStyle, StrInput};
 use time::format_description::well_known::Rfc3339;
 use time::{OffsetDateTime, UtcOffset};
 
@@ -19,7 +20,6 @@ use crate::limits::{MAX_CALLS_DEPTH, MAX_CALLS_NODES};
 pub struct Node {
     /// The line in the file, from 1; 0 for one that is to be written.
     pub line: u64,
-    /// What it is.
     pub kind: Kind,
     /// What a person reads above it, as a comment: no reader takes it.
     pub note: String,
@@ -30,7 +30,6 @@ pub struct Node {
 pub enum Kind {
     /// A scalar that has not been given a type yet.
     Scalar(Scalar),
-    /// A sequence.
     List(Vec<Node>),
     /// A mapping with scalar keys, in the order of the file.
     Map(Vec<(String, Node)>),
@@ -122,12 +121,10 @@ impl Node {
         items.iter().enumerate().map(item).collect()
     }
 
-    /// A text.
     pub fn text(&self) -> Result<String, Problem> {
         String::from_utf8(self.bytes()?).map_err(|_| self.expected("a text in UTF-8"))
     }
 
-    /// Texts.
     pub fn texts(&self) -> Result<Vec<String>, Problem> {
         self.items(Self::text)
     }
@@ -142,7 +139,6 @@ impl Node {
         }
     }
 
-    /// A number.
     pub fn number<T: FromStr>(&self) -> Result<T, Problem> {
         match &self.kind {
             Kind::Scalar(scalar) => scalar.text.parse().map_err(|_| self.expected("a number")),
@@ -172,7 +168,6 @@ impl Node {
         Problem::new(self.line, format!("expected {what}, got {got}"))
     }
 
-    /// Whether it is base64.
     pub fn is_base64(&self) -> bool {
         matches!(&self.kind, Kind::Scalar(scalar) if scalar.binary)
     }
@@ -199,29 +194,23 @@ pub fn unpacked(text: &str) -> Result<Vec<u8>, Problem> {
 
 /// A mapping that is being made.
 #[derive(Debug, Default)]
-pub struct Members(Vec<(String, Node)>);
+pub struct Members(pub Vec<(String, Node)>);
 
 impl Members {
     /// Adds an entry; the key is a new one.
     pub fn put(&mut self, key: &str, value: impl Into<Node>) {
         self.0.push((key.to_owned(), value.into()));
     }
-
-    /// Adds the entries of another one.
-    pub fn join(&mut self, other: Self) {
-        self.0.extend(other.0);
-    }
-
-    /// All of them.
-    pub fn entries(&self) -> &[(String, Node)] {
-        &self.0
-    }
 }
 
 impl Node {
     /// Bytes as base64.
     pub fn base64(bytes: &[u8]) -> Self {
-        scalar(STANDARD.encode(bytes), false, true)
+        // 70 on a line, as Go's `yaml.v3` has it.
+        let lines = STANDARD.encode(bytes);
+        let lines: Vec<&str> = (0..lines.len()).step_by(70).map(|at| &lines[at..lines.len().min(at + 70)]).collect();
+        let end = if lines.len() > 1 { "\n" } else { "" };
+        scalar(lines.join("\n") + end, false, true)
     }
 }
 
@@ -283,91 +272,86 @@ impl From<&[u8]> for Node {
     }
 }
 
-/// A collection that has begun and not ended.
-struct Open {
-    line: u64,
-    /// For a mapping: the key whose value is next.
-    key: Option<String>,
-    kind: Kind,
-}
-
 /// Reads one document whose first line has this number. `None` when nothing is in it. Fails with the line when it is no
 /// YAML, has a key twice or one that is no scalar, uses aliases (nobody writes them, and they can stand for anything
 /// however large), or is too deep or too large.
 pub fn parse(text: &str, first_line: u64) -> Result<Option<Node>, Problem> {
-    let mut parser = Parser::new_from_str(text);
-    let line_of = |span: &Span| first_line + (span.start.line() as u64).saturating_sub(1);
-    let mut open: Vec<Open> = Vec::new();
-    let mut root = None;
-    let mut nodes = 0;
-    while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(|error| {
-            let line = first_line + (error.marker().line() as u64).saturating_sub(1);
-            Problem::new(line, format!("no YAML: {}", error.info()))
-        })?;
-        let line = line_of(&span);
-        let done = match event {
+    let mut reader = Reader { events: Parser::new_from_str(text), first_line, nodes: 0 };
+    let root = reader.value(0)?;
+    loop {
+        match reader.event()? {
+            (Event::DocumentEnd, _) => {}
+            (Event::StreamEnd, _) => return Ok(root.filter(|root| !root.is_null())),
+            (_, line) => return Err(Problem::new(line, "another document without `---` before it".to_owned())),
+        }
+    }
+}
+
+/// A document that is being read.
+struct Reader<'a> {
+    events: Parser<'a, StrInput<'a>>,
+    first_line: u64,
+    nodes: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// What comes next, and its line.
+    fn event(&mut self) -> Result<(Event<'a>, u64), Problem> {
+        let line = |line: usize| self.first_line + (line as u64).saturating_sub(1);
+        match self.events.next_event() {
+            Some(Ok((event, span))) => Ok((event, line(span.start.line()))),
+            Some(Err(error)) => Err(Problem::new(line(error.marker().line()), format!("no YAML: {}", error.info()))),
+            None => Ok((Event::StreamEnd, 0)),
+        }
+    }
+
+    /// The value that is next, in so many others; `None` at the end of what is around it.
+    fn value(&mut self, depth: usize) -> Result<Option<Node>, Problem> {
+        let (mut event, mut line) = self.event()?;
+        while matches!(event, Event::StreamStart | Event::DocumentStart(..)) {
+            (event, line) = self.event()?;
+        }
+        if depth > MAX_CALLS_DEPTH {
+            return Err(Problem::new(line, format!("nested deeper than {MAX_CALLS_DEPTH} levels")));
+        }
+        let kind = match event {
             Event::Scalar(text, style, _, tag) => {
                 let plain = style == ScalarStyle::Plain && tag.is_none();
-                let binary = tag.is_some_and(|tag| {
-                    tag.suffix_in_namespace("tag:yaml.org,2002:").is_some_and(|name| name == "binary")
-                });
-                Node { line, ..scalar(text.into_owned(), plain, binary) }
+                let name = tag.as_ref().and_then(|tag| tag.suffix_in_namespace("tag:yaml.org,2002:"));
+                let binary = name.is_some_and(|name| name == "binary");
+                Kind::Scalar(Scalar { text: text.into_owned(), plain, binary })
             }
-            Event::SequenceStart(..) | Event::MappingStart(..) => {
-                if open.len() >= MAX_CALLS_DEPTH {
-                    return Err(Problem::new(line, format!("nested deeper than {MAX_CALLS_DEPTH} levels")));
+            Event::SequenceStart(..) => {
+                let mut items = Vec::new();
+                while let Some(item) = self.value(depth + 1)? {
+                    items.push(item);
                 }
-                let is_list = matches!(event, Event::SequenceStart(..));
-                let kind = if is_list { Kind::List(Vec::new()) } else { Kind::Map(Vec::new()) };
-                open.push(Open { line, key: None, kind });
-                continue;
+                Kind::List(items)
             }
-            Event::SequenceEnd | Event::MappingEnd => {
-                let Some(Open { line, kind, .. }) = open.pop() else { continue };
-                unique(&kind)?;
-                Node { line, kind, note: String::new() }
+            Event::MappingStart(..) => {
+                let (mut members, mut keys) = (Vec::new(), HashSet::new());
+                while let Some(Node { line, kind, .. }) = self.value(depth + 1)? {
+                    let Kind::Scalar(Scalar { text: key, .. }) = kind else {
+                        return Err(Problem::new(line, "a key that is no text".to_owned()));
+                    };
+                    // One of the two values would be lost.
+                    if !keys.insert(key.clone()) {
+                        return Err(Problem::new(line, format!("the key `{key}` a second time")));
+                    }
+                    members.push((key, self.value(depth + 1)?.unwrap_or_default()));
+                }
+                Kind::Map(members)
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 return Err(Problem::new(line, "an alias (`*...`), which files of calls do not use".to_owned()));
             }
-            _ => continue,
+            _ => return Ok(None),
         };
-        nodes += 1;
-        if nodes > MAX_CALLS_NODES {
+        self.nodes += 1;
+        if self.nodes > MAX_CALLS_NODES {
             return Err(Problem::new(line, format!("more than {MAX_CALLS_NODES} values in one document")));
         }
-        place(&mut open, &mut root, done)?;
-    }
-    Ok(root.filter(|root| !matches!(&root.kind, Kind::Scalar(scalar) if scalar.is_null())))
-}
-
-/// Puts a value that is complete where it belongs.
-fn place(open: &mut [Open], root: &mut Option<Node>, done: Node) -> Result<(), Problem> {
-    let Some(parent) = open.last_mut() else {
-        *root = Some(done);
-        return Ok(());
-    };
-    match (&mut parent.kind, parent.key.take()) {
-        (Kind::List(items), _) => items.push(done),
-        (Kind::Map(members), Some(key)) => members.push((key, done)),
-        (_, None) => match done.kind {
-            Kind::Scalar(scalar) => parent.key = Some(scalar.text),
-            _ => return Err(Problem::new(done.line, "a key that is no text".to_owned())),
-        },
-        (Kind::Scalar(_), _) => {}
-    }
-    Ok(())
-}
-
-/// Fails when a mapping has a key twice: one of the two values would be lost.
-fn unique(kind: &Kind) -> Result<(), Problem> {
-    let Kind::Map(members) = kind else { return Ok(()) };
-    let mut keys: Vec<(&str, u64)> = members.iter().map(|(key, node)| (key.as_str(), node.line)).collect();
-    keys.sort_unstable();
-    match keys.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        Some(pair) => Err(Problem::new(pair[1].1, format!("the key `{}` a second time", pair[1].0))),
-        None => Ok(()),
+        Ok(Some(Node { line, kind, note: String::new() }))
     }
 }
 

@@ -8,14 +8,13 @@ impl DeclaredNoise {
     /// A mapping in newer files, a list of regular expressions in older ones.
     pub(super) fn read(node: &Node) -> Result<Self, Problem> {
         if matches!(node.kind, Kind::List(_)) {
-            let values = node.texts()?;
-            return Ok(Self { is_list: !values.is_empty(), values, ..Self::default() });
+            return Ok(Self { values: node.texts()?, ..Self::default() });
         }
         if let Some((key, value)) = node.members()?.iter().find(|(key, _)| key != "req" && key != "value") {
             let message = format!("expected `req` or `value`, got `{}`", key.escape_debug());
             return Err(Problem::new(value.line, message));
         }
-        Ok(Self { fields: node.get("req", Node::texts)?, values: node.get("value", Node::texts)?, is_list: false })
+        Ok(Self { fields: node.get("req", Node::texts)?, values: node.get("value", Node::texts)? })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -25,14 +24,10 @@ impl DeclaredNoise {
 
 impl From<&DeclaredNoise> for Node {
     fn from(noise: &DeclaredNoise) -> Self {
-        let list = |texts: &[String]| Self::from(texts.iter().collect::<Vec<_>>());
-        if noise.is_list && noise.fields.is_empty() {
-            return list(&noise.values);
-        }
         let mut map = Members::default();
         for (key, texts) in [("req", &noise.fields), ("value", &noise.values)] {
             if !texts.is_empty() {
-                map.put(key, list(texts));
+                map.put(key, texts.iter().collect::<Vec<_>>());
             }
         }
         map.into()
@@ -45,7 +40,7 @@ pub(super) fn put(text: &str, line: u64, noise: &DeclaredNoise) -> Result<String
     let mut block = String::new();
     let mut members = Members::default();
     members.put("noise", noise);
-    emit::mapping(&mut block, members.entries(), 0);
+    emit::mapping(&mut block, &members.0, 0);
     let mut out = String::with_capacity(text.len() + block.len());
     let mut is_old = false;
     for line in text.split_inclusive('\n') {

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::hex;
+use crate::text::escape::hex;
 
 /// Deepest nesting that is read or written.
 const MAX_DEPTH: usize = 100;

@@ -6,7 +6,7 @@ use super::document::VERSION;
 use super::*;
 use crate::limits::MIN_BODY_APART_BYTES;
 use crate::record::call::{
-    Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
+    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
 };
 use crate::record::matching::Recording;
 
@@ -91,7 +91,7 @@ fn http_of_others() {
         connection: 3,
         sent_at,
         answered_at: sent_at + Duration::from_millis(100),
-        abandoned: false,
+        end: End::Answered,
         content: Content::Http(Box::new(Http {
             request: HttpRequest {
                 version: HttpVersion::Http11,
@@ -198,9 +198,9 @@ fn files_of_other_formats_are_refused_with_what_to_do() {
     let ours = String::from_utf8(write("f", &Head::default(), &ours(), &mut Apart::default()).unwrap()).unwrap();
     for (format, told) in [
         ("", "f:1: an earlier version wrote it, in a format that is read no more"),
-        ("# replay: 3\n", "f:2: expected format 2, got `3`"),
+        ("# replay: 2\n", "f:2: expected format 3, got `2`"),
     ] {
-        let error = read("f", ours.replacen("# replay: 2\n", format, 1).as_bytes(), &nowhere).unwrap_err();
+        let error = read("f", ours.replacen("# replay: 3\n", format, 1).as_bytes(), &nowhere).unwrap_err();
         let hint = "record it again with `replay calls record -- COMMAND`";
         assert_eq!((error.to_string().as_str(), error.hint().as_str()), (told, hint));
     }
@@ -215,7 +215,7 @@ fn ours() -> Vec<Recording> {
         connection: 12,
         sent_at: at(1),
         answered_at: at(20),
-        abandoned: false,
+        end: End::Answered,
         content,
     };
     let http = |version, trailers: &[(&str, &str)]| Http {
@@ -301,7 +301,7 @@ fn ours() -> Vec<Recording> {
         recordings.iter_mut().filter(|it| matches!(it.exchange.content, Content::Wire(..))).zip(1..)
     {
         let fields = vec![format!("arg.{name}"), "body.filter.at".to_owned()];
-        recording.noise = Some(DeclaredNoise { fields, values: vec!["^[0-9a-f]{8}-".to_owned()], is_list: false });
+        recording.noise = Some(DeclaredNoise { fields, values: vec!["^[0-9a-f]{8}-".to_owned()] });
     }
     recordings
 }

@@ -11,16 +11,16 @@ use crate::record::call::{Content, Message, Protocol, Side, Wire};
 use crate::record::protocol::words;
 
 /// The word for each protocol in `kind`. What has several is written with the first.
-const KINDS: [(&str, Protocol); 6] = [
+const KINDS: [(&str, Protocol); 8] = [
     ("Generic", Protocol::Generic),
     ("Redis", Protocol::Redis),
     ("Postgres", Protocol::Postgres),
     ("MySQL", Protocol::MySql),
     ("Mongo", Protocol::Mongo),
     ("Kafka", Protocol::Generic),
+    ("PostgresV2", Protocol::Postgres),
+    ("PostgresV3", Protocol::Postgres),
 ];
-/// Keploy's later kinds for `PostgreSQL`.
-const LATER_POSTGRES: [&str; 2] = ["PostgresV2", "PostgresV3"];
 
 /// Keploy's kinds that keep the bytes of what was said.
 const TURNS: [&str; 3] = ["Generic", "Redis", "Kafka"];
@@ -38,9 +38,9 @@ pub(super) fn write(protocol: Protocol, wire: &Wire, apart: &mut Apart) -> Membe
     let mut parts = Members::default();
     if is_large(wire.messages.iter().map(|it| it.bytes.len()).sum()) {
         parts.put("messages_ref", apart.put(framed(&wire.messages)));
-        return parts;
+    } else {
+        parts.put("messages", wire.messages.iter().map(|it| message(protocol, it)).collect::<Vec<_>>());
     }
-    parts.put("messages", wire.messages.iter().map(|it| message(protocol, it)).collect::<Vec<_>>());
     parts
 }
 
@@ -48,7 +48,7 @@ fn message(protocol: Protocol, message: &Message) -> Node {
     let bytes = Node::from(message.bytes.as_slice());
     let note = if bytes.is_base64() { readable(protocol, message) } else { String::new() };
     let mut side = Members::default();
-    side.put(if message.from == Side::Client { "client" } else { "server" }, bytes);
+    side.put(if message.from == Side::Client { SIDES[0].0 } else { SIDES[1].0 }, bytes);
     Node { note: note.chars().take(MAX_SHOWN_QUESTION_CHARS).collect(), ..side.into() }
 }
 
@@ -63,9 +63,6 @@ fn readable(protocol: Protocol, message: &Message) -> String {
 /// The call of a document of one of these kinds.
 pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
     let Some((_, protocol)) = KINDS.iter().find(|(known, _)| *known == kind) else {
-        if LATER_POSTGRES.contains(&kind) {
-            return Err(foreign(kind));
-        }
         let known = "Http, Http2, gRPC, DNS, Redis, Generic, Kafka, Postgres, MySQL or Mongo";
         return Err(Problem::new(0, format!("expected a call of kind {known}, got `{}`", kind.escape_debug())));
     };

@@ -232,7 +232,10 @@ impl Tap {
         self.settle(done);
         for mut waiting in std::mem::take(&mut self.waiting) {
             if let Some(call) = &mut waiting.call {
-                (call.answered_at, call.abandoned) = (at, end.by == Side::Client);
+                call.answered_at = at;
+                if end.by == Side::Client {
+                    call.end = crate::record::call::End::Abandoned;
+                }
             }
             waiting.answer = None;
             self.hand_out(waiting, done);

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::record::call::{Message, Target};
+use crate::record::call::{End, Message, Target};
 
 /// A statement of `PostgreSQL`, and whether it failed.
 fn query(text: &str, fails: bool) -> Exchange {
@@ -19,7 +19,7 @@ fn query(text: &str, fails: bool) -> Exchange {
         connection: 1,
         sent_at: SystemTime::UNIX_EPOCH,
         answered_at: SystemTime::UNIX_EPOCH,
-        abandoned: false,
+        end: End::Answered,
         content: Content::Wire(Protocol::Postgres, Wire { messages, session: false }),
     }
 }

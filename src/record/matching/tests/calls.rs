@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use super::*;
-use crate::record::call::{Http, HttpRequest, HttpResponse, HttpVersion, Message, Side, Wire};
+use crate::record::call::{End, Http, HttpRequest, HttpResponse, HttpVersion, Message, Side, Wire};
 use crate::record::redact::Secrets;
 
 pub(super) const JSON: &str = "application/json";
@@ -16,7 +16,7 @@ pub(super) fn exchange(host: &str, port: u16, content: Content) -> Exchange {
         connection: 0,
         sent_at: at,
         answered_at: at,
-        abandoned: false,
+        end: End::Answered,
         content,
     }
 }

@@ -61,7 +61,7 @@ const WAYS: [(Protocol, &str, Make); 9] = [
 
 fn declared(fields: &[&str], values: &[&str]) -> DeclaredNoise {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-    DeclaredNoise { fields: texts(fields), values: texts(values), is_list: false }
+    DeclaredNoise { fields: texts(fields), values: texts(values) }
 }
 
 fn noise_of(of: &Exchange, declared: &DeclaredNoise) -> Noise {

@@ -125,7 +125,7 @@ fn credentials_in_fields_that_are_left_out_choose_nothing() {
     assert!(Book::new(recorded.to_vec(), Noise::default()).find(&of(RUNS[1][0], "")).is_err());
     let mut noise = Noise::default();
     let fields = ["header.Authorization", "header.Cookie"].map(str::to_owned).to_vec();
-    noise.declare(Some(&recorded[0]), &DeclaredNoise { fields, values: Vec::new(), is_list: false }).unwrap();
+    noise.declare(Some(&recorded[0]), &DeclaredNoise { fields, values: Vec::new() }).unwrap();
     let book = Book::new(recorded.to_vec(), noise);
     let answers = [0, 1].map(|who| ask(&book, &of(RUNS[1][who], "")));
     assert_eq!(answers, ["one", "two"].map(|answer| Ok(answer.to_owned())));

@@ -54,7 +54,7 @@ impl Role for Playing {
         if !message::is_answered(&bytes) {
             return Ok(Vec::new());
         }
-        let held = found.as_ref().is_ok_and(|found| found.abandoned);
+        let held = found.as_ref().is_ok_and(|found| found.abandoned());
         let replies = match found {
             Ok(found) if manner == Manner::Hello => {
                 let of = |reply: &[u8]| message::without_offers(reply, true).unwrap_or_else(|_| reply.to_vec());

@@ -249,7 +249,7 @@ fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
 fn what_the_program_did_not_wait_for_is_not_answered() {
     let asked = msg(7, 0, 0, &find("a", 1));
     let outcome = record_left(Protocol::Mongo, &[client(&asked)], Side::Client);
-    assert_eq!((outcome.calls.len(), outcome.lost.len(), outcome.calls[0].abandoned), (1, 0, true));
+    assert_eq!((outcome.calls.len(), outcome.lost.len(), outcome.calls[0].abandoned()), (1, 0, true));
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Mongo, &book);
     assert_eq!((played.ask(asked), played.held, played.closed), (vec![], true, false));

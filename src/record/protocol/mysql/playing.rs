@@ -69,7 +69,7 @@ impl Playing {
             Err(text) => return Ok(vec![PlayStep::Send(packet::error(sequence.wrapping_add(1), &text))]),
         };
         let mut out = said(&found, Side::Server).collect::<Vec<_>>().concat();
-        if found.abandoned {
+        if found.abandoned() {
             return Ok(vec![PlayStep::Send(out), PlayStep::Hold]);
         }
         if let Some(prepare) = questions.last()
@@ -130,7 +130,7 @@ impl Role for Playing {
             command::CHANGE_USER => {
                 let login = handshake::change_user(&bytes, capabilities)?;
                 return Ok(match self.prompter.ask([login.question.as_slice()]) {
-                    Ok(found) if found.abandoned => vec![PlayStep::Hold],
+                    Ok(found) if found.abandoned() => vec![PlayStep::Hold],
                     Ok(found) => {
                         let verdict = said(&found, Side::Server).next_back().unwrap_or_default();
                         if packet::payload(verdict).first() == Some(&0) {

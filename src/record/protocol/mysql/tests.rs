@@ -421,7 +421,7 @@ fn what_the_program_did_not_wait_for_is_not_answered() {
     let asked = message(0, b"\x03SELECT SLEEP(9)");
     let whole: Vec<_> = login(0).into_iter().chain([client(asked.clone())]).collect();
     let outcome = record_left(Protocol::MySql, &whole, Side::Client);
-    assert_eq!((outcome.calls.len(), outcome.lost.len(), outcome.calls[1].abandoned), (2, 0, true));
+    assert_eq!((outcome.calls.len(), outcome.lost.len(), outcome.calls[1].abandoned()), (2, 0, true));
     let (book, mut played) = connected(&outcome.calls, 0);
     assert_eq!((played.ask(asked), played.held, played.closed), (vec![], true, false));
     assert_eq!((book.report().missed, book.report().unused), (vec![], vec![]));

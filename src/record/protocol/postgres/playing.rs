@@ -156,7 +156,7 @@ impl Playing {
         let state = self.state;
         let plain = |_| plain(questions.first()?, state);
         let found = self.prompter.ask_or(questions.iter().map(Vec::as_slice), plain);
-        self.held |= found.as_ref().is_ok_and(|found| found.abandoned);
+        self.held |= found.as_ref().is_ok_and(|found| found.abandoned());
         let found = found.and_then(|found| self.in_form_of(questions, found))?;
         // What it left out as noise is what the recorded one had.
         if let (Some(asked), Some(recorded)) = (questions.first(), said(&found, Side::Client).next()) {

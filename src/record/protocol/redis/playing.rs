@@ -30,7 +30,7 @@ impl Playing {
         let commands = self.transaction.take().unwrap_or_default();
         let found = self.prompter.ask(commands.iter().map(Vec::as_slice));
         let mut steps = match found {
-            Ok(found) if found.abandoned => vec![PlayStep::Hold],
+            Ok(found) if found.abandoned() => vec![PlayStep::Hold],
             // The replies to the commands before were sent when they came; what was pushed in between came first.
             Ok(found) => send(said(&found, Side::Server).next_back().unwrap_or_default()),
             Err(text) => error(&text),
@@ -83,7 +83,7 @@ impl Role for Playing {
                 let overtaken = self.prompter.script.overtaken(&found).filter(|_| !is_stream);
                 let mut steps: Vec<_> = overtaken.map(PlayStep::UntilMore).into_iter().collect();
                 steps.extend(send(&said(&found, Side::Server).collect::<Vec<_>>().concat()));
-                if found.abandoned {
+                if found.abandoned() {
                     steps.push(PlayStep::Hold);
                 }
                 steps

@@ -4,7 +4,7 @@ use std::net::Shutdown;
 use std::time::{Instant, SystemTime};
 
 use super::*;
-use crate::record::call::{Content, Link, Refusal, Said, Side, Silence};
+use crate::record::call::{Content, End, Link, Refusal, Said, Side};
 use crate::record::matching::Connection;
 use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::record::protocol::wire::{PlayStep, Player as _, RecordStep, Recorder as _};
@@ -159,14 +159,13 @@ fn a_connection_on_which_nothing_is_said_is_kept_once_and_is_no_miss() {
         assert!(stream.peer_addr().is_ok());
     });
     assert_eq!(recorded.exchanges.iter().map(said).collect::<Vec<_>>(), [vec![]]);
-    assert!(matches!(Silence::of(&recorded.exchanges[0]), Some(Silence { closed_after: None })));
+    assert_eq!(recorded.exchanges[0].end, End::Silent);
 }
 
 #[test]
 fn a_server_that_closes_a_silent_connection_does_so_again() {
     let ((), recorded) = both(Server::start(drop), b"", |setup| silent(setup.address, true));
-    let closed = vec![(Side::Server, String::new())];
-    assert_eq!(recorded.exchanges.iter().map(said).collect::<Vec<_>>(), [closed]);
+    assert_eq!(recorded.exchanges.iter().map(|exchange| exchange.end).collect::<Vec<_>>(), [End::Closed]);
 }
 
 #[test]
@@ -190,7 +189,7 @@ fn what_is_said_where_nothing_was_is_a_miss() {
     let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
     let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 1 };
     let now = SystemTime::UNIX_EPOCH;
-    let kept = vec![Silence::exchange(&link, now, now, Some(Side::Client))];
+    let kept = vec![link.silent(now, now, Some(Side::Client))];
     let (got, report) = played(kept, to, |setup| {
         silent(setup.address, false);
         let mut stream = connect(setup.address);
@@ -208,7 +207,7 @@ fn a_server_that_refused_before_it_spoke_first_speaks_first() {
     let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
     let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 2 };
     let now = SystemTime::UNIX_EPOCH;
-    let refused = Refusal::Connect(libc::ECONNREFUSED).exchange(&link, 1, "not yet", now);
+    let refused = link.refused(Refusal::Connect(libc::ECONNREFUSED), 1, now);
     let mut recorder = GenericRecorder::new(link, false);
     recorder.take(Side::Server, b"220 ready\r\n", now);
     let Some(RecordStep::Done(greeting)) = recorder.close(Side::Client).pop() else { panic!("nothing was recorded") };
@@ -224,8 +223,8 @@ fn a_server_that_refused_before_a_silent_connection_refuses_no_more() {
     let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
     let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 2 };
     let now = SystemTime::UNIX_EPOCH;
-    let refused = Refusal::Connect(libc::ECONNREFUSED).exchange(&link, 1, "not yet", now);
-    let silence = Silence::exchange(&link, now, now, Some(Side::Client));
+    let refused = link.refused(Refusal::Connect(libc::ECONNREFUSED), 1, now);
+    let silence = link.silent(now, now, Some(Side::Client));
     let outline = Outline::of([&refused, &silence]);
     let target = &link.target;
     assert_eq!([1, 2, 3].map(|nth| outline.refused(target, nth).is_some()), [true, false, false]);

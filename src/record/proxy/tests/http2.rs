@@ -265,5 +265,5 @@ fn an_answer_that_the_program_gave_up_without_a_word_comes_once_it_has_gone_on()
         })
     });
     assert_eq!(got, (false, b"late".to_vec(), b"late".to_vec()));
-    assert_eq!(recorded.exchanges.iter().filter(|call| call.abandoned).count(), 0);
+    assert_eq!(recorded.exchanges.iter().filter(|call| call.abandoned()).count(), 0);
 }
