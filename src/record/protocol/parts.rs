@@ -10,7 +10,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use crate::record::call::{Protocol, Side, Wire};
-use crate::record::protocol::{mongo, mysql, postgres, redis, sql};
+use crate::record::protocol::{postgres, spoken, sql};
 use crate::text::escape::hex;
 
 /// What a part is.
@@ -113,13 +113,7 @@ impl Taken {
 
     /// Whether a message could be read; `None` where the protocol is not of a database.
     fn read(&mut self, protocol: Protocol, bytes: &[u8]) -> Option<bool> {
-        let read = match protocol {
-            Protocol::Redis => redis::parts(bytes, self),
-            Protocol::Postgres => postgres::parts(bytes, self),
-            Protocol::MySql => mysql::parts(bytes, self),
-            Protocol::Mongo => mongo::parts(bytes, self),
-            Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => return None,
-        };
+        let read = (spoken::of(protocol)?.parts)(bytes, self);
         Some(read.is_some())
     }
 

@@ -2,6 +2,7 @@
 
 use crate::record::call::{Protocol, Side, Wire};
 use crate::record::protocol::parts::{Part, Role, parts_of};
+use crate::record::protocol::spoken;
 
 /// What a program said to a server, in words where its protocol has some.
 pub fn said(protocol: Protocol, wire: &Wire) -> String {
@@ -11,14 +12,7 @@ pub fn said(protocol: Protocol, wire: &Wire) -> String {
 
 /// A message in words: the command or the statement with its values, or what of its bytes can be read.
 pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
-    let rest = match (protocol, bytes.first()) {
-        // Of a startup message of PostgreSQL the length and the version are no words.
-        (Protocol::Postgres, Some(0)) => 8,
-        // Nor are names of statements, and what proves a password.
-        (Protocol::Postgres, Some(b'S' | b'H' | b'D' | b'E' | b'C' | b'p')) => bytes.len(),
-        (Protocol::Postgres | Protocol::MySql, _) => 5,
-        _ => 0,
-    };
+    let rest = spoken::of(protocol).map_or(0, |spoken| (spoken.head)(bytes));
     match parts_of(protocol, bytes).filter(|_| rest < bytes.len()) {
         Some(parts) => told(&parts),
         None => readable(bytes.get(rest..).unwrap_or(bytes)),

@@ -149,7 +149,7 @@ pub(super) fn control(question: &[u8]) -> Option<Control> {
 
 /// Whether a command is answered the same whichever database is in use and whoever asks.
 pub(super) fn is_of_any_context(question: &[u8]) -> bool {
-    let is_prepare = packet::payload(question).first() == Some(&command::PREPARE);
+    let is_prepare = packet::code(question) == Some(command::PREPARE);
     is_session(question) && !is_prepare || control(question).is_some()
 }
 
