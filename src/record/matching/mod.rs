@@ -41,13 +41,13 @@ use leaving::NotAnew;
 use noise::Fields;
 pub use noise::{Change, DeclaredNoise, Lesson, Noise};
 pub use overtaken::Overtaken;
-use places::{places, targets, usual_protocol};
+use places::{places, targets};
 use queue::{Queue, Taken};
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
 
 use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Target, Wire, is_no_call};
-use crate::record::protocol::{postgres, sql};
+use crate::record::protocol::{postgres, spoken, sql};
 use crate::record::redact::Secrets;
 use history::{Before, Done};
 
@@ -434,7 +434,7 @@ impl Book {
             let unknown = Target { host: String::new(), port: 0 };
             let here = self.index.targets().filter(|(target, _)| *target == unknown);
             let here: HashSet<Protocol> = here.map(|(_, protocol)| *protocol).collect();
-            let usual = usual_protocol(target.port).filter(|protocol| here.contains(protocol));
+            let usual = spoken::on_port(target.port).filter(|protocol| here.contains(protocol));
             usual.or_else(|| if here.len() == 1 { here.into_iter().next() } else { None })
         })
     }

@@ -1,6 +1,6 @@
 //! Under which targets the recordings of a call may stand, and what is known of those of a target.
 
-use crate::record::call::{Content, Exchange, Protocol, Target};
+use crate::record::call::{Content, Exchange, Target};
 
 /// The targets under which the recordings of a call may stand, from the most exact one, and whether they are only named:
 /// where it goes; there without a port; the host that it names; nowhere.
@@ -26,15 +26,4 @@ pub(super) fn places(target: &Target) -> Vec<Target> {
         places.push(Target { host: target.host.clone(), port: 0 });
     }
     places
-}
-
-/// The protocol that a port is registered for (IANA service names; 27017 by `MongoDB`).
-pub(super) fn usual_protocol(port: u16) -> Option<Protocol> {
-    match port {
-        3306 => Some(Protocol::MySql),
-        5432 => Some(Protocol::Postgres),
-        6379 => Some(Protocol::Redis),
-        27017 => Some(Protocol::Mongo),
-        _ => None,
-    }
 }

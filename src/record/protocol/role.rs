@@ -109,7 +109,6 @@ impl Prompter {
             self.sessions().into_iter().find(is_same).inspect(|_| self.script.logged_in())
         };
         if let Some(found) = found {
-            self.script.opened(who);
             return Ok(found);
         }
         let readable = |bytes: &[u8]| shown(&String::from_utf8_lossy(bytes));

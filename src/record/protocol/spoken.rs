@@ -36,6 +36,11 @@ pub fn on_port(port: u16) -> Option<Protocol> {
     ALL.iter().find(|spoken| spoken.port == port).map(|spoken| spoken.protocol)
 }
 
+/// The protocol of this kind.
+pub fn of_kind(kind: &str) -> Option<Protocol> {
+    ALL.iter().find(|spoken| spoken.kind == kind).map(|spoken| spoken.protocol)
+}
+
 /// Takes a connection of this protocol apart, if it is one of these.
 ///
 /// `relay_tls`: encryption is relayed that the client asks for inside the protocol (`PostgreSQL`, `MySQL`), and begins on both sides

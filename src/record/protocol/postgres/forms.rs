@@ -10,7 +10,8 @@ use crate::text::escape::hex;
 
 /// Makes a `Query` of a `Bind` and an `Execute` that carry out all of a statement without parameters and ask for texts.
 pub(in crate::record) fn unify(messages: &mut Vec<Message>) {
-    let of_client = |(_, message): &(usize, &Message)| message.from == Side::Client && message.bytes.first() != Some(&0);
+    let of_client =
+        |(_, message): &(usize, &Message)| message.from == Side::Client && message.bytes.first() != Some(&0);
     let asked: Vec<usize> = messages.iter().enumerate().filter(of_client).map(|(at, _)| at).collect();
     if let [bind, execute] = asked[..]
         && messages[execute].bytes == message(b'E', &[b"\0", &[0; 4]])

@@ -65,9 +65,7 @@ impl Playing {
         match message::opening(bytes)? {
             // What is cancelled was answered at once by what says so.
             Opening::Cancel => self.prompter.then = Some(PlayStep::Close),
-            Opening::Encryption
-                if !self.prompter.link.tls && self.prompter.sessions().iter().any(is_encrypted) =>
-            {
+            Opening::Encryption if !self.prompter.link.tls && self.prompter.sessions().iter().any(is_encrypted) => {
                 self.prompter.encrypt();
                 return Ok(b"S".to_vec());
             }
@@ -82,11 +80,12 @@ impl Playing {
 
     /// What answers a startup message.
     fn welcome(&mut self, asked: &[u8]) -> Vec<u8> {
-        let of = |found: &Exchange| recorded(found).map(startup::who);
-        let found = match self.prompter.login(asked, &startup::who(asked), of) {
+        let who = startup::who(asked);
+        let found = match self.prompter.login(asked, &who, |found| recorded(found).map(startup::who)) {
             Ok(found) => found,
             Err(text) => return message::error("FATAL", &text),
         };
+        self.prompter.script.opened(&who);
         let answers: Vec<_> = said(&found, Side::Server).filter(|message| !message::is_challenge(message)).collect();
         let has = |kind: u8| answers.iter().any(|message| message.first() == Some(&kind));
         let mut bytes = answers.concat();

@@ -46,8 +46,8 @@ pub(super) struct Recording {
     bound: Option<Draft>,
     /// Calls that are complete up to `ReadyForQuery`.
     done: Vec<Draft>,
-    /// Complete calls, and when they were answered, from the last one that ended with `ReadyForQuery`: notifications belong to it that
-    /// come when nothing is asked.
+    /// Complete calls, and when they were answered, up to the next one: to the last of them that ended with `ReadyForQuery` belong
+    /// the notifications that come when nothing is asked.
     held: Vec<(Draft, SystemTime)>,
     /// The server ignores everything up to the next `Sync`, after an error.
     skipping: bool,
@@ -115,7 +115,9 @@ impl Recording {
                     Draft::new(at)
                 }
                 _ if self.skipping => continue,
-                Part::Prepare(question) | Part::DescribePortal(question, _) => Draft::asked(question, at).of_session(true),
+                Part::Prepare(question) | Part::DescribePortal(question, _) => {
+                    Draft::asked(question, at).of_session(true)
+                }
                 Part::Query(question) | Part::Bind(question) | Part::Execute(question, _) => {
                     self.end_run();
                     Draft::asked(question, at)
@@ -156,6 +158,9 @@ impl Recording {
             };
         };
         let simple = matches!(running.kind, b'Q' | b'F');
+        if simple || matches!(running.kind, b'B' | b'E') {
+            self.release(log);
+        }
         if !is_unasked {
             self.copied(&mut running);
         }
@@ -190,7 +195,7 @@ impl Recording {
         }
         self.skipping |= kind == b'E' && !simple;
         if kind == b'Z' {
-            self.emit(log);
+            self.emit(log.at);
         }
         Ok(())
     }
@@ -224,15 +229,11 @@ impl Recording {
         }
     }
 
-    fn emit(&mut self, log: &mut Log) {
+    fn emit(&mut self, at: SystemTime) {
         for draft in &mut self.done {
             draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
         }
-        let last = self.done.last().and_then(|draft| draft.said(Side::Server).next_back());
-        if last.is_some_and(|last| last[0] == b'Z') {
-            self.release(log);
-        }
-        self.held.extend(self.done.drain(..).map(|draft| (draft, log.at)));
+        self.held.extend(self.done.drain(..).map(|draft| (draft, at)));
     }
 
     fn release(&mut self, log: &mut Log) {

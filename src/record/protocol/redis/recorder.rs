@@ -71,7 +71,7 @@ impl Recording {
         let pushed = bytes.first() == Some(&b'>');
         if pushed || bytes.first() == Some(&b'*') && (self.subscribed || subscribing) {
             let published = published(&bytes);
-            if let (Some(Published::Confirmation { left: channels }), Some(front), true) =
+            if let (Some(Published::Confirmation(channels)), Some(front), true) =
                 (&published, self.waiting.front_mut(), subscribing)
             {
                 self.subscribed = *channels > 0;
@@ -95,7 +95,9 @@ impl Recording {
             // It named no channels, and this is the answer to what was asked next.
             self.stream_begins(log);
         }
-        let Some(mut front) = self.waiting.pop_front() else { return Err("Redis answered something that was not asked") };
+        let Some(mut front) = self.waiting.pop_front() else {
+            return Err("Redis answered something that was not asked");
+        };
         front.draft.push(Side::Server, bytes);
         front.left = front.left.saturating_sub(1);
         match front.kind {
@@ -119,11 +121,8 @@ impl Recording {
 
 /// What a message is that may come without a question.
 enum Published {
-    /// A change of what the connection has subscribed to.
-    Confirmation {
-        /// Channels and patterns that it has now.
-        left: usize,
-    },
+    /// A change of what the connection has subscribed to: how many channels and patterns it has now.
+    Confirmation(usize),
     /// Something that was published.
     Message,
 }
@@ -133,7 +132,7 @@ fn published(array: &[u8]) -> Option<Published> {
     match *elements.first()? {
         b"subscribe" | b"psubscribe" | b"ssubscribe" | b"unsubscribe" | b"punsubscribe" | b"sunsubscribe" => {
             let left = elements.get(2).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or(0);
-            Some(Published::Confirmation { left })
+            Some(Published::Confirmation(left))
         }
         b"message" | b"pmessage" | b"smessage" => Some(Published::Message),
         _ => None,
