@@ -16,7 +16,7 @@ use super::queue::{Queue, Taken};
 use super::report::Miss;
 use crate::record::call::{Content, Exchange, Protocol, Target};
 use crate::record::protocol::parts::Part;
-use crate::record::protocol::postgres;
+use crate::record::protocol::{postgres, spoken};
 
 /// Recordings of a call that were all given.
 #[derive(Clone, Copy, Debug)]
@@ -238,7 +238,7 @@ impl Book {
         let known = places(target).into_iter().find_map(spoken);
         // Of recordings that do not say where they went: the protocol that the port is known for, or the only one.
         let here = || spoken(NOWHERE).map(Vec::as_slice).unwrap_or_default();
-        let usual = || usual_protocol(target.port).filter(|protocol| here().contains(protocol));
+        let usual = || spoken::on_port(target.port).filter(|protocol| here().contains(protocol));
         let only = || here().first().copied().filter(|_| here().len() == 1);
         known.and_then(|known| known.first().copied()).or_else(usual).or_else(only)
     }
@@ -283,15 +283,4 @@ fn places(target: &Target) -> Vec<Target> {
         places.push(Target { host: target.host.clone(), port: 0 });
     }
     places
-}
-
-/// The protocol that a port is registered for (IANA service names; 27017 by `MongoDB`).
-fn usual_protocol(port: u16) -> Option<Protocol> {
-    match port {
-        3306 => Some(Protocol::MySql),
-        5432 => Some(Protocol::Postgres),
-        6379 => Some(Protocol::Redis),
-        27017 => Some(Protocol::Mongo),
-        _ => None,
-    }
 }

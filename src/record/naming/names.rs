@@ -6,6 +6,7 @@ use crate::limits::MAX_SET_NAME_BYTES;
 use crate::record::call::{Exchange, Protocol};
 use crate::record::naming::service::service;
 use crate::record::naming::summary::Summary;
+use crate::record::protocol::spoken;
 
 /// Most hosts that a name tells.
 const MAX_HOSTS: usize = 3;
@@ -90,16 +91,13 @@ fn called(calls: &[Exchange]) -> Vec<String> {
             Protocol::Generic if call.is_no_call() => hosts.extend(label(&call.target.host)),
             Protocol::Generic => host("tcp"),
             Protocol::Dns => {}
-            Protocol::Postgres => drop(databases.insert("postgres")),
-            Protocol::MySql => drop(databases.insert("mysql")),
-            Protocol::Redis => drop(databases.insert("redis")),
-            Protocol::Mongo => drop(databases.insert("mongo")),
+            other => databases.extend(spoken::of(other).map(|spoken| spoken.kind.to_ascii_lowercase())),
         }
     }
     // A host without a name is worth telling if nothing else is.
     let others = others.into_iter().filter(|_| hosts.is_empty()).map(str::to_owned).collect::<Vec<_>>();
     let mut parts: Vec<String> = hosts.into_iter().take(MAX_HOSTS).chain(others).collect();
-    parts.extend(databases.into_iter().map(str::to_owned));
+    parts.extend(databases);
     if parts.is_empty() {
         parts.push("dns".to_owned());
     }

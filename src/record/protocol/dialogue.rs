@@ -6,7 +6,7 @@
 use std::time::SystemTime;
 
 use crate::limits::{MAX_WIRE_CALL_BYTES, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
-use crate::record::call::{Content, End, Link, Message, Protocol, Side, Wire};
+use crate::record::call::{Content, End, Exchange, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::wire::{RecordStep, Recorder};
 
 /// Why a connection cannot be followed any further.
@@ -29,14 +29,66 @@ pub(in crate::record) trait Dialogue: Send {
     /// How many bytes the first message has of what came from this side; `None` as long as that is not known.
     fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault>;
     /// Whether messages from this side are held until they are whole, because the protocol may change them.
-    fn holds(&self, from: Side) -> bool;
-    /// A whole message. Calls that it completes go into `made`. What it says of the way counts if messages are held.
-    fn message(&mut self, from: Side, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>)
-    -> Result<Way, Fault>;
+    fn holds(&self, _from: Side) -> bool {
+        false
+    }
+    /// A whole message. What it says of the way counts if messages are held.
+    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault>;
     /// Bytes that it keeps.
     fn kept(&self) -> usize;
-    /// The connection has ended, by this side first.
-    fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>);
+    /// The connection has ended.
+    fn end(&mut self, log: &mut Log);
+}
+
+/// The calls of one connection.
+pub(in crate::record) struct Log {
+    pub(in crate::record) link: Link,
+    protocol: Protocol,
+    /// When that came which is read.
+    pub(in crate::record) at: SystemTime,
+    /// Who ended the connection, once it has ended.
+    pub(in crate::record) left_by: Side,
+    steps: Vec<RecordStep>,
+}
+
+impl Log {
+    /// A whole call.
+    pub(in crate::record) fn done(&mut self, draft: Draft) {
+        self.done_at(draft, self.at);
+    }
+
+    /// The same of one that was whole then.
+    pub(in crate::record) fn done_at(&mut self, draft: Draft, at: SystemTime) {
+        self.finish(draft, at, End::Answered);
+    }
+
+    /// A call whose connection was ended before its answer was whole. Where the program did that, it is a call that gets no more
+    /// of an answer, once.
+    pub(in crate::record) fn left(&mut self, mut draft: Draft) {
+        if self.left_by == Side::Server {
+            return self.unanswered();
+        }
+        draft.session = false;
+        self.finish(draft, self.at, End::Abandoned);
+    }
+
+    /// A call whose connection ended before its answer was whole, which cannot be answered.
+    pub(in crate::record) fn unanswered(&mut self) {
+        let what = format!("a call to `{}`: the connection ended before its answer", self.link.target);
+        self.steps.push(RecordStep::Lost(what));
+    }
+
+    fn finish(&mut self, draft: Draft, at: SystemTime, end: End) {
+        self.steps.push(if draft.size > MAX_WIRE_CALL_BYTES {
+            let (target, size) = (&self.link.target, draft.size);
+            let what = "question and answer have";
+            RecordStep::Lost(format!("a call to `{target}`: {what} {size} bytes, at most 64 MiB are recorded"))
+        } else {
+            let wire = Wire { messages: draft.messages, session: draft.session };
+            let call = self.link.exchange(Content::Wire(self.protocol, wire), draft.sent_at, at);
+            RecordStep::Done(Box::new(Exchange { end, ..call }))
+        });
+    }
 }
 
 /// Bytes that wait until a message is whole.
@@ -57,14 +109,25 @@ impl Inbox {
         &self.bytes[self.read..]
     }
 
-    /// The first `length` bytes; the caller has seen that they are there.
-    pub(in crate::record) fn cut(&mut self, length: usize) -> Vec<u8> {
-        let bytes = self.rest()[..length].to_vec();
-        self.read += length;
+    /// Cuts the first message off, once it is whole. `length` says how long it is, as soon as that is known.
+    pub(in crate::record) fn message(
+        &mut self,
+        length: impl FnOnce(&[u8]) -> Result<Option<usize>, Fault>,
+    ) -> Result<Option<Vec<u8>>, Fault> {
+        let rest = &self.bytes[self.read..];
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let length = length(rest)?;
+        if length.unwrap_or(rest.len()) > MAX_WIRE_MESSAGE_BYTES {
+            return Err("a message is longer than 64 MiB");
+        }
+        let Some(message) = length.and_then(|length| rest.get(..length)).map(<[u8]>::to_vec) else { return Ok(None) };
+        self.read += message.len();
         if self.read == self.bytes.len() {
             self.clear();
         }
-        bytes
+        Ok(Some(message))
     }
 
     pub(in crate::record) fn len(&self) -> usize {
@@ -73,8 +136,7 @@ impl Inbox {
 
     pub(in crate::record) fn clear(&mut self) {
         // One long message must not hold its memory for the life of a connection.
-        self.bytes = Vec::new();
-        self.read = 0;
+        *self = Self::default();
     }
 }
 
@@ -86,66 +148,51 @@ struct Lane {
     sent: usize,
 }
 
+impl Lane {
+    fn unsent(&mut self) -> Vec<u8> {
+        let unsent = self.inbox.rest()[self.sent..].to_vec();
+        self.sent += unsent.len();
+        unsent
+    }
+}
+
 /// A [`Recorder`] of any [`Dialogue`].
 pub(in crate::record) struct Follow<D> {
     dialogue: D,
-    target: String,
-    client: Lane,
-    server: Lane,
+    log: Log,
+    /// By their sides.
+    lanes: [Lane; 2],
     lost: bool,
 }
 
 impl<D: Dialogue> Follow<D> {
-    pub(in crate::record) fn new(dialogue: D, link: &Link) -> Self {
-        let (client, server) = (Lane::default(), Lane::default());
-        Self { dialogue, target: link.target.to_string(), client, server, lost: false }
-    }
-
-    fn lane(&mut self, from: Side) -> &mut Lane {
-        match from {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        }
+    pub(in crate::record) fn new(dialogue: D, protocol: Protocol, link: &Link) -> Self {
+        let (at, left_by) = (SystemTime::UNIX_EPOCH, Side::Server);
+        let log = Log { link: link.clone(), protocol, at, left_by, steps: Vec::new() };
+        Self { dialogue, log, lanes: [Lane::default(), Lane::default()], lost: false }
     }
 
     /// Cuts messages off what came from this side.
-    fn follow(&mut self, from: Side, at: SystemTime, steps: &mut Vec<RecordStep>) -> Result<(), Fault> {
+    fn follow(&mut self, from: Side, steps: &mut Vec<RecordStep>) -> Result<(), Fault> {
         loop {
+            let lane = &mut self.lanes[from as usize];
             if !self.dialogue.holds(from) {
-                let lane = self.lane(from);
-                let unsent = lane.inbox.rest()[lane.sent..].to_vec();
-                lane.sent += unsent.len();
-                forward(steps, from, unsent);
+                forward(steps, from, lane.unsent());
             }
-            let rest = match from {
-                Side::Client => self.client.inbox.rest(),
-                Side::Server => self.server.inbox.rest(),
-            };
-            if rest.is_empty() {
-                break;
-            }
-            let length = self.dialogue.length(from, rest)?;
-            if length.unwrap_or(rest.len()) > MAX_WIRE_MESSAGE_BYTES {
-                return Err("a message is longer than 64 MiB");
-            }
-            let Some(length) = length.filter(|length| *length <= rest.len()) else { break };
-            let lane = self.lane(from);
-            let sent = lane.sent.min(length);
+            let Some(bytes) = lane.inbox.message(|rest| self.dialogue.length(from, rest))? else { break };
+            let sent = lane.sent.min(bytes.len());
             lane.sent -= sent;
-            let bytes = lane.inbox.cut(length);
             let unsent = bytes[sent..].to_vec();
-            let mut made = Vec::new();
-            let way = self.dialogue.message(from, bytes, at, &mut made);
-            match way.as_ref().unwrap_or(&Way::On) {
-                _ if sent == length => {}
-                Way::On | Way::Encrypt => forward(steps, from, unsent),
-                Way::Instead(bytes) => forward(steps, from, bytes.clone()),
-                Way::Back(bytes) => steps.push(RecordStep::Reply(from, bytes.clone())),
+            let way = self.dialogue.message(from, bytes, &mut self.log);
+            match &way {
+                Ok(Way::Instead(other)) => forward(steps, from, other.clone()),
+                Ok(Way::Back(answer)) => steps.push(RecordStep::Reply(from, answer.clone())),
+                _ => forward(steps, from, unsent),
             }
-            steps.append(&mut made);
+            steps.append(&mut self.log.steps);
             if let Way::Encrypt = way? {
-                let early = self.client.inbox.rest().to_vec();
-                (self.client, self.server) = (Lane::default(), Lane::default());
+                let early = self.lanes[Side::Client as usize].inbox.rest().to_vec();
+                self.lanes = [Lane::default(), Lane::default()];
                 steps.push(RecordStep::StartTls { early });
             }
         }
@@ -168,36 +215,31 @@ impl<D: Dialogue> Recorder for Follow<D> {
             return vec![RecordStep::Forward(from, bytes.to_vec())];
         }
         let mut steps = Vec::new();
-        self.lane(from).inbox.push(bytes);
-        if let Err(fault) = self.follow(from, at, &mut steps) {
+        self.log.at = at;
+        self.lanes[from as usize].inbox.push(bytes);
+        if let Err(fault) = self.follow(from, &mut steps) {
             self.lost = true;
             for side in [Side::Client, Side::Server] {
-                let lane = std::mem::take(self.lane(side));
-                forward(&mut steps, side, lane.inbox.rest()[lane.sent..].to_vec());
+                forward(&mut steps, side, std::mem::take(&mut self.lanes[side as usize]).unsent());
             }
-            steps.push(RecordStep::Lost(format!("the rest of a connection to `{}`: {fault}", self.target)));
+            let target = &self.log.link.target;
+            steps.push(RecordStep::Lost(format!("the rest of a connection to `{target}`: {fault}")));
         }
         steps
     }
 
     fn end(&mut self, by: Side, at: SystemTime) -> Vec<RecordStep> {
-        let mut made = Vec::new();
-        if !self.lost {
-            self.lost = true;
-            self.dialogue.end(by, at, &mut made);
+        if !std::mem::replace(&mut self.lost, true) {
+            (self.log.at, self.log.left_by) = (at, by);
+            self.dialogue.end(&mut self.log);
         }
-        made
+        std::mem::take(&mut self.log.steps)
     }
 
     fn kept(&self) -> usize {
         let dialogue = if self.lost { 0 } else { self.dialogue.kept() };
-        dialogue + self.client.inbox.len() + self.server.inbox.len()
+        dialogue + self.lanes.iter().map(|lane| lane.inbox.len()).sum::<usize>()
     }
-}
-
-/// That a connection ended before the answer to a call was whole.
-pub(in crate::record) fn unanswered(link: &Link) -> RecordStep {
-    RecordStep::Lost(format!("a call to `{}`: the connection ended before its answer", link.target))
 }
 
 /// A call that is being recorded.
@@ -211,13 +253,8 @@ pub(in crate::record) struct Draft {
 }
 
 impl Draft {
-    pub(in crate::record) fn new(at: SystemTime) -> Self {
-        Self { messages: Vec::new(), size: 0, sent_at: at, session: false }
-    }
-
-    /// A call that goes on where this one ends.
-    pub(in crate::record) fn successor(&self) -> Self {
-        Self::new(self.sent_at)
+    pub(in crate::record) fn new(sent_at: SystemTime) -> Self {
+        Self { messages: Vec::new(), size: 0, sent_at, session: false }
     }
 
     /// A question, in the form in which it is looked up.
@@ -225,6 +262,18 @@ impl Draft {
         let mut draft = Self::new(at);
         draft.push(Side::Client, question);
         draft
+    }
+
+    /// The same, which belongs to the connection or not.
+    pub(in crate::record) fn of_session(self, session: bool) -> Self {
+        Self { session, ..self }
+    }
+
+    /// A call that begins with the same questions.
+    pub(in crate::record) fn successor(&self) -> Self {
+        let mut next = Self::new(self.sent_at);
+        self.said(Side::Client).for_each(|question| next.push(Side::Client, question.clone()));
+        next
     }
 
     pub(in crate::record) fn push(&mut self, from: Side, bytes: Vec<u8>) {
@@ -244,34 +293,5 @@ impl Draft {
     /// Memory that it takes, in bytes.
     pub(in crate::record) fn size(&self) -> usize {
         size_of::<Self>() + if self.messages.is_empty() { 0 } else { self.size }
-    }
-
-    /// A call whose connection was ended by this side before its answer was whole. Where that was the program, it is a call
-    /// that gets no more of an answer, once.
-    pub(in crate::record) fn left(mut self, by: Side, link: &Link, protocol: Protocol, at: SystemTime) -> RecordStep {
-        if by == Side::Server {
-            return unanswered(link);
-        }
-        self.session = false;
-        match self.finish(link, protocol, at) {
-            RecordStep::Done(mut exchange) => {
-                exchange.end = End::Abandoned;
-                RecordStep::Done(exchange)
-            }
-            step => step,
-        }
-    }
-
-    /// The whole call, or that it was too long to be kept.
-    pub(in crate::record) fn finish(self, link: &Link, protocol: Protocol, at: SystemTime) -> RecordStep {
-        if self.size > MAX_WIRE_CALL_BYTES {
-            let what = format!(
-                "a call to `{}`: question and answer have {} bytes, at most 64 MiB are recorded",
-                link.target, self.size
-            );
-            return RecordStep::Lost(what);
-        }
-        let wire = Wire { messages: self.messages, session: self.session };
-        RecordStep::Done(Box::new(link.exchange(Content::Wire(protocol, wire), self.sent_at, at)))
     }
 }

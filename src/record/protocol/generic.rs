@@ -1,5 +1,6 @@
 //! Any other protocol: what the program says, and what is said until it speaks again, are one exchange.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -7,6 +8,7 @@ use std::time::SystemTime;
 use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
 use crate::record::call::{Content, Link, Message, Protocol, Said, Side, Wire};
 use crate::record::http::websocket::Unmask;
+use crate::record::protocol::role::said;
 use crate::record::protocol::script::Script;
 use crate::record::protocol::wire::{PlayStep, Player, RecordStep, Recorder};
 
@@ -15,8 +17,8 @@ use crate::record::protocol::wire::{PlayStep, Player, RecordStep, Recorder};
 pub struct GenericRecorder {
     link: Link,
     unmask: Option<Unmask>,
-    asked: Vec<u8>,
-    answered: Vec<u8>,
+    /// What was said in this turn, by the sides.
+    said: [Vec<u8>; 2],
     sent_at: Option<SystemTime>,
     answered_at: Option<SystemTime>,
     /// Whether the turn is longer than what is kept.
@@ -32,8 +34,7 @@ impl GenericRecorder {
         Self {
             link,
             unmask: websocket.then(Unmask::default),
-            asked: Vec::new(),
-            answered: Vec::new(),
+            said: [Vec::new(), Vec::new()],
             sent_at: None,
             answered_at: None,
             too_long: false,
@@ -48,19 +49,9 @@ impl GenericRecorder {
         Self { silent_since: Some(at), ..self }
     }
 
-    fn keep(&mut self, from: Side, bytes: &[u8]) {
-        let kept = if from == Side::Client { &mut self.asked } else { &mut self.answered };
-        if kept.len() + bytes.len() > MAX_RECORDED_BODY_BYTES {
-            self.too_long = true;
-        } else {
-            kept.extend_from_slice(bytes);
-        }
-    }
-
     /// The turn that is complete now, if anything was said in it.
     fn turn(&mut self, closed: bool) -> Option<RecordStep> {
-        let asked = std::mem::take(&mut self.asked);
-        let answered = std::mem::take(&mut self.answered);
+        let [asked, answered] = std::mem::take(&mut self.said);
         let sent_at = self.sent_at.take()?;
         let answered_at = self.answered_at.take().unwrap_or(sent_at);
         if std::mem::take(&mut self.too_long) {
@@ -68,30 +59,11 @@ impl GenericRecorder {
             let what = format!("what one side said at once at `{}`: at most {most} MiB are recorded", self.link.target);
             return Some(RecordStep::Lost(what));
         }
-        let mut messages = Vec::new();
-        if !asked.is_empty() {
-            messages.push(Message { from: Side::Client, bytes: asked });
-        }
-        if !answered.is_empty() {
-            messages.push(Message { from: Side::Server, bytes: answered });
-        }
-        if closed {
-            messages.push(Message { from: Side::Server, bytes: Vec::new() });
-        }
-        let wire = Wire { messages, session: false };
-        Some(RecordStep::Done(Box::new(self.link.exchange(
-            Content::Wire(Protocol::Generic, wire),
-            sent_at,
-            answered_at,
-        ))))
-    }
-
-    /// The connection has ended, by this side first.
-    pub fn close(&mut self, by: Side) -> Vec<RecordStep> {
-        if let Some(opened) = self.silent_since.take() {
-            return vec![RecordStep::Done(Box::new(self.link.silent(opened, SystemTime::now(), Some(by))))];
-        }
-        self.turn(by == Side::Server).into_iter().collect()
+        let said = [(Side::Client, asked), (Side::Server, answered)].into_iter().filter(|(_, bytes)| !bytes.is_empty());
+        let end = closed.then(|| (Side::Server, Vec::new()));
+        let messages = said.chain(end).map(|(from, bytes)| Message { from, bytes }).collect();
+        let content = Content::Wire(Protocol::Generic, Wire { messages, session: false });
+        Some(RecordStep::Done(Box::new(self.link.exchange(content, sent_at, answered_at))))
     }
 }
 
@@ -106,22 +78,28 @@ impl Recorder for GenericRecorder {
         if from == Side::Server {
             self.answered_at = Some(at);
         }
-        match (&mut self.unmask, from) {
-            (Some(unmask), Side::Client) => {
-                let plain = unmask.take(bytes);
-                self.keep(from, &plain);
-            }
-            _ => self.keep(from, bytes),
+        let plain = match &mut self.unmask {
+            Some(unmask) if from == Side::Client => Cow::Owned(unmask.take(bytes)),
+            _ => Cow::Borrowed(bytes),
+        };
+        let kept = &mut self.said[from as usize];
+        if kept.len() + plain.len() > MAX_RECORDED_BODY_BYTES {
+            self.too_long = true;
+        } else {
+            kept.extend_from_slice(&plain);
         }
         steps
     }
 
-    fn end(&mut self, by: Side, _at: SystemTime) -> Vec<RecordStep> {
-        self.close(by)
+    fn end(&mut self, by: Side, at: SystemTime) -> Vec<RecordStep> {
+        match self.silent_since.take() {
+            Some(opened) => vec![RecordStep::Done(Box::new(self.link.silent(opened, at, Some(by))))],
+            None => self.turn(by == Side::Server).into_iter().collect(),
+        }
     }
 
     fn kept(&self) -> usize {
-        self.asked.len() + self.answered.len()
+        self.said.iter().map(Vec::len).sum()
     }
 }
 
@@ -219,17 +197,18 @@ impl GenericPlayer {
         self.said.range::<[u8], _>((Bound::Unbounded, Bound::Included(bytes))).next_back()
     }
 
-    fn answer(&mut self, more: More, steps: &mut Vec<PlayStep>) {
+    fn answer(&mut self, more: More) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
         self.is_held = false;
         if more == More::Comes && self.is_ahead() {
-            return;
+            return steps;
         }
         while !self.pending.is_empty() && !self.ended {
             let length = match self.standing() {
-                Standing::Whole { longer: true, .. } | Standing::Beginning if more == More::Comes => return,
+                Standing::Whole { longer: true, .. } | Standing::Beginning if more == More::Comes => break,
                 Standing::Beginning if more == More::Paused => {
                     self.is_held = true;
-                    return;
+                    break;
                 }
                 Standing::Whole { length, .. } => length,
                 Standing::Beginning | Standing::Unknown => self.pending.len().min(MAX_SHOWN_CALL_BYTES),
@@ -237,56 +216,45 @@ impl GenericPlayer {
             self.ahead = None;
             let rest = self.pending.split_off(length);
             let asked = std::mem::replace(&mut self.pending, rest);
-            self.say(vec![Message { from: Side::Client, bytes: asked }], steps);
+            steps.extend(self.say(vec![Message { from: Side::Client, bytes: asked }]));
         }
+        steps
     }
 
-    fn say(&mut self, messages: Vec<Message>, steps: &mut Vec<PlayStep>) {
+    fn say(&mut self, messages: Vec<Message>) -> Vec<PlayStep> {
         let (wire, now) = (Wire { messages, session: false }, SystemTime::now());
-        let found =
-            self.script.ask(self.link.exchange(Content::Wire(Protocol::Generic, wire), now, now), &|_| None).ok();
-        let Some(Content::Wire(_, wire)) = found.as_ref().map(|found| &found.content) else {
-            self.ended = true;
-            steps.push(PlayStep::Close);
-            return;
-        };
-        for message in wire.messages.iter().filter(|message| message.from == Side::Server) {
-            if message.bytes.is_empty() {
-                self.ended = true;
-                steps.push(PlayStep::Close);
-            } else {
-                steps.push(PlayStep::Send(message.bytes.clone()));
+        let asked = self.link.exchange(Content::Wire(Protocol::Generic, wire), now, now);
+        let steps: Vec<_> = match self.script.ask(asked, &|_| None) {
+            Ok(found) => {
+                let said = said(&found, Side::Server).map(<[u8]>::to_vec);
+                said.map(|bytes| if bytes.is_empty() { PlayStep::Close } else { PlayStep::Send(bytes) }).collect()
             }
-        }
+            Err(_) => vec![PlayStep::Close],
+        };
+        self.ended |= steps.contains(&PlayStep::Close);
+        steps
     }
 }
 
 impl Player for GenericPlayer {
     fn open(&mut self) -> Vec<PlayStep> {
-        let mut steps = Vec::new();
         // What a server says first answers a message without bytes.
-        if self.said.contains(&[][..]) {
-            self.say(Vec::new(), &mut steps);
-        }
-        steps
+        if self.said.contains(&[][..]) { self.say(Vec::new()) } else { Vec::new() }
     }
 
     fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep> {
         match &mut self.unmask {
-            Some(unmask) => {
-                let plain = unmask.take(bytes);
-                self.pending.extend_from_slice(&plain);
-            }
+            Some(unmask) => self.pending.extend(unmask.take(bytes)),
             None => self.pending.extend_from_slice(bytes),
         }
-        let mut steps = Vec::new();
-        self.answer(More::Comes, &mut steps);
+        let mut steps = self.answer(More::Comes);
         // What is longer than anything that was kept is nothing that was recorded.
         if self.pending.len() > MAX_RECORDED_BODY_BYTES {
-            self.answer(More::Never, &mut steps);
+            steps.extend(self.answer(More::Never));
         }
         steps
     }
+
     /// What may be the beginning of a longer message is one.
     fn waits(&self) -> bool {
         !self.pending.is_empty() && !self.is_held && !self.ended
@@ -294,15 +262,11 @@ impl Player for GenericPlayer {
 
     /// A message that has come is all that was meant, and the beginning of one is not, however long its program takes.
     fn pause(&mut self) -> Vec<PlayStep> {
-        let mut steps = Vec::new();
-        self.answer(More::Paused, &mut steps);
-        steps
+        self.answer(More::Paused)
     }
 
     fn finish(&mut self) -> Vec<PlayStep> {
-        let mut steps = Vec::new();
-        self.answer(More::Never, &mut steps);
-        steps
+        self.answer(More::Never)
     }
 
     fn kept(&self) -> usize {

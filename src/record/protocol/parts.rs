@@ -10,7 +10,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use crate::record::call::{Content, Protocol, Side, Wire};
-use crate::record::protocol::{http, mongo, mysql, postgres, redis, sql};
+use crate::record::protocol::{http, mongo, postgres, spoken, sql};
 use crate::text::escape::hex;
 
 /// What a part is.
@@ -132,15 +132,9 @@ impl Taken {
         }
     }
 
-    /// Takes a message apart; `None` if it cannot be read.
+    /// Takes a message of a database apart; `None` if it cannot be read.
     fn read(&mut self, protocol: Protocol, bytes: &[u8]) -> Option<()> {
-        match protocol {
-            Protocol::Redis => redis::parts(bytes, self),
-            Protocol::Postgres => postgres::parts(bytes, self),
-            Protocol::MySql => mysql::parts(bytes, self),
-            Protocol::Mongo => mongo::parts(bytes, self),
-            Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => None,
-        }
+        (spoken::of(protocol)?.parts)(bytes, self)
     }
 
     /// The parts so far.

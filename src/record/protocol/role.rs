@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use crate::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
+use crate::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES};
 use crate::record::call::{Content, Exchange, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::dialogue::{Fault, Inbox};
 use crate::record::protocol::script::{Script, Who};
@@ -14,37 +14,47 @@ use crate::record::protocol::wire::{PlayStep, Player};
 /// One protocol, as a server plays it.
 pub(in crate::record) trait Role: Send {
     /// Where it takes its answers from.
-    fn prompter(&self) -> &Prompter;
+    fn prompter(&mut self) -> &mut Prompter;
     /// What it says before it was asked anything.
-    fn open(&mut self) -> Vec<PlayStep> {
+    fn open(&mut self) -> Vec<u8> {
         Vec::new()
     }
     /// How many bytes the first message has; `None` as long as that is not known.
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault>;
-    /// A whole message. Nothing that comes after a [`PlayStep::Close`] is read.
-    fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<PlayStep>, Fault>;
+    /// What a whole message is answered.
+    fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<u8>, Fault>;
     /// Bytes that it keeps.
-    fn kept(&self) -> usize;
-    /// Whether it has something to say unasked, once the program says nothing.
-    fn waits(&self) -> bool {
-        false
-    }
-    /// What that is.
-    fn pause(&mut self) -> Vec<PlayStep> {
-        Vec::new()
+    fn kept(&self) -> usize {
+        0
     }
     /// What it says to something that it cannot read, before it closes the connection.
     fn refuse(&mut self, fault: Fault) -> Vec<u8>;
 }
 
-/// Where a role takes its answers from.
+/// Where a role takes its answers from, and what else it does than to say something.
 pub(in crate::record) struct Prompter {
     pub(in crate::record) link: Link,
     pub(in crate::record) protocol: Protocol,
     pub(in crate::record) script: Box<dyn Script>,
+    /// For how long at most what is said next waits until the program says something more.
+    pub(in crate::record) until_more: Option<Duration>,
+    /// What comes after what is said. Nothing that comes after a [`PlayStep::Close`] is read.
+    pub(in crate::record) then: Option<PlayStep>,
+    /// What is said before anything else is, or once the program says nothing.
+    pub(in crate::record) unasked: Vec<u8>,
 }
 
 impl Prompter {
+    pub(in crate::record) fn new(link: Link, protocol: Protocol, script: Box<dyn Script>) -> Self {
+        Self { link, protocol, script, until_more: None, then: None, unasked: Vec::new() }
+    }
+
+    /// Encryption begins after what is said.
+    pub(in crate::record) fn encrypt(&mut self) {
+        self.link.tls = true;
+        self.then = Some(PlayStep::StartTls { early: Vec::new() });
+    }
+
     /// The recording that answers these messages, or what is to be said in an error.
     pub(in crate::record) fn ask<'a>(
         &mut self,
@@ -60,7 +70,11 @@ impl Prompter {
         plain: impl Fn(bool) -> Option<Vec<Vec<u8>>>,
     ) -> Result<Arc<Exchange>, String> {
         let found = self.script.ask(self.call(questions), &plain);
-        found.map_err(|asked| format!("no recording answers this call: {}", shown(&asked)))
+        let found = found.map_err(|asked| format!("no recording answers this call: {}", shown(&asked)))?;
+        if found.abandoned() {
+            self.then = Some(PlayStep::Hold);
+        }
+        Ok(found)
     }
 
     /// The recording that would answer these messages. It is not taken out.
@@ -81,19 +95,20 @@ impl Prompter {
     }
 
     /// The recording of a login: the same one in its turn, or else the first of the same user and database; or what is to be said
-    /// in an error. `of` reads who a recording lets in.
+    /// in an error, after which the connection is closed. `of` reads who a recording lets in.
     pub(in crate::record) fn login(
         &mut self,
         question: &[u8],
         who: &Who,
         of: impl Fn(&Exchange) -> Option<Who>,
     ) -> Result<Arc<Exchange>, String> {
-        if self.peek([question]).is_some() {
-            return self.ask([question]);
-        }
         let is_same = |found: &Arc<Exchange>| of(found).is_some_and(|known| known.is_same(who));
-        if let Some(found) = self.sessions().into_iter().find(is_same) {
-            self.script.logged_in();
+        let found = if self.peek([question]).is_some() {
+            self.ask([question]).ok()
+        } else {
+            self.sessions().into_iter().find(is_same).inspect(|_| self.script.logged_in())
+        };
+        if let Some(found) = found {
             return Ok(found);
         }
         let readable = |bytes: &[u8]| shown(&String::from_utf8_lossy(bytes));
@@ -116,6 +131,7 @@ impl Prompter {
             named("database", &who.database)
         );
         self.script.missed_login(&self.link.target, &text);
+        self.then = Some(PlayStep::Close);
         Err(text)
     }
 }
@@ -140,6 +156,9 @@ pub(in crate::record) fn said(exchange: &Exchange, by: Side) -> impl DoubleEnded
 pub(in crate::record) struct Play<R> {
     role: R,
     inbox: Inbox,
+    /// Bytes that the role keeps.
+    kept: usize,
+    unasked: Vec<u8>,
     closed: bool,
     /// Whether nothing is said any more. What the program says is still looked up, since it said it when it was recorded.
     held: bool,
@@ -147,48 +166,54 @@ pub(in crate::record) struct Play<R> {
 
 impl<R: Role> Play<R> {
     pub(in crate::record) fn new(role: R) -> Self {
-        Self { role, inbox: Inbox::default(), closed: false, held: false }
+        Self { role, inbox: Inbox::default(), kept: 0, unasked: Vec::new(), closed: false, held: false }
     }
 
     fn play(&mut self, steps: &mut Vec<PlayStep>) -> Result<(), Fault> {
-        while !self.closed && !self.inbox.rest().is_empty() {
-            let rest = self.inbox.rest();
-            let length = self.role.length(rest)?;
-            if length.unwrap_or(rest.len()) > MAX_WIRE_MESSAGE_BYTES {
-                return Err("a message is longer than 64 MiB");
-            }
-            let Some(length) = length.filter(|length| *length <= rest.len()) else { break };
-            let bytes = self.inbox.cut(length);
-            for step in self.role.message(bytes)? {
-                if self.held {
-                    continue;
-                }
-                self.held = step == PlayStep::Hold;
-                match (step, steps.last_mut()) {
-                    (PlayStep::UntilMore(_), _) if !self.inbox.rest().is_empty() => {}
-                    (PlayStep::Send(more), _) if more.is_empty() => {}
-                    (PlayStep::Send(more), Some(PlayStep::Send(bytes))) => bytes.extend(more),
-                    (PlayStep::StartTls { .. }, _) => {
-                        let early = self.inbox.rest().to_vec();
-                        self.inbox.clear();
-                        steps.push(PlayStep::StartTls { early });
-                    }
-                    (step, _) => steps.push(step),
-                }
-            }
-            self.closed = steps.last() == Some(&PlayStep::Close);
-            if self.role.kept() + self.role.prompter().script.kept() > MAX_WIRE_CONNECTION_BYTES {
+        while !self.closed
+            && let Some(message) = self.inbox.message(|rest| self.role.length(rest))?
+        {
+            let mut said = std::mem::take(&mut self.unasked);
+            said.extend(self.role.message(message)?);
+            self.say(said, steps);
+            self.kept = self.role.kept() + self.role.prompter().script.kept() + self.unasked.len();
+            if self.kept > MAX_WIRE_CONNECTION_BYTES {
                 return Err("more than 128 MiB wait for their answers");
             }
         }
         Ok(())
     }
+
+    /// What the role says and does now.
+    fn say(&mut self, said: Vec<u8>, steps: &mut Vec<PlayStep>) {
+        let prompter = self.role.prompter();
+        self.unasked.append(&mut prompter.unasked);
+        let (until_more, then) = (prompter.until_more.take(), prompter.then.take());
+        if self.held {
+            return;
+        }
+        steps.extend(until_more.filter(|_| self.inbox.rest().is_empty()).map(PlayStep::UntilMore));
+        match steps.last_mut() {
+            _ if said.is_empty() => {}
+            Some(PlayStep::Send(bytes)) => bytes.extend(said),
+            _ => steps.push(PlayStep::Send(said)),
+        }
+        (self.held, self.closed) = (then == Some(PlayStep::Hold), then == Some(PlayStep::Close));
+        steps.extend(then.map(|then| match then {
+            PlayStep::StartTls { .. } => {
+                let early = self.inbox.rest().to_vec();
+                self.inbox.clear();
+                PlayStep::StartTls { early }
+            }
+            then => then,
+        }));
+    }
 }
 
 impl<R: Role> Player for Play<R> {
     fn open(&mut self) -> Vec<PlayStep> {
-        let steps = self.role.open();
-        self.closed = steps.last() == Some(&PlayStep::Close);
+        let (mut steps, said) = (Vec::new(), self.role.open());
+        self.say(said, &mut steps);
         steps
     }
 
@@ -199,14 +224,12 @@ impl<R: Role> Player for Play<R> {
         }
         self.inbox.push(bytes);
         if let Err(fault) = self.play(&mut steps) {
-            self.closed = true;
+            let refusal = self.role.refuse(fault);
             let prompter = self.role.prompter();
             prompter.script.missed(&prompter.link.target, fault);
-            let refusal = self.role.refuse(fault);
-            if !refusal.is_empty() {
-                steps.push(PlayStep::Send(refusal));
-            }
-            steps.push(PlayStep::Close);
+            prompter.then = Some(PlayStep::Close);
+            self.held = false;
+            self.say(refusal, &mut steps);
         }
         if self.closed {
             self.inbox.clear();
@@ -215,14 +238,14 @@ impl<R: Role> Player for Play<R> {
     }
 
     fn waits(&self) -> bool {
-        !self.closed && !self.held && self.role.waits()
+        !self.closed && !self.held && !self.unasked.is_empty()
     }
 
     fn pause(&mut self) -> Vec<PlayStep> {
-        self.role.pause()
+        vec![PlayStep::Send(std::mem::take(&mut self.unasked))]
     }
 
     fn kept(&self) -> usize {
-        self.role.kept() + self.role.prompter().script.kept() + self.inbox.len()
+        self.kept + self.inbox.len()
     }
 }

@@ -1,37 +1,66 @@
-//! The protocols that are no HTTP and are understood: who records and who plays each.
+//! The protocols that are no HTTP and are understood. Each is declared in its folder, and stands in one line here.
 
 use crate::record::call::{Link, Protocol};
-use crate::record::protocol::dialogue::Follow;
-use crate::record::protocol::role::{Play, Prompter};
+use crate::record::protocol::dialogue::{Dialogue, Follow};
+use crate::record::protocol::parts::Taken;
+use crate::record::protocol::role::{Play, Prompter, Role};
 use crate::record::protocol::script::Script;
 use crate::record::protocol::wire::{Player, Recorder};
 use crate::record::protocol::{mongo, mysql, postgres, redis};
 
-/// Takes a connection of this protocol apart; `None` if it has no recorder here (HTTP, gRPC, DNS, Generic).
+const ALL: [&Spoken; 4] = [&postgres::SPOKEN, &mysql::SPOKEN, &redis::SPOKEN, &mongo::SPOKEN];
+
+/// What is to be known of a protocol.
+pub struct Spoken {
+    /// Which it is.
+    pub protocol: Protocol,
+    /// `kind` of its calls in a recording.
+    pub kind: &'static str,
+    /// The port that is registered for it (IANA service names; 27017 by `MongoDB`).
+    pub port: u16,
+    /// Takes a message of a client apart; `None` if it cannot be read.
+    pub(in crate::record) parts: fn(&[u8], &mut Taken) -> Option<()>,
+    /// How many bytes at the beginning of a message of a client are no words.
+    pub(in crate::record) head: fn(&[u8]) -> usize,
+    pub(in crate::record) recorder: fn(&Link, bool) -> Box<dyn Recorder>,
+    pub(in crate::record) player: fn(Prompter) -> Box<dyn Player>,
+}
+
+/// That of a protocol; `None` of HTTP, gRPC, DNS and Generic.
+pub fn of(protocol: Protocol) -> Option<&'static Spoken> {
+    ALL.into_iter().find(|spoken| spoken.protocol == protocol)
+}
+
+/// The protocol that a port is registered for.
+pub fn on_port(port: u16) -> Option<Protocol> {
+    ALL.iter().find(|spoken| spoken.port == port).map(|spoken| spoken.protocol)
+}
+
+/// The protocol of this kind.
+pub fn of_kind(kind: &str) -> Option<Protocol> {
+    ALL.iter().find(|spoken| spoken.kind == kind).map(|spoken| spoken.protocol)
+}
+
+/// Takes a connection of this protocol apart, if it is one of these.
 ///
 /// `relay_tls`: encryption is relayed that the client asks for inside the protocol (`PostgreSQL`, `MySQL`), and begins on both sides
 /// by a step. Otherwise the client is told that the server has none: without the real certificate a client cannot bind its
 /// authentication to the channel (RFC 5802, 6), and on the loopback there is nothing to hide.
 pub fn recorder(protocol: Protocol, link: &Link, relay_tls: bool) -> Option<Box<dyn Recorder>> {
-    let own = link.clone();
-    Some(match protocol {
-        Protocol::Redis => Box::new(Follow::new(redis::Recording::new(own), link)),
-        Protocol::Postgres => Box::new(Follow::new(postgres::Recording::new(own, relay_tls), link)),
-        Protocol::MySql => Box::new(Follow::new(mysql::Recording::new(own, relay_tls), link)),
-        Protocol::Mongo => Box::new(Follow::new(mongo::Recording::new(own), link)),
-        Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => return None,
-    })
+    of(protocol).map(|spoken| (spoken.recorder)(link, relay_tls))
 }
 
-/// Plays a server of this protocol; `None` if it has no player here (HTTP, gRPC, DNS, Generic). Encryption is offered if it was
-/// recorded.
+/// Plays a server of this protocol, if it is one of these. Encryption is offered if it was recorded.
 pub fn player(protocol: Protocol, link: &Link, script: Box<dyn Script>) -> Option<Box<dyn Player>> {
-    let prompter = Prompter { link: link.clone(), protocol, script };
-    Some(match protocol {
-        Protocol::Redis => Box::new(Play::new(redis::Playing::new(prompter))),
-        Protocol::Postgres => Box::new(Play::new(postgres::Playing::new(prompter))),
-        Protocol::MySql => Box::new(Play::new(mysql::Playing::new(prompter))),
-        Protocol::Mongo => Box::new(Play::new(mongo::Playing::new(prompter))),
-        Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => return None,
-    })
+    of(protocol).map(|spoken| (spoken.player)(Prompter::new(link.clone(), protocol, script)))
+}
+
+impl Spoken {
+    pub(super) fn follow(&self, dialogue: impl Dialogue + 'static, link: &Link) -> Box<dyn Recorder> {
+        Box::new(Follow::new(dialogue, self.protocol, link))
+    }
+
+    pub(super) fn play(role: impl Role + 'static) -> Box<dyn Player> {
+        Box::new(Play::new(role))
+    }
 }

@@ -1,5 +1,8 @@
-//! Statements cut into literals, comments and the rest (`PostgreSQL`, "Lexical Structure"; `MySQL`, "Language Structure"), and read
-//! as tokens: words, values and marks, and nothing more.
+//! Statements read as tokens (`PostgreSQL`, "Lexical Structure"; `MySQL`, "Language Structure"): words, values and marks, and nothing
+//! more; and cut into literals, comments and the rest.
+
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 
@@ -16,35 +19,97 @@ pub(in crate::record) enum Kind {
     Comment,
 }
 
+/// A part of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::record) enum Token {
+    /// A word or a name, in lower case unless it was quoted.
+    Word(String),
+    /// A text, a number, or what is bound to a parameter; NULL is `None`.
+    Value(Option<Vec<u8>>),
+    /// Anything else.
+    Mark(u8),
+}
+
 /// The parts in their order; together they are the statement.
 pub(in crate::record) fn cut(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, Kind)> {
-    Cut::of(text, is_mysql).found
+    let (mut found, mut plain) = (Vec::new(), 0);
+    for (range, lexeme) in read(text, is_mysql) {
+        if let Lexeme::Part(kind) = lexeme {
+            found.extend([(plain..range.start, Kind::Plain), (range.clone(), kind)]);
+            plain = range.end;
+        }
+    }
+    found.push((plain..text.len(), Kind::Plain));
+    found.retain(|(range, kind)| *kind != Kind::Plain || !range.is_empty());
+    found
 }
 
 /// How many parameters a statement of `MySQL` has that is prepared.
 pub(in crate::record) fn parameters(text: &[u8]) -> usize {
-    Cut::of(text, true).parameters
+    read(text, true).iter().filter(|(_, lexeme)| matches!(lexeme, Lexeme::Parameter(_))).count()
 }
 
-struct Cut<'a> {
+/// The statements of a text by their tokens. `bound` has the values of its parameters in their order.
+pub(in crate::record) fn statements(text: &[u8], is_mysql: bool, bound: &[Option<Vec<u8>>]) -> Vec<Vec<Token>> {
+    let mut found = vec![Vec::new()];
+    for (range, lexeme) in read(text, is_mysql) {
+        let part = &text[range];
+        let token = match lexeme {
+            Lexeme::Word => Token::Word(String::from_utf8_lossy(part).to_ascii_lowercase()),
+            Lexeme::Name => Token::Word(String::from_utf8_lossy(part).into_owned()),
+            Lexeme::Parameter(number) => {
+                Token::Value(number.checked_sub(1).and_then(|at| bound.get(at)).cloned().flatten())
+            }
+            Lexeme::Mark if part == b";" => {
+                found.push(Vec::new());
+                continue;
+            }
+            Lexeme::Mark => Token::Mark(part[0]),
+            Lexeme::Part(Kind::Literal) => Token::Value(Some(part.to_vec())),
+            Lexeme::Part(_) => continue,
+        };
+        if let Some(last) = found.last_mut() {
+            last.push(token);
+        }
+    }
+    found.retain(|one| !one.is_empty());
+    found
+}
+
+enum Lexeme {
+    Word,
+    /// What stands between the quotes of a name.
+    Name,
+    /// By its number, from 1.
+    Parameter(usize),
+    Mark,
+    /// A literal or a comment.
+    Part(Kind),
+}
+
+/// What a text consists of, but for what has no meaning.
+fn read(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, Lexeme)> {
+    let mut reader = Reader { text, is_mysql, found: Vec::new(), marks: 0 };
+    let mut at = 0;
+    while at < text.len() {
+        at = reader.next(at);
+    }
+    reader.found
+}
+
+struct Reader<'a> {
     text: &'a [u8],
     is_mysql: bool,
-    found: Vec<(Range<usize>, Kind)>,
-    /// Where what is plain has begun.
-    plain: usize,
-    /// How many parameters there are, each a question mark.
-    parameters: usize,
+    found: Vec<(Range<usize>, Lexeme)>,
+    /// Question marks so far.
+    marks: usize,
 }
 
-impl<'a> Cut<'a> {
-    fn of(text: &'a [u8], is_mysql: bool) -> Self {
-        let mut cut = Self { text, is_mysql, found: Vec::new(), plain: 0, parameters: 0 };
-        let mut at = 0;
-        while at < text.len() {
-            at = cut.next(at).max(at + 1);
-        }
-        cut.end_plain(text.len());
-        cut
+impl Reader<'_> {
+    fn put(&mut self, range: Range<usize>, lexeme: Lexeme) -> usize {
+        let end = range.end;
+        self.found.push((range, lexeme));
+        end
     }
 
     /// Passes over what begins here; where it ends.
@@ -53,23 +118,25 @@ impl<'a> Cut<'a> {
         match rest[0] {
             b'\'' => self.literal(at + 1, self.end_of_quotes(at, self.is_mysql), 1),
             b'"' if self.is_mysql => self.literal(at + 1, self.end_of_quotes(at, true), 1),
-            quote @ (b'"' | b'`') => {
-                let is_name = quote == b'"' || self.is_mysql;
-                if is_name { self.end_of_quotes(at, false) } else { at + 1 }
+            quote @ (b'"' | b'`') if quote == b'"' || self.is_mysql => {
+                let end = self.end_of_quotes(at, false);
+                self.put(at + 1..(end - 1).max(at + 1), Lexeme::Name);
+                end
             }
-            b'$' if !self.is_mysql => match dollars(rest) {
-                Some(mark) => {
-                    let end = memchr::memmem::find(&rest[mark..], &rest[..mark]);
-                    self.literal(at + mark, end.map_or(self.text.len(), |end| at + 2 * mark + end), mark)
-                }
-                None => at + 1 + word(&rest[1..]),
-            },
+            b'$' if !self.is_mysql => self.dollar(at),
             b'-' if rest.starts_with(b"--") && self.is_comment(rest) => self.line(at),
             b'#' if self.is_mysql => self.line(at),
             b'/' if rest.starts_with(b"/*") => self.comment(at),
-            first if first.is_ascii_digit() => self.literal(at, at + number(rest), 0),
-            first if is_word(first) => {
-                let end = at + word(rest);
+            b'*' if rest.starts_with(b"*/") => at + 2,
+            b'?' if self.is_mysql => {
+                self.marks += 1;
+                self.put(at..at + 1, Lexeme::Parameter(self.marks))
+            }
+            first if first.is_ascii_digit() => self.put(at..at + number(rest), Lexeme::Part(Kind::Literal)),
+            first if is_word(first) || first == b'@' => {
+                let is_part = |byte: &u8| is_word(*byte) || b"$.@".contains(byte);
+                let end = at + rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+                self.put(at..end, Lexeme::Word);
                 // `E'...'`: in it a backslash takes the next byte its meaning.
                 let escapes = !self.is_mysql && matches!(&self.text[at..end], b"e" | b"E");
                 if escapes && self.text.get(end) == Some(&b'\'') {
@@ -77,29 +144,33 @@ impl<'a> Cut<'a> {
                 }
                 end
             }
-            mark => {
-                self.parameters += usize::from(mark == b'?');
-                at + 1
-            }
+            first if first.is_ascii_whitespace() => at + 1,
+            _ => self.put(at..at + 1, Lexeme::Mark),
         }
     }
 
     /// A literal that ends, with `closing` bytes behind it, where `end` is.
     fn literal(&mut self, from: usize, end: usize, closing: usize) -> usize {
-        let is_closed =
-            closing == 0 || end >= from + closing && self.text[..end].ends_with(&self.text[from - closing..from]);
+        let is_closed = end >= from + closing && self.text[..end].ends_with(&self.text[from - closing..from]);
         let to = if is_closed { end - closing } else { self.text.len() };
-        self.end_plain(from);
-        self.found.push((from..to, Kind::Literal));
-        self.plain = to;
+        self.put(from..to, Lexeme::Part(Kind::Literal));
         end
     }
 
-    fn end_plain(&mut self, at: usize) {
-        if at > self.plain {
-            self.found.push((self.plain..at, Kind::Plain));
+    /// A text between marks `$$` or `$tag$`, or a parameter.
+    fn dollar(&mut self, at: usize) -> usize {
+        let rest = &self.text[at..];
+        let tag = rest[1..].iter().take_while(|byte| is_word(**byte)).count();
+        if rest.get(tag + 1) == Some(&b'$') && !rest[1].is_ascii_digit() {
+            let mark = tag + 2;
+            let end = memchr::memmem::find(&rest[mark..], &rest[..mark]);
+            return self.literal(at + mark, end.map_or(self.text.len(), |end| at + 2 * mark + end), mark);
         }
-        self.plain = at;
+        let digits = rest[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        match std::str::from_utf8(&rest[1..=digits]).ok().and_then(|number| number.parse().ok()) {
+            Some(number) => self.put(at..at + 1 + digits, Lexeme::Parameter(number)),
+            None => at + 1,
+        }
     }
 
     /// Where quotes end that begin here, behind the closing one. A quote in them is written twice.
@@ -124,23 +195,20 @@ impl<'a> Cut<'a> {
 
     fn line(&mut self, at: usize) -> usize {
         let end = memchr::memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |end| at + end);
-        self.end_plain(at);
-        self.found.push((at..end, Kind::Line));
-        self.plain = end;
-        end
+        self.put(at..end, Lexeme::Part(Kind::Line))
     }
 
     fn comment(&mut self, at: usize) -> usize {
-        // What is carried out, and what tells the server how.
-        if self.is_mysql && self.text.get(at + 2) == Some(&b'!') {
+        let mark = self.text.get(at + 2);
+        // What is carried out.
+        if self.is_mysql && mark == Some(&b'!') {
             return at + 3;
         }
-        let is_hint = self.text.get(at + 2) == Some(&b'+');
-        let end = self.end_of_comment(at);
-        let Some(end) = end.filter(|_| !is_hint) else { return end.unwrap_or(self.text.len()) };
-        self.end_plain(at + 2);
-        self.found.push((at + 2..end - 2, Kind::Comment));
-        self.plain = end - 2;
+        let Some(end) = self.end_of_comment(at) else { return self.text.len() };
+        // A hint tells the server how.
+        if mark != Some(&b'+') {
+            self.put(at + 2..end - 2, Lexeme::Part(Kind::Comment));
+        }
         end
     }
 
@@ -162,11 +230,6 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Bytes of a name or a word.
-fn word(text: &[u8]) -> usize {
-    text.iter().position(|byte| !is_word(*byte) && *byte != b'$').unwrap_or(text.len())
-}
-
 /// Bytes of a number: `12`, `1.5e-3`, `0xff`.
 fn number(text: &[u8]) -> usize {
     let mut at = 0;
@@ -181,144 +244,4 @@ fn number(text: &[u8]) -> usize {
         }
     }
     at
-}
-
-/// Bytes of the mark `$$` or `$tag$` that a text begins with.
-fn dollars(text: &[u8]) -> Option<usize> {
-    let inside = text.get(1..)?;
-    let length = inside.iter().take_while(|byte| is_word(**byte)).count();
-    (inside.get(length) == Some(&b'$') && !inside[0].is_ascii_digit()).then_some(length + 2)
-}
-
-/// A part of a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::record) enum Token {
-    /// A word or a name, in lower case unless it was quoted.
-    Word(String),
-    /// A text, a number, or what is bound to a parameter; NULL is `None`.
-    Value(Option<Vec<u8>>),
-    /// Anything else.
-    Mark(u8),
-}
-
-/// The statements of a text by their tokens. `bound` has the values of its parameters in their order.
-pub(in crate::record) fn statements(text: &[u8], is_mysql: bool, bound: &[Option<Vec<u8>>]) -> Vec<Vec<Token>> {
-    let mut reader = Reader { bound, is_mysql, marks: 0, found: vec![Vec::new()] };
-    for (range, kind) in cut(text, is_mysql) {
-        match kind {
-            Kind::Plain => reader.plain(&text[range]),
-            Kind::Literal => reader.add(Token::Value(Some(text[range].to_vec()))),
-            Kind::Line | Kind::Comment => {}
-        }
-    }
-    reader.found.retain(|one| !one.is_empty());
-    reader.found
-}
-
-struct Reader<'a> {
-    bound: &'a [Option<Vec<u8>>],
-    is_mysql: bool,
-    /// Question marks so far.
-    marks: usize,
-    found: Vec<Vec<Token>>,
-}
-
-impl Reader<'_> {
-    fn add(&mut self, token: Token) {
-        if let Some(last) = self.found.last_mut() {
-            last.push(token);
-        }
-    }
-
-    fn parameter(&mut self, number: usize) {
-        let value = number.checked_sub(1).and_then(|at| self.bound.get(at)).cloned().flatten();
-        self.add(Token::Value(value));
-    }
-
-    fn plain(&mut self, text: &[u8]) {
-        let mut at = 0;
-        while let Some(&first) = text.get(at) {
-            let rest = &text[at..];
-            at += match first {
-                b'$' if !self.is_mysql => self.dollar(rest),
-                b'?' if self.is_mysql => {
-                    self.marks += 1;
-                    self.parameter(self.marks);
-                    1
-                }
-                b'`' => self.name(rest),
-                b'"' if !self.is_mysql => self.name(rest),
-                _ if is_word(first) || first == b'@' => self.word(rest),
-                b';' => {
-                    self.found.push(Vec::new());
-                    1
-                }
-                // Of texts and comments only what is inside was cut out.
-                _ if rest.starts_with(b"/*") || rest.starts_with(b"*/") => 2,
-                b'\'' | b'"' => 1,
-                _ if first.is_ascii_whitespace() => 1,
-                _ => {
-                    self.add(Token::Mark(first));
-                    1
-                }
-            };
-        }
-    }
-
-    fn dollar(&mut self, rest: &[u8]) -> usize {
-        if let Some(mark) = dollars(rest) {
-            return mark;
-        }
-        let digits = rest[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if let Some(number) = std::str::from_utf8(&rest[1..=digits]).ok().and_then(|number| number.parse().ok()) {
-            self.parameter(number);
-        }
-        1 + digits
-    }
-
-    fn word(&mut self, rest: &[u8]) -> usize {
-        let is_part = |byte: &u8| is_word(*byte) || b"$.@".contains(byte);
-        let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
-        self.add(Token::Word(String::from_utf8_lossy(&rest[..length]).to_ascii_lowercase()));
-        length
-    }
-
-    fn name(&mut self, rest: &[u8]) -> usize {
-        let end = memchr::memchr(rest[0], &rest[1..]).map_or(rest.len(), |end| end + 1);
-        self.add(Token::Word(String::from_utf8_lossy(&rest[1..end]).into_owned()));
-        rest.len().min(end + 1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use pretty_assertions::assert_eq;
-
-    use super::*;
-
-    #[test]
-    fn statements_are_words_values_and_marks() {
-        let word = |text: &str| Token::Word(text.to_owned());
-        let value = |text: &str| Token::Value(Some(text.as_bytes().to_vec()));
-        let text = b"SET app.tenant = 't1'; -- it's\nSelect \"A b\", $2 /* x; */ from s1.t where n = $$q$$";
-        let expected = vec![
-            vec![word("set"), word("app.tenant"), Token::Mark(b'='), value("t1")],
-            vec![
-                word("select"),
-                word("A b"),
-                Token::Mark(b','),
-                value("two"),
-                word("from"),
-                word("s1.t"),
-                word("where"),
-                word("n"),
-                Token::Mark(b'='),
-                value("q"),
-            ],
-        ];
-        assert_eq!(statements(text, false, &[None, Some(b"two".to_vec())]), expected);
-        let expected =
-            vec![vec![word("set"), word("@a"), Token::Mark(b'='), value("b"), Token::Mark(b','), Token::Value(None)]];
-        assert_eq!(statements(b"SET @a = \"b\", ? # it's", true, &[None]), expected);
-    }
 }

@@ -1,7 +1,11 @@
 //! What was said, as people read it.
 
+#[cfg(test)]
+mod tests;
+
 use crate::record::call::{Protocol, Side, Wire};
 use crate::record::protocol::parts::{Part, Role, parts_of};
+use crate::record::protocol::spoken;
 
 /// What a program said to a server, in words where its protocol has some.
 pub fn said(protocol: Protocol, wire: &Wire) -> String {
@@ -11,14 +15,7 @@ pub fn said(protocol: Protocol, wire: &Wire) -> String {
 
 /// A message in words: the command or the statement with its values, or what of its bytes can be read.
 pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
-    let rest = match (protocol, bytes.first()) {
-        // Of a startup message of PostgreSQL the length and the version are no words.
-        (Protocol::Postgres, Some(0)) => 8,
-        // Nor are names of statements, and what proves a password.
-        (Protocol::Postgres, Some(b'S' | b'H' | b'D' | b'E' | b'C' | b'p')) => bytes.len(),
-        (Protocol::Postgres | Protocol::MySql, _) => 5,
-        _ => 0,
-    };
+    let rest = spoken::of(protocol).map_or(0, |spoken| (spoken.head)(bytes));
     match parts_of(protocol, bytes).filter(|_| rest < bytes.len()) {
         Some(parts) => told(&parts),
         None => readable(bytes.get(rest..).unwrap_or(bytes)),
@@ -48,34 +45,4 @@ fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let words = text.split(|c: char| c.is_control() || c == '\u{fffd}').filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    use crate::record::call::Message;
-    use pretty_assertions::assert_eq;
-
-    #[test]
-    fn what_was_said_in_words() {
-        let cases: [(Protocol, &[u8], &str); 8] = [
-            (Protocol::Redis, b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n", "GET a"),
-            (Protocol::Postgres, b"Q\0\0\0\x0dSELECT 1\0", "SELECT 1"),
-            (Protocol::Postgres, b"\0\0\0\x20\0\x03\0\0user\0app\0database\0shop\0\0", "user app database shop"),
-            (
-                Protocol::Postgres,
-                b"B\0\0\0\x26\0SELECT $1\0\0\x01\0\0\0\x02\0\0\0\x02ab\xff\xff\xff\xff\0\0",
-                "SELECT $1 ab NULL",
-            ),
-            (Protocol::Postgres, b"p\0\0\0\x08abc\0", ""),
-            (Protocol::MySql, b"\x09\0\0\0\x03SELECT 1", "SELECT 1"),
-            (Protocol::Generic, b"\x00hi\xff\xffyou\n", "hi you"),
-            (Protocol::Mongo, b"short", "short"),
-        ];
-        for (protocol, bytes, expected) in cases {
-            let wire = Wire { messages: vec![Message { from: Side::Client, bytes: bytes.to_vec() }], session: false };
-            assert_eq!(said(protocol, &wire), expected);
-        }
-    }
 }

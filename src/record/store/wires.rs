@@ -8,19 +8,12 @@ use super::node::{Members, Node, unpacked};
 use super::{Apart, Fault, Problem};
 use crate::limits::MAX_SHOWN_QUESTION_CHARS;
 use crate::record::call::{Content, Message, Protocol, Side, Wire};
-use crate::record::protocol::words;
+use crate::record::protocol::{spoken, words};
 
-/// The word for each protocol in `kind`. What has several is written with the first.
-const KINDS: [(&str, Protocol); 8] = [
-    ("Generic", Protocol::Generic),
-    ("Redis", Protocol::Redis),
-    ("Postgres", Protocol::Postgres),
-    ("MySQL", Protocol::MySql),
-    ("Mongo", Protocol::Mongo),
-    ("Kafka", Protocol::Generic),
-    ("PostgresV2", Protocol::Postgres),
-    ("PostgresV3", Protocol::Postgres),
-];
+/// Kinds of what is no protocol that is understood; written is the first.
+const OTHERS: [&str; 2] = ["Generic", "Kafka"];
+/// Keploy's later kinds for `PostgreSQL`.
+const LATER_POSTGRES: [&str; 2] = ["PostgresV2", "PostgresV3"];
 
 /// Keploy's kinds that keep the bytes of what was said.
 const TURNS: [&str; 3] = ["Generic", "Redis", "Kafka"];
@@ -30,7 +23,7 @@ const SIDES: [(&str, Side); 2] = [("client", Side::Client), ("server", Side::Ser
 
 /// The word for a protocol in `kind`.
 pub(super) fn kind(protocol: Protocol) -> &'static str {
-    KINDS.iter().find(|(_, known)| *known == protocol).map_or(KINDS[0].0, |(kind, _)| kind)
+    spoken::of(protocol).map_or(OTHERS[0], |spoken| spoken.kind)
 }
 
 /// What `spec` holds of a call beside its metadata and times.
@@ -62,7 +55,11 @@ fn readable(protocol: Protocol, message: &Message) -> String {
 
 /// The call of a document of one of these kinds.
 pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
-    let Some((_, protocol)) = KINDS.iter().find(|(known, _)| *known == kind) else {
+    let other = OTHERS.contains(&kind).then_some(Protocol::Generic);
+    let Some(protocol) = spoken::of_kind(kind).or(other) else {
+        if LATER_POSTGRES.contains(&kind) {
+            return Err(foreign(kind));
+        }
         let known = "Http, Http2, gRPC, DNS, Redis, Generic, Kafka, Postgres, MySQL or Mongo";
         return Err(Problem::new(0, format!("expected a call of kind {known}, got `{}`", kind.escape_debug())));
     };
@@ -74,7 +71,7 @@ pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
             None => in_turns(part, kind)?,
         },
     };
-    Ok(Content::Wire(*protocol, Wire { messages, session }))
+    Ok(Content::Wire(protocol, Wire { messages, session }))
 }
 
 /// A message with the word for its side.

@@ -1,5 +1,7 @@
 //! BSON documents (`bsonspec.org`, version 1.1): their elements, without their values' meaning.
 
+use std::borrow::Cow;
+
 use crate::record::protocol::dialogue::Fault;
 
 /// Type of an element.
@@ -89,17 +91,27 @@ fn size(kind: u8, bytes: &[u8]) -> Result<usize, Fault> {
 
 /// A document of these elements.
 pub(in crate::record) fn document(elements: &[Element<'_>]) -> Vec<u8> {
-    let size: usize = elements.iter().map(|element| 2 + element.name.len() + element.value.len()).sum();
-    let mut bytes = Vec::with_capacity(size + 5);
-    bytes.extend(((size + 5) as u32).to_le_bytes());
-    for element in elements {
-        bytes.push(element.kind);
-        bytes.extend_from_slice(element.name);
-        bytes.push(0);
-        bytes.extend_from_slice(element.value);
+    let mut bytes = vec![0; 4];
+    for Element { kind, name, value } in elements {
+        bytes.extend([&[*kind], *name, b"\0", value].concat());
     }
     bytes.push(0);
+    let length = (bytes.len() as u32).to_le_bytes();
+    bytes[..4].copy_from_slice(&length);
     bytes
+}
+
+/// A document with the values that `each` makes of its elements, without those of which it makes none.
+pub(super) fn rewritten<'a>(
+    document: &'a [u8],
+    each: impl Fn(usize, &Element<'a>) -> Result<Option<Cow<'a, [u8]>>, Fault>,
+) -> Result<Vec<u8>, Fault> {
+    let mut values = Vec::new();
+    for (index, element) in elements(document)?.into_iter().enumerate() {
+        values.extend(each(index, &element)?.map(|value| (element, value)));
+    }
+    let elements: Vec<_> = values.iter().map(|(element, value)| Element { value, ..*element }).collect();
+    Ok(self::document(&elements))
 }
 
 /// The elements of a document and of those in it, but for these themselves: all that have a value of their own.

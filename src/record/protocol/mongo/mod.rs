@@ -9,12 +9,21 @@
 pub(in crate::record) mod bson;
 mod message;
 mod parts;
-mod playing;
-mod recording;
+mod player;
+mod recorder;
 #[cfg(test)]
 mod tests;
 
+use crate::record::call::Protocol;
+use crate::record::protocol::spoken::Spoken;
 pub(in crate::record) use message::{Section, renumbered, sections};
-pub(in crate::record) use parts::parts;
-pub(in crate::record) use playing::Playing;
-pub(in crate::record) use recording::Recording;
+
+pub(super) static SPOKEN: Spoken = Spoken {
+    protocol: Protocol::Mongo,
+    kind: "Mongo",
+    port: 27017,
+    parts: parts::parts,
+    head: |_| 0,
+    recorder: |link, _| SPOKEN.follow(recorder::Recording::default(), link),
+    player: |prompter| Spoken::play(player::Playing::new(prompter)),
+};

@@ -9,7 +9,7 @@ use crate::text::escape::hex;
 /// `OP_MSG`, and the command of an `OP_QUERY`.
 pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
     // The operation, flags, and of an `OP_QUERY` what it is about.
-    taken.head(bytes.get(message::OPERATION..message::begin(bytes).ok()?)?);
+    taken.head(bytes.get(message::OPERATION..message::body(bytes).ok()?)?);
     for section in message::sections(bytes).ok()? {
         match section {
             Section::Document(document) => {

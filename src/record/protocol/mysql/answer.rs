@@ -32,8 +32,8 @@ pub(super) enum Answer {
 }
 
 /// How a command is answered; `None` if it is not.
-pub(super) fn begin(code: u8) -> Result<Option<Answer>, Fault> {
-    Ok(Some(match code {
+pub(super) fn begin(code: Option<u8>) -> Result<Option<Answer>, Fault> {
+    Ok(Some(match code.unwrap_or_default() {
         command::QUIT | command::CLOSE | command::LONG_DATA => return Ok(None),
         command::QUERY | command::EXECUTE | command::BULK_EXECUTE | command::PROCESS_INFO => Answer::Result,
         command::FIELD_LIST => Answer::Fields,
@@ -92,10 +92,7 @@ fn ends(message: &[u8], no_eof: bool) -> bool {
 }
 
 fn status_of_ok(payload: &[u8]) -> Result<u16, Fault> {
-    let mut rest = &payload[1..];
-    packet::integer(&mut rest)?;
-    packet::integer(&mut rest)?;
-    let status = packet::bytes(&mut rest, 2)?;
+    let status = packet::bytes(&mut before_status(payload)?.1, 2)?;
     Ok(u16::from_le_bytes([status[0], status[1]]))
 }
 
@@ -113,20 +110,21 @@ pub(in crate::record) fn without_status(message: &[u8]) -> &[u8] {
     let payload = packet::payload(message);
     match payload.first() {
         Some(0xfe) if ends(message, true) && status(payload).is_some() => &[],
-        Some(0) => {
-            let mut rest = &payload[1..];
-            let is_ok = packet::integer(&mut rest).and_then(|_| packet::integer(&mut rest)).is_ok();
-            if is_ok { &payload[..payload.len() - rest.len()] } else { payload }
-        }
+        Some(0) => before_status(payload).map_or(payload, |(before, _)| before),
         _ => payload,
     }
 }
 
+/// An OK up to its status, and what begins with that.
+fn before_status(payload: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
+    let mut rest = &payload[1..];
+    packet::integer(&mut rest)?;
+    packet::integer(&mut rest)?;
+    Ok(payload.split_at(payload.len() - rest.len()))
+}
+
 fn status_of_eof(payload: &[u8]) -> u16 {
-    match payload.get(3..5) {
-        Some(status) => u16::from_le_bytes([status[0], status[1]]),
-        None => 0,
-    }
+    payload.get(3..5).map_or(0, |status| u16::from_le_bytes([status[0], status[1]]))
 }
 
 /// The messages that follow `COM_STMT_PREPARE_OK`: parameters and columns, each list with an end unless there is none.

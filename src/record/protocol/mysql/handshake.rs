@@ -7,7 +7,6 @@ use crate::record::protocol::script::Who;
 /// `CLIENT_CONNECT_WITH_DB`: a database follows.
 const WITH_DATABASE: u32 = 1 << 3;
 const COMPRESS: u32 = 1 << 5;
-/// `CLIENT_PROTOCOL_41`.
 const PROTOCOL_41: u32 = 1 << 9;
 /// `CLIENT_SSL`.
 const ENCRYPTION: u32 = 1 << 11;
@@ -42,8 +41,7 @@ pub(super) fn greeting(message: &[u8], encryption: bool) -> Result<Vec<u8>, Faul
     let refused = COMPRESS | OPTIONAL_METADATA | ZSTD | QUERY_ATTRIBUTES | if encryption { 0 } else { ENCRYPTION };
     let Some(field) = greeting.get(low..high + 2) else { return Ok(greeting) };
     let is_mysql = u32::from(field[0]) & MYSQL != 0;
-    let [a, b, c, d] = refused.to_le_bytes();
-    for (at, bits) in [(low, a), (low + 1, b), (high, c), (high + 1, d)] {
+    for (at, bits) in [low, low + 1, high, high + 1].into_iter().zip(refused.to_le_bytes()) {
         greeting[at] &= !bits;
     }
     // Length of the challenge and six bytes of filler lie before them.
@@ -55,14 +53,13 @@ pub(super) fn greeting(message: &[u8], encryption: bool) -> Result<Vec<u8>, Faul
 
 /// Whether a message is a greeting.
 pub(super) fn is_greeting(message: &[u8]) -> bool {
-    packet::payload(message).first() == Some(&10) && message.get(3) == Some(&0)
+    packet::code(message) == Some(10) && message.get(3) == Some(&0)
 }
 
 /// What a client says to a greeting.
 pub(super) enum Hello {
     /// It wants to go on encrypted.
     Encryption,
-    /// Who it is.
     Login(Login),
 }
 
@@ -72,8 +69,29 @@ pub(in crate::record) struct Login {
     /// The message without password and attributes: what is looked up.
     pub(super) question: Vec<u8>,
     pub(in crate::record) who: Who,
-    /// Whether it waits to be told that its password need not be checked any further.
-    pub(super) waits: bool,
+    /// Whether it waits to be told that its password need not be checked any further. After `caching_sha2_password` got an answer
+    /// a client does; one without a password does not.
+    waits: bool,
+}
+
+impl Login {
+    fn new(capabilities: u32, question: Vec<u8>, [user, database]: [&[u8]; 2], method: &[u8], proof: &[u8]) -> Self {
+        let who = Who { user: user.to_vec(), database: database.to_vec(), settings: Vec::new() };
+        let waits = method == CACHING && !matches!(proof, b"" | b"\0");
+        Self { capabilities, question, who, waits }
+    }
+}
+
+/// Cuts off what proves a password.
+fn proof<'a>(rest: &mut &'a [u8], capabilities: u32) -> Result<&'a [u8], Fault> {
+    let length = if capabilities & LONG_ANSWER != 0 {
+        packet::integer(rest)?
+    } else if capabilities & SHORT_ANSWER != 0 {
+        u64::from(packet::bytes(rest, 1)?[0])
+    } else {
+        return Ok(packet::text(rest));
+    };
+    packet::bytes(rest, usize::try_from(length).unwrap_or(usize::MAX))
 }
 
 /// Reads `HandshakeResponse41`, or the beginning of one that asks for encryption.
@@ -88,35 +106,17 @@ pub(super) fn hello(message: &[u8]) -> Result<Hello, Fault> {
         return Ok(Hello::Encryption);
     }
     let user = packet::text(&mut rest);
-    let answer = if capabilities & LONG_ANSWER != 0 {
-        let length = packet::integer(&mut rest)?;
-        packet::bytes(&mut rest, usize::try_from(length).unwrap_or(usize::MAX))?
-    } else if capabilities & SHORT_ANSWER != 0 {
-        let length = packet::bytes(&mut rest, 1)?[0];
-        packet::bytes(&mut rest, usize::from(length))?
-    } else {
-        packet::text(&mut rest)
-    };
-    let database = if capabilities & WITH_DATABASE != 0 { packet::text(&mut rest) } else { b"" };
-    let method = if capabilities & METHOD != 0 { packet::text(&mut rest) } else { b"" };
+    let proof = proof(&mut rest, capabilities)?;
+    let mut text = |flag: u32| if capabilities & flag != 0 { packet::text(&mut rest) } else { b"" };
+    let (database, method) = (text(WITH_DATABASE), text(METHOD));
     // Neither the encryption nor the attributes, in which the process identifier is, are part of who it is.
     let kept = capabilities & !(ENCRYPTION | ATTRIBUTES | LONG_ANSWER) | SHORT_ANSWER;
-    let mut payload = kept.to_le_bytes().to_vec();
-    payload.extend_from_slice(&fixed[4..]);
-    for (text, there) in
-        [(user, true), (b"".as_slice(), true), (database, kept & WITH_DATABASE != 0), (method, kept & METHOD != 0)]
-    {
-        if there {
-            payload.extend_from_slice(text);
-            payload.push(0);
-        }
+    let mut payload = [&kept.to_le_bytes()[..], &fixed[4..], user, b"\0\0"].concat();
+    for (text, _) in [(database, WITH_DATABASE), (method, METHOD)].iter().filter(|(_, flag)| kept & flag != 0) {
+        payload.extend([text, &b"\0"[..]].concat());
     }
-    Ok(Hello::Login(Login {
-        capabilities,
-        question: packet::message(1, &payload),
-        who: who(user, database),
-        waits: waits(method, answer),
-    }))
+    let question = packet::message(1, &payload);
+    Ok(Hello::Login(Login::new(capabilities, question, [user, database], method, proof)))
 }
 
 /// Reads `COM_CHANGE_USER`, by which a connection is used again for somebody else.
@@ -124,44 +124,20 @@ pub(super) fn change_user(message: &[u8], capabilities: u32) -> Result<Login, Fa
     let mut rest = packet::payload(message);
     packet::bytes(&mut rest, 1)?;
     let user = packet::text(&mut rest);
-    let answer = if capabilities & SHORT_ANSWER != 0 {
-        let length = packet::bytes(&mut rest, 1)?[0];
-        packet::bytes(&mut rest, usize::from(length))?
-    } else {
-        packet::text(&mut rest)
-    };
+    let proof = proof(&mut rest, capabilities & !LONG_ANSWER)?;
     let database = packet::text(&mut rest);
     let length = rest.len().min(2);
     let charset = packet::bytes(&mut rest, length)?;
     let method = packet::text(&mut rest);
     let parts = [&[packet::command::CHANGE_USER], user, b"\0\0", database, b"\0", charset, method, b"\0"];
-    Ok(Login {
-        capabilities,
-        question: packet::message(0, &parts.concat()),
-        who: who(user, database),
-        waits: waits(method, answer),
-    })
-}
-
-fn who(user: &[u8], database: &[u8]) -> Who {
-    Who { user: user.to_vec(), database: database.to_vec(), settings: Vec::new() }
-}
-
-/// After `caching_sha2_password` got an answer a client waits to hear whether that was enough; one without a password does
-/// not.
-fn waits(method: &[u8], answer: &[u8]) -> bool {
-    method == CACHING && !matches!(answer, b"" | b"\0")
-}
-
-/// Whether a message of a server ends authentication, well or not.
-pub(super) fn is_verdict(message: &[u8]) -> bool {
-    matches!(packet::payload(message).first(), Some(0 | 0xff))
+    let question = packet::message(0, &parts.concat());
+    Ok(Login::new(capabilities, question, [user, database], method, proof))
 }
 
 /// Answers a login with the recorded verdict, numbered to follow `sequence`.
 pub(super) fn accept(login: &Login, verdict: &[u8], sequence: u8) -> Vec<u8> {
     let next = sequence.wrapping_add(1);
-    if login.waits && packet::payload(verdict).first() == Some(&0) {
+    if login.waits && packet::code(verdict) == Some(0) {
         // AuthMoreData: fast authentication was enough.
         let enough = packet::message(next, &[1, 3]);
         return [enough, packet::renumbered(verdict, next.wrapping_add(1))].concat();

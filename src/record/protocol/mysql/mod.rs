@@ -8,15 +8,24 @@ mod answer;
 mod handshake;
 mod packet;
 mod parts;
-mod playing;
-mod recording;
+mod player;
+mod recorder;
 mod said;
 mod statements;
 #[cfg(test)]
 mod tests;
 
+use crate::record::call::Protocol;
+use crate::record::protocol::spoken::Spoken;
 pub(in crate::record) use answer::without_status;
-pub(in crate::record) use parts::parts;
-pub(in crate::record) use playing::Playing;
-pub(in crate::record) use recording::Recording;
 pub(in crate::record) use said::{carries_out, is_of_context, leaves_open, login_of, resets, selected_by};
+
+pub(super) static SPOKEN: Spoken = Spoken {
+    protocol: Protocol::MySql,
+    kind: "MySQL",
+    port: 3306,
+    parts: parts::parts,
+    head: |_| 5,
+    recorder: |link, relay_tls| SPOKEN.follow(recorder::Recording::new(relay_tls), link),
+    player: |prompter| Spoken::play(player::Playing::new(prompter)),
+};

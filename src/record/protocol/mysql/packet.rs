@@ -32,30 +32,32 @@ pub(super) mod command {
     pub(crate) const BULK_EXECUTE: u8 = 0xfa;
 }
 
-/// The length of the first message, packets and heads together.
-pub(super) fn length(bytes: &[u8]) -> Option<usize> {
+/// Where the last packet of the first message begins, and its length without its head.
+fn last(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut at = 0;
     loop {
         let head = bytes.get(at..at + 4)?;
         let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
-        at += 4 + length;
         if length < FULL {
-            return Some(at);
+            return Some((at, length));
         }
+        at += 4 + length;
     }
+}
+
+/// The length of the first message, packets and heads together.
+pub(super) fn length(bytes: &[u8]) -> Option<usize> {
+    last(bytes).map(|(at, length)| at + 4 + length)
 }
 
 /// The sequence number of the last packet of a message.
 pub(super) fn sequence(message: &[u8]) -> u8 {
-    let mut at = 0;
-    while let Some(head) = message.get(at..at + 4) {
-        let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
-        if length < FULL {
-            return head[3];
-        }
-        at += 4 + length;
-    }
-    0
+    last(message).map_or(0, |(at, _)| message[at + 3])
+}
+
+/// The first byte of what a message holds: which command it is, or which answer.
+pub(super) fn code(message: &[u8]) -> Option<u8> {
+    payload(message).first().copied()
 }
 
 /// What a message holds. Of a long one only the first packet's, which has all that is ever read of an answer.

@@ -59,37 +59,33 @@ impl Statements {
 
     /// The messages by which a command is looked up; none if nothing is looked up for it.
     pub(super) fn questions(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
-        let payload = packet::payload(&message);
-        let code = payload.first().copied().unwrap_or_default();
+        let code = packet::code(&message).unwrap_or_default();
         let of_a_statement = matches!(code, command::EXECUTE..=command::RESET | command::FETCH | command::BULK_EXECUTE);
-        let Some(id) = payload.get(1..5).filter(|_| of_a_statement) else {
+        let Some(id) = packet::payload(&message).get(1..5).filter(|_| of_a_statement) else {
             return Ok(vec![message]);
         };
         let id = u32::from_le_bytes([id[0], id[1], id[2], id[3]]);
         let id = if id == LAST { self.last } else { id };
-        match code {
-            command::CLOSE => {
-                self.known.remove(&id);
-                return Ok(Vec::new());
-            }
-            command::LONG_DATA => {
-                if let Some(statement) = self.known.get_mut(&id) {
-                    let data = packet::whole_payload(&message);
-                    statement.long.push(packet::message(0, &anonymous(data)));
-                }
-                return Ok(Vec::new());
-            }
-            _ => {}
+        if code == command::CLOSE {
+            self.known.remove(&id);
+            return Ok(Vec::new());
         }
         let payload = anonymous(packet::whole_payload(&message));
-        let Some(statement) = self.known.get_mut(&id) else { return Ok(vec![packet::message(0, &payload)]) };
-        let mut questions = vec![statement.prepare.clone()];
-        if code == command::EXECUTE {
-            questions.append(&mut statement.long);
-            questions.push(packet::message(0, &statement.typed(payload)?));
-        } else {
-            statement.long.retain(|_| code != command::RESET);
-            questions.push(packet::message(0, &payload));
+        let mut questions = Vec::new();
+        match (code, self.known.get_mut(&id)) {
+            (command::LONG_DATA, statement) => {
+                statement.into_iter().for_each(|statement| statement.long.push(packet::message(0, &payload)));
+            }
+            (_, None) => questions.push(packet::message(0, &payload)),
+            (command::EXECUTE, Some(statement)) => {
+                questions.push(statement.prepare.clone());
+                questions.append(&mut statement.long);
+                questions.push(packet::message(0, &statement.typed(payload)?));
+            }
+            (_, Some(statement)) => {
+                statement.long.retain(|_| code != command::RESET);
+                questions.extend([statement.prepare.clone(), packet::message(0, &payload)]);
+            }
         }
         Ok(questions)
     }
@@ -149,7 +145,7 @@ pub(super) fn control(question: &[u8]) -> Option<Control> {
 
 /// Whether a command is answered the same whichever database is in use and whoever asks.
 pub(super) fn is_of_any_context(question: &[u8]) -> bool {
-    let is_prepare = packet::payload(question).first() == Some(&command::PREPARE);
+    let is_prepare = packet::code(question) == Some(command::PREPARE);
     is_session(question) && !is_prepare || control(question).is_some()
 }
 

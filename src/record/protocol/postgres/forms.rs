@@ -10,12 +10,13 @@ use crate::text::escape::hex;
 
 /// Makes a `Query` of a `Bind` and an `Execute` that carry out all of a statement without parameters and ask for texts.
 pub(in crate::record) fn unify(messages: &mut Vec<Message>) {
-    let of_client = || messages.iter().enumerate().filter(|(_, message)| message.from == Side::Client);
-    let asked: Vec<usize> =
-        of_client().filter(|(_, message)| message.bytes.first() != Some(&0)).map(|(at, _)| at).collect();
-    let [bind, execute] = asked[..] else { return };
-    let is_whole = messages[execute].bytes == message(b'E', &[b"\0", &[0; 4]]);
-    if let Some(query) = query_of(&messages[bind].bytes).filter(|_| is_whole) {
+    let of_client =
+        |(_, message): &(usize, &Message)| message.from == Side::Client && message.bytes.first() != Some(&0);
+    let asked: Vec<usize> = messages.iter().enumerate().filter(of_client).map(|(at, _)| at).collect();
+    if let [bind, execute] = asked[..]
+        && messages[execute].bytes == message(b'E', &[b"\0", &[0; 4]])
+        && let Some(query) = query_of(&messages[bind].bytes)
+    {
         messages[bind].bytes = query;
         messages.remove(execute);
     }
@@ -44,10 +45,14 @@ pub(super) fn query_of_preparation(question: &[u8]) -> Option<Vec<u8>> {
     is_one.then(|| query(&question[at]))
 }
 
+/// What describes columns in an answer.
+pub(super) fn columns(found: &Exchange) -> Option<Vec<u8>> {
+    said(found, Side::Server).find(|message| message.first() == Some(&b'T')).map(<[u8]>::to_vec)
+}
+
 /// What describes the results in the answer to a `Query`: `RowDescription`, or `NoData`.
 pub(super) fn described(found: &Exchange) -> Vec<u8> {
-    let columns = said(found, Side::Server).find(|message| message.first() == Some(&b'T'));
-    columns.map_or_else(|| message(b'n', &[]), <[u8]>::to_vec)
+    columns(found).unwrap_or_else(|| message(b'n', &[]))
 }
 
 /// What `Parse` (`P`) or `Describe` of a statement answers of what was recorded as a `Query`.
@@ -71,17 +76,15 @@ pub(super) fn describes(found: &Exchange) -> Option<Vec<u8>> {
     Some(message(b'D', &[b"P", &bind[statement(bind)?], results.as_bytes(), b"\0"]))
 }
 
-/// The same answer in the form of the other way: of a `Bind` and an `Execute`, or of a `Query` with this description.
-pub(super) fn turned(found: &Exchange, columns: Option<&[u8]>) -> Arc<Exchange> {
+/// The same answer in the form of the other way, in which it begins with this.
+pub(super) fn turned(found: &Exchange, first: Option<Vec<u8>>) -> Arc<Exchange> {
     let mut turned = found.clone();
     if let Content::Wire(_, wire) = &mut turned.content {
-        let first = if is_query(found) { Some(message(b'2', &[])) } else { columns.map(<[u8]>::to_vec) };
-        wire.messages
-            .retain(|message| message.from == Side::Client || !matches!(message.bytes.first(), Some(b'T' | b'2')));
+        let is_kept = |message: &Message| message.from == Side::Client || !b"T2".contains(&message.bytes[0]);
+        wire.messages.retain(is_kept);
         let at = wire.messages.iter().position(|message| message.from == Side::Server);
-        if let (Some(at), Some(bytes)) = (at, first) {
-            wire.messages.insert(at, Message { from: Side::Server, bytes });
-        }
+        let first = first.map(|bytes| Message { from: Side::Server, bytes });
+        wire.messages.splice(at.map_or(0..0, |at| at..at), first.filter(|_| at.is_some()));
     }
     Arc::new(turned)
 }

@@ -6,7 +6,7 @@ use crate::limits::MAX_POSTGRES_STARTUP_BYTES;
 use crate::record::protocol::dialogue::Fault;
 
 /// Length of the type of a message and of its own length.
-const HEAD: usize = 5;
+pub(super) const HEAD: usize = 5;
 
 /// What a client may say first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,8 +175,7 @@ pub(super) fn aborted() -> Vec<u8> {
 }
 
 fn error_of(code: &str, severity: &str, text: &str) -> Vec<u8> {
-    let fields = format!("S{severity}\0V{severity}\0C{code}\0M{text}\0\0");
-    message(b'E', &[fields.as_bytes()])
+    message(b'E', &[format!("S{severity}\0V{severity}\0C{code}\0M{text}\0\0").as_bytes()])
 }
 
 /// `AuthenticationOk`.
@@ -201,14 +200,13 @@ pub(super) fn state_after<'a>(state: u8, ends: bool, answer: impl Iterator<Item 
     let (mut controlled, mut failed, mut recorded) = (None, false, None);
     for message in answer {
         match message.first() {
-            Some(b'Z') => recorded = message.get(5).copied(),
+            Some(b'Z') => recorded = message.get(HEAD).copied(),
             Some(b'E') => failed = true,
-            Some(b'C') => match tag(message) {
-                b"BEGIN" | b"START TRANSACTION" => controlled = Some(b'T'),
-                b"COMMIT" | b"ROLLBACK" | b"PREPARE TRANSACTION" => controlled = Some(b'I'),
+            _ => match tag(message) {
+                Some(b"BEGIN" | b"START TRANSACTION") => controlled = Some(b'T'),
+                Some(b"COMMIT" | b"ROLLBACK" | b"PREPARE TRANSACTION") => controlled = Some(b'I'),
                 _ => {}
             },
-            _ => {}
         }
     }
     match (controlled, failed, state) {
@@ -220,26 +218,18 @@ pub(super) fn state_after<'a>(state: u8, ends: bool, answer: impl Iterator<Item 
 }
 
 /// What a message says to be complete, if it is a `CommandComplete`.
-pub(super) fn tag_of(message: &[u8]) -> Option<&[u8]> {
-    (message.first() == Some(&b'C')).then(|| tag(message))
-}
-
-/// The tag of a `CommandComplete`.
-pub(super) fn tag(message: &[u8]) -> &[u8] {
-    let body = message.get(5..).unwrap_or_default();
-    body.strip_suffix(b"\0").unwrap_or(body)
-}
-
-fn is_setter(tag: &[u8]) -> bool {
-    [&b"SET"[..], b"RESET", b"DISCARD ALL", b"DEALLOCATE", b"DEALLOCATE ALL", b"LISTEN", b"UNLISTEN"].contains(&tag)
+fn tag(message: &[u8]) -> Option<&[u8]> {
+    message.get(HEAD..).filter(|_| message[0] == b'C').map(|body| body.strip_suffix(b"\0").unwrap_or(body))
 }
 
 /// Whether an answer is that of a command that sets something of its connection and gives no rows.
 pub(super) fn only_sets<'a>(answer: impl Iterator<Item = &'a [u8]>) -> bool {
+    const SETTERS: [&[u8]; 7] =
+        [b"SET", b"RESET", b"DISCARD ALL", b"DEALLOCATE", b"DEALLOCATE ALL", b"LISTEN", b"UNLISTEN"];
     let mut sets = false;
     for message in answer {
         match message.first() {
-            Some(b'C') if is_setter(tag(message)) => sets = true,
+            Some(b'C') if tag(message).is_some_and(|tag| SETTERS.contains(&tag)) => sets = true,
             Some(b'C' | b'D' | b'E' | b'G' | b'I') => return false,
             _ => {}
         }

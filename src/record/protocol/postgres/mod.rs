@@ -9,17 +9,32 @@ mod forms;
 mod message;
 mod names;
 mod parts;
-mod playing;
-mod recording;
+mod player;
+mod recorder;
 mod startup;
 #[cfg(test)]
 mod tests;
 mod unasked;
 
+use crate::record::call::Protocol;
+use crate::record::protocol::spoken::Spoken;
 pub(in crate::record) use forms::unify;
 pub(in crate::record) use message::is_aborted;
-pub(in crate::record) use parts::parts;
-pub(in crate::record) use playing::Playing;
-pub(in crate::record) use recording::Recording;
 pub(in crate::record) use startup::{nameless, startup_of, who};
 pub(in crate::record) use unasked::again;
+
+pub(super) static SPOKEN: Spoken = Spoken {
+    protocol: Protocol::Postgres,
+    kind: "Postgres",
+    port: 5432,
+    parts: parts::parts,
+    head: |message| match message.first() {
+        // Of a startup message the length and the version are no words.
+        Some(0) => 8,
+        // Nor are names of statements, and what proves a password.
+        Some(b'S' | b'H' | b'D' | b'E' | b'C' | b'p') => message.len(),
+        _ => 5,
+    },
+    recorder: |link, relay_tls| SPOKEN.follow(recorder::Recording::new(relay_tls), link),
+    player: |prompter| Spoken::play(player::Playing::new(prompter)),
+};

@@ -58,7 +58,8 @@ impl Names {
     /// Bytes that the names and what they stand for take.
     pub(super) fn kept(&self) -> usize {
         let statements = self.statements.iter().map(|(name, meaning)| name.len() + meaning.len());
-        statements.chain(self.portals.iter().map(|(name, portal)| portal.size(name))).sum()
+        let size = |(name, portal): (&Vec<u8>, &Portal)| name.len() + portal.name.len() + portal.described.len();
+        statements.chain(self.portals.iter().map(size)).sum()
     }
 
     /// Reads a message and puts what they stand for in place of names.
@@ -94,17 +95,16 @@ impl Names {
                 let name = text(&mut rest)?;
                 let joined = self.run.take().as_deref() == Some(name);
                 let rows = rest.first_chunk().map_or(0, |rows| u32::from_be_bytes(*rows));
-                let named = self.portals.get_mut(name).map(|portal| portal.execute(rows));
-                let portal = if joined { Vec::new() } else { named.unwrap_or_else(|| name.to_vec()) };
-                Part::Execute(message(b'E', &[&portal, b"\0", rest]), joined)
+                let named = self.portals.get_mut(name).map_or_else(|| name.to_vec(), |portal| portal.execute(rows));
+                Part::Execute(message(b'E', &[if joined { b"" } else { &named }, b"\0", rest]), joined)
             }
             b'C' => {
-                let kind = bytes(&mut rest, 1)?;
+                let is_statement = bytes(&mut rest, 1)? == b"S";
                 let name = text(&mut rest)?;
-                if kind == b"S" {
-                    self.statements.remove(name);
+                if is_statement {
+                    drop(self.statements.remove(name))
                 } else {
-                    self.portals.remove(name);
+                    drop(self.portals.remove(name))
                 }
                 Part::Close
             }
@@ -137,13 +137,15 @@ impl Names {
 
     /// A `Bind` was answered by a recording of this one: its portal has the name that it has there.
     pub(super) fn answered_as(&mut self, asked: &[u8], recorded: &[u8]) {
-        let name = |bind: &[u8]| Some(portal_name(&bind[message::statement(bind)?], bind));
-        if asked == recorded || [asked, recorded].iter().any(|message| message.first() != Some(&b'B')) {
-            return;
-        }
-        let (Some(asked), Some(recorded)) = (name(asked), name(recorded)) else { return };
-        for portal in self.portals.values_mut().filter(|portal| portal.name == asked) {
-            portal.name.clone_from(&recorded);
+        let name = |bind: &[u8]| {
+            let at = message::statement(bind).filter(|_| bind.first() == Some(&b'B'))?;
+            Some(portal_name(&bind[at], bind))
+        };
+        if asked != recorded
+            && let (Some(asked), Some(recorded)) = (name(asked), name(recorded))
+        {
+            let same = self.portals.values_mut().filter(|portal| portal.name == asked);
+            same.for_each(|portal| portal.name.clone_from(&recorded));
         }
     }
 
@@ -168,10 +170,6 @@ impl Portal {
         self.asked = before.saturating_add(u64::from(rows));
         let after = if before == 0 { String::new() } else { format!(" -- after {before}") };
         [self.name.as_slice(), after.as_bytes()].concat()
-    }
-
-    fn size(&self, name: &[u8]) -> usize {
-        name.len() + self.name.len() + self.described.len()
     }
 }
 

@@ -233,6 +233,20 @@ fn after_an_error_everything_is_ignored_up_to_sync() {
 }
 
 #[test]
+fn a_statement_that_is_described_and_fails_in_a_transaction_says_why() {
+    let asked = [parse("", "INSERT"), bind("", "", "x"), describe('P', ""), execute("", 0), only(b'S')].concat();
+    let fault = error("ERROR", "duplicate key value violates unique constraint");
+    let conversation = [
+        client(query("BEGIN")),
+        server([complete("BEGIN"), ready(b'T')].concat()),
+        client(asked),
+        server([only(b'1'), only(b'2'), only(b'n'), fault, ready(b'E')].concat()),
+    ];
+    let (_, outcome) = recorded(&conversation);
+    plays(&conversation, &outcome.calls);
+}
+
+#[test]
 fn data_is_copied_in_and_out() {
     let asks = || message(b'G', &[&[0, 0, 1, 0, 0]]);
     let data = |text: &str| message(b'd', &[text.as_bytes()]);
@@ -262,6 +276,23 @@ fn data_is_copied_in_and_out() {
     let other = [data("1"), data("\n2\n3\n"), only(b'c')].concat();
     assert_eq!(played.ask(other), [complete("COPY 3"), ready(b'I')].concat());
     assert_eq!(book.report().missed.len(), 0);
+}
+
+#[test]
+fn data_that_does_not_wait_to_be_asked_for_is_copied_in() {
+    let all = [message(b'd', &[b"1\n"]), only(b'c')].concat();
+    let bound = [parse("", "COPY t FROM STDIN"), message(b'B', &[&[0; 8]]), execute("", 0)].concat();
+    let asks = || message(b'G', &[&[0, 0, 1, 0, 0]]);
+    let conversation = [
+        client([query("COPY t FROM STDIN"), all.clone(), query("SELECT a FROM t")].concat()),
+        server([asks(), complete("COPY 1"), ready(b'I')].concat()),
+        server([columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat()),
+        client([bound, all, only(b'S')].concat()),
+        server([only(b'1'), only(b'2'), asks(), complete("COPY 1"), ready(b'I')].concat()),
+    ];
+    let (_, outcome) = recorded(&conversation);
+    assert_eq!(outcome.lost, [""; 0]);
+    plays(&conversation, &outcome.calls);
 }
 
 #[test]

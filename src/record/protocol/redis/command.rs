@@ -46,42 +46,30 @@ pub(super) fn manner(command: &[u8]) -> Manner {
     }
 }
 
-/// The database that a command selects; `None` if it is no `SELECT`.
-fn selected(command: &[u8]) -> Option<u64> {
-    match words(command).as_slice() {
-        [name, number] if name.eq_ignore_ascii_case(b"SELECT") => std::str::from_utf8(number).ok()?.parse().ok(),
-        _ => None,
-    }
+/// The number behind the name of a command: of `SELECT` the database, of `HELLO` the version of the protocol, in which replies have
+/// other forms (`redis.io/docs/latest/commands/hello`). Empty if it is that of the beginning.
+fn number(command: &[u8], name: &[u8], first: u64) -> Option<Vec<u8>> {
+    let words = words(command);
+    let number: u64 = std::str::from_utf8(words.get(1).filter(|_| is(&words, 0, name))?).ok()?.parse().ok()?;
+    Some(if number == first { Vec::new() } else { number.to_string().into_bytes() })
 }
 
-/// The user that a command logs in as: `default` if it names none (`redis.io/docs/latest/commands/auth`). `None` if it is no
-/// login.
+/// The user that a command logs in as (`redis.io/docs/latest/commands/auth`); empty if that is who everybody is at first. `None` if it
+/// is no login.
 fn logs_in(command: &[u8]) -> Option<Vec<u8>> {
     let words = words(command);
-    if is(&words, 0, b"AUTH") {
-        return Some(if words.len() > 2 { words[1].to_vec() } else { DEFAULT_USER.to_vec() });
-    }
-    let at = (1..words.len()).find(|index| is(&words, 0, b"HELLO") && is(&words, *index, b"AUTH"))?;
-    words.get(at + 1).map(|user| user.to_vec())
+    let at = if is(&words, 0, b"AUTH") {
+        (words.len() > 2).then_some(1)
+    } else {
+        Some((1..words.len()).find(|index| is(&words, 0, b"HELLO") && is(&words, *index, b"AUTH"))? + 1)
+    };
+    let Some(at) = at else { return Some(Vec::new()) };
+    words.get(at).map(|user| if *user == b"default" { Vec::new() } else { user.to_vec() })
 }
 
 fn is(words: &[&[u8]], index: usize, name: &[u8]) -> bool {
     words.get(index).is_some_and(|word| word.eq_ignore_ascii_case(name))
 }
-
-/// Who everybody is at first.
-const DEFAULT_USER: &[u8] = b"default";
-
-/// The version of the protocol that a command chooses: replies have other forms in each (`redis.io/docs/latest/commands/hello`).
-fn speaks(command: &[u8]) -> Option<u64> {
-    match words(command).as_slice() {
-        [name, version, ..] if name.eq_ignore_ascii_case(b"HELLO") => std::str::from_utf8(version).ok()?.parse().ok(),
-        _ => None,
-    }
-}
-
-/// The version that is spoken at first.
-const FIRST_VERSION: u64 = 2;
 
 /// What the commands of a call choose for their connection.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -98,17 +86,15 @@ pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
     let answer = wire.said(Side::Server).next_back();
     let resets = commands.last().is_some_and(|last| is(&words(last), 0, b"RESET"));
     let mut context = Vec::new();
-    let number = |number: u64, first: u64| if number == first { Vec::new() } else { number.to_string().into_bytes() };
     if let [command] = commands[..]
         && !answer.is_some_and(|answer| answer.starts_with(b"-"))
     {
-        context.extend(speaks(command).map(|version| ("version", number(version, FIRST_VERSION))));
-        let user = |user: Vec<u8>| if user == DEFAULT_USER { Vec::new() } else { user };
-        context.extend(logs_in(command).map(|name| ("user", user(name))));
+        context.extend(number(command, b"HELLO", 2).map(|version| ("version", version)));
+        context.extend(logs_in(command).map(|user| ("user", user)));
     }
-    let selected = commands.iter().filter_map(|command| selected(command)).next_back();
+    let selected = commands.iter().filter_map(|command| number(command, b"SELECT", 0)).next_back();
     let selected = selected.filter(|_| carried_out(commands.len(), answer));
-    context.extend(selected.map(|database| ("database", number(database, 0))));
+    context.extend(selected.map(|database| ("database", database)));
     Chosen { resets, context }
 }
 

@@ -6,14 +6,23 @@
 
 mod command;
 mod parts;
-mod playing;
-mod recording;
+mod player;
+mod recorder;
 mod resp;
 #[cfg(test)]
 mod tests;
 
+use crate::record::call::Protocol;
+use crate::record::protocol::spoken::Spoken;
 pub(in crate::record) use command::{chosen, is_of_context, reads, sets};
-pub(in crate::record) use parts::parts;
-pub(in crate::record) use playing::Playing;
-pub(in crate::record) use recording::Recording;
 pub(in crate::record) use resp::command;
+
+pub(super) static SPOKEN: Spoken = Spoken {
+    protocol: Protocol::Redis,
+    kind: "Redis",
+    port: 6379,
+    parts: parts::parts,
+    head: |_| 0,
+    recorder: |link, _| SPOKEN.follow(recorder::Recording::default(), link),
+    player: |prompter| Spoken::play(player::Playing::new(prompter)),
+};

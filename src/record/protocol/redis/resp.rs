@@ -54,11 +54,9 @@ impl Scan {
                     }
                 },
                 b'*' | b'~' | b'>' | b'%' | b'|' => {
-                    let count = number(&head[1..])?;
-                    let count = if count == -1 {
-                        0
-                    } else {
-                        u64::try_from(count).map_err(|_| "a count of RESP is negative")?
+                    let count = match number(&head[1..])? {
+                        -1 => 0,
+                        count => u64::try_from(count).map_err(|_| "a count of RESP is negative")?,
                     };
                     match kind {
                         b'%' => (end, count.saturating_mul(2)),
@@ -109,28 +107,33 @@ pub(super) fn words(bytes: &[u8]) -> Vec<&[u8]> {
     command(bytes).map(|(words, _)| words).unwrap_or_default()
 }
 
-/// The elements of an array of simple elements; empty at the first that is not one.
+/// The elements of an array of simple elements, up to the first that is not one.
 pub(super) fn elements(array: &[u8]) -> Vec<&[u8]> {
-    let mut found = Vec::new();
-    let Some((_, mut rest)) = line(array) else { return found };
-    while let Some((head, after)) = line(rest) {
-        rest = after;
-        match head.first() {
-            Some(b'$') => {
-                let Ok(length) = number(&head[1..]).and_then(|length| usize::try_from(length).map_err(|_| "")) else {
-                    found.push(&[][..]);
-                    continue;
-                };
-                let Some(word) = rest.get(..length) else { break };
-                found.push(word);
-                rest = rest.get(length + 2..).unwrap_or_default();
-            }
-            Some(b':' | b'+') => found.push(&head[1..]),
-            Some(b'_') => found.push(&[][..]),
-            _ => break,
+    let Some((_, mut rest)) = line(array) else { return Vec::new() };
+    let next = || match rest.first()? {
+        b'$' => string(&mut rest),
+        b':' | b'+' | b'_' => {
+            let (head, after) = line(rest)?;
+            rest = after;
+            Some(&head[1..])
         }
-    }
-    found
+        _ => None,
+    };
+    std::iter::from_fn(next).collect()
+}
+
+/// Cuts a string off that has its length before it; nothing if it is null.
+fn string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (head, after) = line(rest)?;
+    let (word, after) = match number(head.strip_prefix(b"$")?).ok()? {
+        -1 => (&b""[..], after),
+        length => {
+            let (word, after) = after.split_at_checked(usize::try_from(length).ok()?)?;
+            (word, after.strip_prefix(b"\r\n")?)
+        }
+    };
+    *rest = after;
+    Some(word)
 }
 
 fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -141,18 +144,14 @@ fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The words of the command at the beginning, in either of its forms, and what follows it.
 pub(in crate::record) fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
-    let number = |digits: &[u8]| usize::try_from(number(digits).ok()?).ok();
     let (head, mut rest) = line(bytes)?;
     let Some(count) = head.strip_prefix(b"*") else {
         return Some((head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect(), rest));
     };
     // A count costs its sender nothing; what it counts does.
     let mut words = Vec::new();
-    for _ in 0..number(count)? {
-        let (head, after) = line(rest)?;
-        let (word, after) = after.split_at_checked(number(head.strip_prefix(b"$")?)?)?;
-        rest = after.strip_prefix(b"\r\n")?;
-        words.push(word);
+    for _ in 0..usize::try_from(number(count).ok()?).ok()? {
+        words.push(string(&mut rest)?);
     }
     Some((words, rest))
 }

@@ -210,7 +210,9 @@ fn a_server_that_refused_before_it_spoke_first_speaks_first() {
     let refused = link.refused(Refusal::Connect(libc::ECONNREFUSED), 1, now);
     let mut recorder = GenericRecorder::new(link, false);
     recorder.take(Side::Server, b"220 ready\r\n", now);
-    let Some(RecordStep::Done(greeting)) = recorder.close(Side::Client).pop() else { panic!("nothing was recorded") };
+    let Some(RecordStep::Done(greeting)) = recorder.end(Side::Client, SystemTime::now()).pop() else {
+        panic!("nothing was recorded")
+    };
     let (got, report) = played(vec![refused, *greeting], to, |setup| {
         assert!(TcpStream::connect(setup.address).unwrap().read_to_end(&mut Vec::new()).is_err());
         text(&until(&mut connect(setup.address), b"\r\n"))
@@ -237,7 +239,7 @@ fn each_direction_of_a_turn_may_be_as_long_as_a_body() {
     const HALF: usize = crate::limits::MAX_RECORDED_BODY_BYTES / 2 + 1;
     let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 1 };
     let now = SystemTime::UNIX_EPOCH;
-    let lengths = |recorder: &mut GenericRecorder| match recorder.close(Side::Client).pop() {
+    let lengths = |recorder: &mut GenericRecorder| match recorder.end(Side::Client, SystemTime::now()).pop() {
         Some(RecordStep::Done(exchange)) => {
             said(&exchange).into_iter().map(|(from, text)| (from, text.len())).collect::<Vec<_>>()
         }
@@ -250,7 +252,7 @@ fn each_direction_of_a_turn_may_be_as_long_as_a_body() {
     recorder.take(Side::Client, &piece, now);
     recorder.take(Side::Client, &piece, now);
     let lost = "what one side said at once at `127.0.0.1:9`: at most 128 MiB are recorded".to_owned();
-    assert_eq!(recorder.close(Side::Client), [RecordStep::Lost(lost)]);
+    assert_eq!(recorder.end(Side::Client, SystemTime::now()), [RecordStep::Lost(lost)]);
 }
 
 #[test]
@@ -259,7 +261,7 @@ fn a_program_may_pause_within_a_message() {
     let mut recorder = GenericRecorder::new(link.clone(), false);
     recorder.take(Side::Client, b"one two", SystemTime::now());
     recorder.take(Side::Server, b"answer", SystemTime::now());
-    let Some(RecordStep::Done(kept)) = recorder.close(Side::Client).pop() else { panic!() };
+    let Some(RecordStep::Done(kept)) = recorder.end(Side::Client, SystemTime::now()).pop() else { panic!() };
     let book = Arc::new(Book::new(vec![*kept], Noise::default()));
     let said: Said = Arc::new(std::iter::once(Arc::from(&b"one two"[..])).collect());
     let player = || GenericPlayer::new(link.clone(), Connection::on(&book), Arc::clone(&said), false);

@@ -98,10 +98,14 @@ fn what_is_asked_once_more_is_answered_without_them() {
 }
 
 #[test]
-fn one_that_no_call_can_be_said_to_come_before_is_told_to_be_lost() {
+fn that_of_a_channel_that_a_function_listens_to_comes_after_its_call() {
     let hidden = [client(query("SELECT listens()")), server([columns(), row(""), done("SELECT 1")].concat())];
-    let (_, outcome) = recorded(&[&hidden[..], &[server(notification("a"))]].concat());
-    assert_eq!(outcome.lost, ["a notification of `db.test:7`: nothing was asked after it"]);
-    let (_, outcome) = recorded(&[&hidden[..], &[server(notification("a"))], &select("1")].concat());
-    assert_eq!(outcome.lost, [""; 0]);
+    // What is prepared meanwhile is no call that it comes after.
+    let prepared = [client([parse("s", "SELECT 1"), only(b'S')].concat()), server([only(b'1'), ready(b'I')].concat())];
+    let (_, outcome) = recorded(&[&hidden[..], &prepared, &[server(notification("a"))]].concat());
+    let (book, mut played) = logged_in(&outcome);
+    assert_eq!(escaped(&played.ask(&hidden[0].1)), escaped(&hidden[1].1));
+    assert_eq!(played.pause(), Some(notification("a")));
+    assert_eq!(escaped(&played.ask(&prepared[0].1)), escaped(&prepared[1].1));
+    assert_eq!((outcome.lost, book.report().missed, book.report().unused), (vec![], vec![], vec![]));
 }

@@ -1,0 +1,65 @@
+//! `MongoDB`, as it is played.
+
+use super::message::{self, Manner};
+use crate::record::call::Side;
+use crate::record::protocol::dialogue::Fault;
+use crate::record::protocol::role::{Prompter, Role, said};
+
+const NO_PROOF: &str = "authentication cannot be replayed: its answer proves that the server knows the password, which no \
+                        recording has; connect without a user name, to a server without access control while recording";
+
+/// Answers commands from recordings.
+pub(super) struct Playing {
+    prompter: Prompter,
+    /// The number of the last reply.
+    number: u32,
+}
+
+impl Playing {
+    pub(super) fn new(prompter: Prompter) -> Self {
+        Self { prompter, number: 0 }
+    }
+
+    /// One or more messages, each of which refers to the one before it.
+    fn reply<'a>(&mut self, asked: &[u8], replies: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+        let mut responds_to = message::number(asked);
+        let numbered = replies.flat_map(|reply| {
+            self.number = self.number.wrapping_add(1);
+            message::renumbered(reply, self.number, std::mem::replace(&mut responds_to, self.number))
+        });
+        numbered.collect()
+    }
+
+    fn error(&mut self, asked: &[u8], text: &str, code: i32) -> Vec<u8> {
+        let error = message::reply(asked, &message::error(text, code));
+        self.reply(asked, std::iter::once(error.as_slice()))
+    }
+}
+
+impl Role for Playing {
+    fn prompter(&mut self) -> &mut Prompter {
+        &mut self.prompter
+    }
+
+    fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        message::length(bytes)
+    }
+
+    fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
+        let (question, manner) = message::question(&bytes)?;
+        if manner == Manner::Proof {
+            self.prompter.script.missed(&self.prompter.link.target, "authentication, which cannot be replayed");
+            return Ok(self.error(&bytes, NO_PROOF, 18));
+        }
+        Ok(match self.prompter.ask([question.as_slice()]) {
+            _ if message::goes_on(&bytes) => Vec::new(),
+            Ok(found) => self.reply(&bytes, said(&found, Side::Server)),
+            Err(text) => self.error(&bytes, &text, 1),
+        })
+    }
+
+    fn refuse(&mut self, _fault: Fault) -> Vec<u8> {
+        // Without a number to refer to no reply can be understood.
+        Vec::new()
+    }
+}

@@ -1,0 +1,73 @@
+//! A connection to `MongoDB`, as it is recorded.
+
+use std::collections::BTreeMap;
+
+use super::message::{self, Manner};
+use crate::record::call::Side;
+use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
+
+/// Makes calls of what is said to `MongoDB`.
+#[derive(Default)]
+pub(super) struct Recording {
+    /// Calls that wait for a reply, by the number of the message that it refers to. Authentication is not recorded: it holds proofs
+    /// of a password, and cannot be played.
+    waiting: BTreeMap<u32, (Draft, Manner)>,
+}
+
+impl Recording {
+    fn asked(&mut self, bytes: &[u8], log: &mut Log) -> Result<(), Fault> {
+        let (question, manner) = message::question(bytes)?;
+        let draft = Draft::asked(question, log.at).of_session(matches!(manner, Manner::Session | Manner::Hello));
+        if message::goes_on(bytes) {
+            log.done(draft);
+        } else if self.waiting.insert(message::number(bytes), (draft, manner)).is_some() {
+            log.unanswered();
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+        // A reply to nothing known is the end of what was asked before the recording went wrong; it harms nobody.
+        let Some((mut draft, manner)) = self.waiting.remove(&message::word(&bytes, 8)) else { return Ok(Way::On) };
+        let (goes_on, number) = (message::goes_on(&bytes), message::number(&bytes));
+        let (way, kept) = if manner == Manner::Hello {
+            (Way::Instead(message::without_offers(&bytes, false)?), message::without_offers(&bytes, true)?)
+        } else {
+            (Way::On, message::without_checksum(bytes)?)
+        };
+        draft.push(Side::Server, kept);
+        if goes_on {
+            // Each reply refers to the one before it.
+            self.waiting.insert(number, (draft, manner));
+        } else if manner != Manner::Proof {
+            log.done(draft);
+        }
+        Ok(way)
+    }
+}
+
+impl Dialogue for Recording {
+    fn length(&mut self, _from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        message::length(bytes)
+    }
+
+    fn holds(&self, from: Side) -> bool {
+        from == Side::Server
+    }
+
+    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+        match from {
+            Side::Client => self.asked(&bytes, log).map(|()| Way::On),
+            Side::Server => self.answered(bytes, log),
+        }
+    }
+
+    fn kept(&self) -> usize {
+        self.waiting.values().map(|(draft, _)| draft.size()).sum()
+    }
+
+    fn end(&mut self, log: &mut Log) {
+        let calls = std::mem::take(&mut self.waiting).into_values().filter(|(_, manner)| *manner != Manner::Proof);
+        calls.for_each(|(draft, _)| log.left(draft));
+    }
+}

@@ -1,0 +1,167 @@
+//! A connection to `MySQL`, as it is recorded.
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use super::answer::{self, Answer};
+use super::handshake::{self, Hello};
+use super::packet::{self, command};
+use super::statements::{self, Statements};
+use crate::record::call::Side;
+use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
+
+/// How far the connection is.
+enum Phase {
+    /// The server is to speak first.
+    Greeting,
+    /// The client is to say who it is, after this greeting.
+    Hello(Vec<u8>),
+    /// Authentication, then commands.
+    Commands,
+}
+
+/// Makes calls of what is said to `MySQL`.
+pub(super) struct Recording {
+    /// Whether encryption is relayed that the client asks for.
+    relay_tls: bool,
+    phase: Phase,
+    capabilities: u32,
+    statements: Statements,
+    /// Commands that the server has not begun to answer.
+    waiting: VecDeque<(Vec<u8>, SystemTime)>,
+    /// The call that is being answered, and what is to come of its answer.
+    running: Option<(Draft, Answer)>,
+}
+
+impl Recording {
+    pub(super) fn new(relay_tls: bool) -> Self {
+        let (statements, waiting) = (Statements::default(), VecDeque::new());
+        Self { relay_tls, phase: Phase::Greeting, capabilities: 0, statements, waiting, running: None }
+    }
+
+    fn greeting(&mut self, bytes: &[u8], log: &mut Log) -> Result<Way, Fault> {
+        match packet::code(bytes) {
+            Some(10) => {
+                let greeting = handshake::greeting(bytes, self.relay_tls && !log.link.tls)?;
+                self.phase = Phase::Hello(greeting.clone());
+                Ok(Way::Instead(greeting))
+            }
+            // It takes no connections, and says so in place of a greeting.
+            Some(0xff) => {
+                let mut draft = Draft::new(log.at).of_session(true);
+                draft.push(Side::Server, bytes.to_vec());
+                log.done(draft);
+                Ok(Way::On)
+            }
+            _ => Err("it does not begin as a connection to MySQL does"),
+        }
+    }
+
+    fn hello(&mut self, bytes: &[u8], greeting: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+        match handshake::hello(bytes)? {
+            Hello::Encryption => {
+                self.phase = Phase::Hello(greeting);
+                log.link.tls = true;
+                Ok(Way::Encrypt)
+            }
+            Hello::Login(login) => {
+                self.capabilities = login.capabilities;
+                let mut draft = Draft::new(log.at).of_session(true);
+                draft.push(Side::Server, greeting);
+                draft.push(Side::Client, login.question);
+                self.running = Some((draft, Answer::Login));
+                Ok(Way::On)
+            }
+        }
+    }
+
+    /// Whether the server checks who the client is.
+    fn logs_in(&self) -> bool {
+        matches!(self.running, Some((_, Answer::Login)))
+    }
+
+    /// Begins with the next command that is answered.
+    fn begin(&mut self) -> Result<(Draft, Answer), Fault> {
+        while let Some((bytes, at)) = self.waiting.pop_front() {
+            let code = packet::code(&bytes);
+            let questions = if code == Some(command::CHANGE_USER) {
+                vec![handshake::change_user(&bytes, self.capabilities)?.question]
+            } else {
+                self.statements.questions(bytes)?
+            };
+            let Some(answer) = answer::begin(code)? else { continue };
+            let is_session = questions.last().is_some_and(|question| statements::is_session(question));
+            let mut draft = Draft::new(at).of_session(is_session);
+            questions.into_iter().for_each(|question| draft.push(Side::Client, question));
+            return Ok((draft, answer));
+        }
+        Err("MySQL answered something that was not asked")
+    }
+
+    fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<(), Fault> {
+        let (mut draft, answer) = match self.running.take() {
+            Some(running) => running,
+            None => self.begin()?,
+        };
+        let next = answer.read(&bytes, self.capabilities & handshake::NO_EOF != 0)?;
+        if answer == Answer::Prepared
+            && let Some(prepared) = answer::prepared(packet::payload(&bytes))
+            && let Some(prepare) = draft.said(Side::Client).next_back()
+        {
+            self.statements.prepared(prepare, &prepared)?;
+        }
+        // Of a login only the verdict is kept.
+        if answer != Answer::Login || next.is_none() {
+            draft.push(Side::Server, bytes);
+        }
+        match next {
+            Some(answer) => self.running = Some((draft, answer)),
+            None => log.done(draft),
+        }
+        Ok(())
+    }
+}
+
+impl Dialogue for Recording {
+    fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        if from == Side::Client && matches!(self.phase, Phase::Greeting) {
+            return Err("a client of MySQL did not wait for the greeting");
+        }
+        Ok(packet::length(bytes))
+    }
+
+    fn holds(&self, from: Side) -> bool {
+        match self.phase {
+            Phase::Greeting => true,
+            Phase::Hello(_) => from == Side::Client,
+            Phase::Commands => false,
+        }
+    }
+
+    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+        match (std::mem::replace(&mut self.phase, Phase::Commands), from) {
+            (Phase::Greeting, _) => return self.greeting(&bytes, log),
+            (Phase::Hello(greeting), Side::Client) => return self.hello(&bytes, greeting, log),
+            (phase @ Phase::Hello(_), _) => self.phase = phase,
+            // What proves a password.
+            (Phase::Commands, Side::Client) if self.logs_in() => {}
+            (Phase::Commands, Side::Client) => self.waiting.push_back((bytes, log.at)),
+            (Phase::Commands, Side::Server) => self.answered(bytes, log)?,
+        }
+        Ok(Way::On)
+    }
+
+    fn kept(&self) -> usize {
+        let waiting = self.waiting.iter().map(|waiting| size_of_val(waiting) + waiting.0.len()).sum::<usize>();
+        waiting + self.running.as_ref().map_or(0, |(draft, _)| draft.size()) + self.statements.kept()
+    }
+
+    fn end(&mut self, log: &mut Log) {
+        if self.logs_in() {
+            return;
+        }
+        while let Some((draft, _)) = self.running.take().or_else(|| self.begin().ok()) {
+            log.left(draft);
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! A connection to `PostgreSQL`, as it is recorded.
+//!
+//! What a client says is read when the server answers it, in the order in which the server reads it: then it is known what the
+//! server ignores, and names stand for what they stand for there.
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use super::message::{self, Opening};
+use super::names::{Names, Part};
+use crate::record::call::Side;
+use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
+
+/// How far the connection is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The client has not said who it is, and may ask for encryption, which is relayed or not.
+    Opening { relay_tls: bool },
+    /// The server is to say in one byte whether it encrypts.
+    Encryption,
+    /// The client wants to cancel something of another connection.
+    Cancel,
+    /// Authentication, up to the first `ReadyForQuery`.
+    Startup,
+    /// Calls.
+    Calls,
+}
+
+/// What is being answered.
+struct Running {
+    draft: Draft,
+    /// Type of the message that asks for it.
+    kind: u8,
+    /// Whether it waits for data that is copied in.
+    copies: bool,
+}
+
+/// Makes calls of what is said to `PostgreSQL`.
+pub(super) struct Recording {
+    phase: Phase,
+    names: Names,
+    /// What the client said and the server has not begun to answer, and when.
+    asked: VecDeque<(Vec<u8>, SystemTime)>,
+    running: Option<Running>,
+    /// A `Bind`, whose `Execute` may follow.
+    bound: Option<Draft>,
+    /// Calls that are complete up to `ReadyForQuery`.
+    done: Vec<Draft>,
+    /// Complete calls, and when they were answered, up to the next one: to the last of them that ended with `ReadyForQuery` belong
+    /// the notifications that come when nothing is asked.
+    held: Vec<(Draft, SystemTime)>,
+    /// The server ignores everything up to the next `Sync`, after an error.
+    skipping: bool,
+}
+
+impl Recording {
+    pub(super) fn new(relay_tls: bool) -> Self {
+        Self {
+            phase: Phase::Opening { relay_tls },
+            names: Names::default(),
+            asked: VecDeque::new(),
+            running: None,
+            bound: None,
+            done: Vec::new(),
+            held: Vec::new(),
+            skipping: false,
+        }
+    }
+
+    fn opening(&mut self, bytes: Vec<u8>, relay_tls: bool, log: &Log) -> Result<Way, Fault> {
+        match message::opening(&bytes)? {
+            Opening::Encryption if relay_tls && !log.link.tls => self.phase = Phase::Encryption,
+            Opening::Encryption | Opening::Gss => return Ok(Way::Back(b"N".to_vec())),
+            Opening::Cancel => self.phase = Phase::Cancel,
+            Opening::Startup => {
+                let draft = Draft::asked(bytes, log.at).of_session(true);
+                self.running = Some(Running { draft, kind: 0, copies: false });
+                self.phase = Phase::Startup;
+            }
+        }
+        Ok(Way::On)
+    }
+
+    fn started(&mut self, bytes: Vec<u8>, log: &mut Log) {
+        let ready = matches!(bytes[0], b'Z' | b'E');
+        if let Some(running) = self.running.as_mut().filter(|_| !message::is_challenge(&bytes)) {
+            running.draft.push(Side::Server, bytes);
+        }
+        if ready && let Some(running) = self.running.take() {
+            self.phase = Phase::Calls;
+            log.done(running.draft);
+        }
+    }
+
+    /// Reads on to what is to be answered next.
+    fn begin(&mut self) -> Result<Option<Running>, Fault> {
+        while let Some((bytes, at)) = self.asked.pop_front() {
+            let kind = bytes[0];
+            if self.skipping && !matches!(kind, b'S' | b'D' | b'E') {
+                continue;
+            }
+            let draft = match self.names.read(&bytes)? {
+                // A `Bind` is looked up together with its `Execute`, even where one of them failed.
+                Part::Execute(question, true) if let Some(mut draft) = self.bound.take() => {
+                    draft.push(Side::Client, question);
+                    if self.skipping {
+                        self.bound = Some(draft);
+                        continue;
+                    }
+                    draft
+                }
+                Part::Sync => {
+                    self.end_run();
+                    self.skipping = false;
+                    Draft::new(at)
+                }
+                _ if self.skipping => continue,
+                Part::Prepare(question) | Part::DescribePortal(question, _) => {
+                    Draft::asked(question, at).of_session(true)
+                }
+                Part::Query(question) | Part::Bind(question) | Part::Execute(question, _) => {
+                    self.end_run();
+                    Draft::asked(question, at)
+                }
+                Part::Close => Draft::new(at),
+                // Data that nothing asked for is ignored by the server.
+                Part::Flush | Part::CopyData(_) | Part::CopyEnd(_) | Part::Terminate => continue,
+            };
+            return Ok(Some(Running { draft, kind, copies: false }));
+        }
+        Ok(None)
+    }
+
+    /// Nothing more belongs to a `Bind`.
+    fn end_run(&mut self) {
+        let is_alone = !self.skipping;
+        self.done.extend(self.bound.take().map(|draft| draft.of_session(is_alone)));
+    }
+
+    fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<(), Fault> {
+        let kind = bytes[0];
+        if kind == b'W' {
+            return Err("it became a stream of another kind (replication)");
+        }
+        let is_unasked = matches!(kind, b'N' | b'A' | b'S');
+        let is_call = |asked: &(Vec<u8>, SystemTime)| matches!(asked.0[0], b'Q' | b'F' | b'B' | b'E');
+        let running = match self.running.take() {
+            None if is_unasked && !self.asked.front().is_some_and(is_call) => None,
+            None => self.begin()?,
+            running => running,
+        };
+        let Some(mut running) = running else {
+            return if is_unasked || kind == b'E' {
+                self.came_unasked(bytes);
+                Ok(())
+            } else {
+                Err("PostgreSQL answered something that was not asked")
+            };
+        };
+        let simple = matches!(running.kind, b'Q' | b'F');
+        if simple || matches!(running.kind, b'B' | b'E') {
+            self.release(log);
+        }
+        if !is_unasked {
+            self.copied(&mut running);
+        }
+        if running.kind == b'S' {
+            // What is no `ReadyForQuery` says that what was deferred to the end of the transaction failed.
+            self.came_unasked(bytes);
+        } else {
+            running.draft.push(Side::Server, bytes);
+        }
+        let is_whole = match running.kind {
+            _ if is_unasked => false,
+            b'S' | b'Q' | b'F' => kind == b'Z',
+            b'E' => matches!(kind, b'C' | b'E' | b's' | b'I'),
+            // A statement's parameters come before its columns.
+            _ => kind != b't',
+        };
+        if kind == b'G' {
+            let (draft, kind) = (running.draft.successor(), running.kind);
+            self.done.push(running.draft);
+            self.running = Some(Running { draft, kind, copies: true });
+        } else if !is_whole {
+            self.running = Some(running);
+        } else if running.copies {
+            // Without all of the data it would be taken for the answer to the question.
+            log.unanswered();
+        } else {
+            match running.kind {
+                b'S' | b'C' => {}
+                b'B' => self.bound = Some(running.draft),
+                _ => self.done.push(running.draft),
+            }
+        }
+        self.skipping |= kind == b'E' && !simple;
+        if kind == b'Z' {
+            self.emit(log.at);
+        }
+        Ok(())
+    }
+
+    /// What belongs to the call before it.
+    fn came_unasked(&mut self, bytes: Vec<u8>) {
+        let is_notification = bytes[0] == b'A';
+        let ends = |draft: &Draft| draft.said(Side::Server).any(|message| message[0] == b'Z');
+        let now = self.done.iter_mut().rfind(|draft| !draft.session);
+        let before = self.held.iter_mut().map(|(draft, _)| draft).rfind(|draft| is_notification && ends(draft));
+        if let Some(draft) = now.or(before) {
+            draft.push(Side::Server, bytes);
+        }
+    }
+
+    /// Reads on to the end of data that is copied in, if that has come. A `Sync` in it is ignored by the server.
+    fn copied(&mut self, running: &mut Running) {
+        let mut data = Vec::new();
+        while running.copies
+            && let Some((bytes, _)) = self.asked.pop_front_if(|(bytes, _)| b"dcfSH".contains(&bytes[0]))
+        {
+            match bytes[0] {
+                b'd' => data.extend_from_slice(&bytes[5..]),
+                b'c' | b'f' => {
+                    running.draft.push(Side::Client, message::message(b'd', &[&data]));
+                    running.draft.push(Side::Client, bytes);
+                    running.copies = false;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn emit(&mut self, at: SystemTime) {
+        for draft in &mut self.done {
+            draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
+        }
+        self.held.extend(self.done.drain(..).map(|draft| (draft, at)));
+    }
+
+    fn release(&mut self, log: &mut Log) {
+        self.held.drain(..).for_each(|(draft, at)| log.done_at(draft, at));
+    }
+}
+
+impl Dialogue for Recording {
+    fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        match (self.phase, from) {
+            (Phase::Opening { .. }, Side::Client) => message::opening_length(bytes),
+            (Phase::Encryption, Side::Server) => Ok(Some(1)),
+            (Phase::Encryption, Side::Client) => Err("a client of PostgreSQL did not wait to be told about encryption"),
+            // A server that has no room for one more connection says so at once.
+            (Phase::Startup | Phase::Calls, _) | (Phase::Opening { .. }, Side::Server) => message::length(bytes),
+            (Phase::Cancel, _) => Ok(Some(bytes.len())),
+        }
+    }
+
+    fn holds(&self, _from: Side) -> bool {
+        matches!(self.phase, Phase::Opening { .. } | Phase::Encryption)
+    }
+
+    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+        match (self.phase, from) {
+            (Phase::Opening { relay_tls }, Side::Client) => return self.opening(bytes, relay_tls, log),
+            (Phase::Opening { .. }, Side::Server) | (Phase::Startup, Side::Client) | (Phase::Cancel, _) => {}
+            (Phase::Encryption, _) => {
+                self.phase = Phase::Opening { relay_tls: false };
+                if bytes == b"S" {
+                    log.link.tls = true;
+                    return Ok(Way::Encrypt);
+                }
+            }
+            (Phase::Startup, Side::Server) => self.started(bytes, log),
+            (Phase::Calls, Side::Client) => self.asked.push_back((bytes, log.at)),
+            (Phase::Calls, Side::Server) => {
+                let answered = self.answered(bytes, log);
+                if answered.is_err() {
+                    self.release(log);
+                }
+                answered?;
+            }
+        }
+        Ok(Way::On)
+    }
+
+    fn kept(&self) -> usize {
+        let drafts = self.done.iter().chain(&self.bound).chain(self.running.as_ref().map(|running| &running.draft));
+        let drafts = drafts.chain(self.held.iter().map(|(draft, _)| draft)).map(Draft::size).sum::<usize>();
+        drafts + self.names.kept() + self.asked.iter().map(|asked| size_of_val(asked) + asked.0.len()).sum::<usize>()
+    }
+
+    fn end(&mut self, log: &mut Log) {
+        self.release(log);
+        if self.phase != Phase::Calls {
+            return;
+        }
+        let mut left: Vec<_> = self.running.take().into_iter().collect();
+        left.iter_mut().for_each(|running| self.copied(running));
+        while let Ok(Some(running)) = self.begin() {
+            match running.kind {
+                b'B' => self.bound = Some(running.draft),
+                _ => left.push(running),
+            }
+        }
+        self.end_run();
+        for draft in std::mem::take(&mut self.done) {
+            let is_answered = draft.said(Side::Server).next().is_some();
+            if is_answered { log.done(draft) } else { log.left(draft) }
+        }
+        for Running { draft, kind, copies } in left {
+            match kind {
+                b'S' | b'C' => {}
+                _ if copies => log.unanswered(),
+                // Nobody misses the answer to what only prepares, unless it waited for it.
+                _ if draft.session && log.left_by == Side::Server => {}
+                _ => log.left(draft),
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A connection to Redis, as it is recorded.
+
+use std::collections::VecDeque;
+
+use super::command::{Manner, manner};
+use super::resp::{Scan, elements};
+use crate::record::call::Side;
+use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
+
+/// A call that waits for its answer.
+struct Pending {
+    draft: Draft,
+    kind: Kind,
+    /// Replies that are still to come, as far as is known.
+    left: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// As many replies as are left.
+    Call,
+    /// A transaction to which commands are still added.
+    Transaction,
+    /// As many confirmations as are left; without end if that is 0.
+    Subscription,
+    /// Replies that nobody needs.
+    Unrecorded,
+}
+
+/// Makes calls of what is said to Redis.
+#[derive(Default)]
+pub(super) struct Recording {
+    /// By their sides.
+    scans: [Scan; 2],
+    waiting: VecDeque<Pending>,
+    /// The subscription to which whatever is published belongs.
+    stream: Option<Draft>,
+    subscribed: bool,
+}
+
+impl Recording {
+    fn command(&mut self, question: Vec<u8>, log: &Log) -> Result<(), Fault> {
+        let manner = manner(&question);
+        if let Some(last) = self.waiting.back_mut().filter(|last| last.kind == Kind::Transaction)
+            && !matches!(manner, Manner::Empty | Manner::Foreign)
+        {
+            last.draft.push(Side::Client, question);
+            last.left += 1;
+            if matches!(manner, Manner::Finish | Manner::Quit | Manner::Reset) {
+                last.kind = Kind::Call;
+            }
+            return Ok(());
+        }
+        let (kind, left) = match manner {
+            Manner::Empty => return Ok(()),
+            Manner::Foreign => {
+                return Err("it became a stream of another kind (`MONITOR`, `SYNC`, `PSYNC` or `CLIENT REPLY`)");
+            }
+            Manner::Begin => (Kind::Transaction, 1),
+            Manner::Subscription(channels) => (Kind::Subscription, channels),
+            Manner::Quit => (Kind::Unrecorded, 1),
+            Manner::Plain | Manner::Session | Manner::Finish | Manner::Reset => (Kind::Call, 1),
+        };
+        let draft = Draft::asked(question, log.at).of_session(manner == Manner::Session);
+        self.waiting.push_back(Pending { draft, kind, left });
+        Ok(())
+    }
+
+    fn reply(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<(), Fault> {
+        let subscribing = self.waiting.front().is_some_and(|front| front.kind == Kind::Subscription);
+        let pushed = bytes.first() == Some(&b'>');
+        if pushed || bytes.first() == Some(&b'*') && (self.subscribed || subscribing) {
+            let published = published(&bytes);
+            if let (Some(Published::Confirmation(channels)), Some(front), true) =
+                (&published, self.waiting.front_mut(), subscribing)
+            {
+                self.subscribed = *channels > 0;
+                front.draft.push(Side::Server, bytes);
+                let whole = if front.left == 0 { *channels == 0 } else { front.left == 1 };
+                front.left = front.left.saturating_sub(1);
+                if whole {
+                    self.stream_begins(log);
+                }
+                return Ok(());
+            }
+            if pushed || published.is_some() {
+                let front = self.waiting.front_mut().map(|front| &mut front.draft);
+                if let Some(draft) = self.stream.as_mut().or(front) {
+                    draft.push(Side::Server, bytes);
+                }
+                return Ok(());
+            }
+        }
+        if subscribing && bytes.first() != Some(&b'-') {
+            // It named no channels, and this is the answer to what was asked next.
+            self.stream_begins(log);
+        }
+        let Some(mut front) = self.waiting.pop_front() else {
+            return Err("Redis answered something that was not asked");
+        };
+        front.draft.push(Side::Server, bytes);
+        front.left = front.left.saturating_sub(1);
+        match front.kind {
+            Kind::Subscription => log.done(front.draft),
+            Kind::Transaction => self.waiting.push_front(front),
+            _ if front.left > 0 => self.waiting.push_front(front),
+            Kind::Call => log.done(front.draft),
+            Kind::Unrecorded => {}
+        }
+        Ok(())
+    }
+
+    /// Whatever is published from here on belongs to the call that is answered now.
+    fn stream_begins(&mut self, log: &mut Log) {
+        let stream = self.waiting.pop_front().map(|pending| pending.draft);
+        if let Some(before) = std::mem::replace(&mut self.stream, stream) {
+            log.done(before);
+        }
+    }
+}
+
+/// What a message is that may come without a question.
+enum Published {
+    /// A change of what the connection has subscribed to: how many channels and patterns it has now.
+    Confirmation(usize),
+    /// Something that was published.
+    Message,
+}
+
+fn published(array: &[u8]) -> Option<Published> {
+    let elements = elements(array);
+    match *elements.first()? {
+        b"subscribe" | b"psubscribe" | b"ssubscribe" | b"unsubscribe" | b"punsubscribe" | b"sunsubscribe" => {
+            let left = elements.get(2).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or(0);
+            Some(Published::Confirmation(left))
+        }
+        b"message" | b"pmessage" | b"smessage" => Some(Published::Message),
+        _ => None,
+    }
+}
+
+impl Dialogue for Recording {
+    fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        self.scans[from as usize].length(from, bytes)
+    }
+
+    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+        match from {
+            Side::Client => self.command(bytes, log)?,
+            Side::Server => self.reply(bytes, log)?,
+        }
+        Ok(Way::On)
+    }
+
+    fn kept(&self) -> usize {
+        self.waiting.iter().map(|pending| &pending.draft).chain(&self.stream).map(Draft::size).sum()
+    }
+
+    fn end(&mut self, log: &mut Log) {
+        self.stream.take().into_iter().for_each(|stream| log.done(stream));
+        for Pending { draft, kind, .. } in std::mem::take(&mut self.waiting) {
+            match kind {
+                Kind::Subscription => log.done(draft),
+                Kind::Unrecorded => {}
+                // Up to `EXEC` nothing of it is looked up.
+                Kind::Transaction => log.unanswered(),
+                Kind::Call => log.left(draft),
+            }
+        }
+    }
+}
