@@ -7,7 +7,6 @@ use tokio::io::AsyncWriteExt as _;
 use super::context::{Context, TOO_LONG};
 use super::stream::Stream;
 use crate::budget::Share;
-use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::http::h1::{Asked, Malformed, Next, Questions};
 
 /// The requests of one connection.
@@ -41,7 +40,7 @@ impl Asking {
                 Ok(None) => {
                     self.buffer.clear();
                     let count = tokio::select! {
-                        read = client.more(&mut self.buffer, RELAY_BUFFER_BYTES) => read?,
+                        read = client.more(&mut self.buffer) => read?,
                         () = context.stopped() => 0,
                     };
                     if count == 0 {

@@ -14,7 +14,6 @@ use super::replay::{converse, forwarded, play};
 use super::speakers::Actor;
 use super::stream::Stream;
 use super::{Replay, miss};
-use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::{Exchange, HttpResponse};
 use crate::record::http::h1::{self, field};
 use crate::record::http::websocket;
@@ -95,7 +94,7 @@ async fn hold(context: &Context, mut client: Stream, held: Held) -> io::Result<(
     loop {
         said.clear();
         tokio::select! {
-            read = client.more(&mut said, RELAY_BUFFER_BYTES) => if !matches!(read, Ok(count) if count > 0) {
+            read = client.more(&mut said) => if !matches!(read, Ok(count) if count > 0) {
                 break;
             },
             () = &mut overstayed => break,

@@ -14,7 +14,7 @@ use super::relay::relay;
 use super::stream::Stream;
 use super::tap::{Tap, Then};
 use super::{Note, h2, speakers, tls};
-use crate::limits::{RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
+use crate::limits::SERVER_FIRST_MS;
 use crate::record::call::{Protocol, Refusal, Side, Silence};
 use crate::record::http::h1;
 
@@ -35,8 +35,8 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
         let opened = SystemTime::now();
         // An end that is read here is read again by whoever looks on.
         let (by, read) = tokio::select! {
-            read = client.more(&mut asked, RELAY_BUFFER_BYTES) => (Some(Side::Client), read),
-            read = server.more(&mut said, RELAY_BUFFER_BYTES) => (Some(Side::Server), read),
+            read = client.more(&mut asked) => (Some(Side::Client), read),
+            read = server.more(&mut said) => (Some(Side::Server), read),
             () = context.stopped() => (None, Err(io::ErrorKind::ConnectionAborted.into())),
         };
         if let Err(error) = read {
@@ -46,14 +46,14 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
         if asked.is_empty() && is_settings(&said) {
             // A server of HTTP/2 need not wait for the preface, without which the program is no client of it.
             tokio::select! {
-                read = client.more(&mut asked, RELAY_BUFFER_BYTES) => read,
+                read = client.more(&mut asked) => read,
                 () = context.stopped() => return Ok(()),
             }?;
         }
         let port = context.link.target.port;
         let mut what = if asked.is_empty() { First::Unknown } else { first(&asked, port) };
         while what == First::More {
-            let more = client.more(&mut asked, RELAY_BUFFER_BYTES);
+            let more = client.more(&mut asked);
             match timeout(Duration::from_millis(SERVER_FIRST_MS), more).await {
                 Ok(Ok(count)) if count > 0 => what = first(&asked, port),
                 _ => what = First::Unknown,
@@ -169,7 +169,7 @@ async fn encrypted(context: Context, client: Stream, server: Stream) -> io::Resu
 /// Sends one request to the real server and its answer to the program, as both are. Says whether the connection to the
 /// program can go on.
 pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -> io::Result<bool> {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::io::AsyncWriteExt as _;
 
     let mut inner = context.tunnel(asked.target.clone());
     inner.link.tls = asked.tls;
@@ -183,21 +183,21 @@ pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -
     tap.take(Side::Client, &raw, now(), &mut done);
     server.write_all(&raw).await?;
     server.flush().await?;
-    let mut buffer = vec![0; RELAY_BUFFER_BYTES];
+    let mut said = Vec::new();
     let mut goes_on = true;
     while done.is_empty() && !tap.is_idle() {
-        let count = server.read(&mut buffer).await.unwrap_or(0);
-        if count == 0 {
+        said.clear();
+        if server.more(&mut said).await.unwrap_or(0) == 0 {
             let end = h1::End { by: Side::Server, server_ended: true };
             tap.end(end, now(), &mut done);
             goes_on = false;
             break;
         }
-        goes_on &= tap.take(Side::Server, &buffer[..count], now(), &mut done).is_none();
+        goes_on &= tap.take(Side::Server, &said, now(), &mut done).is_none();
         if !held.try_cover(tap.kept()) {
             tap.forget();
         }
-        client.write_all(&buffer[..count]).await?;
+        client.write_all(&said).await?;
         client.flush().await?;
     }
     inner.keep(done);

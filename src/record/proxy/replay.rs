@@ -14,7 +14,7 @@ use super::speakers::Actor;
 use super::stream::Stream;
 use super::wishes::Decided;
 use super::{Replay, h2_play, http_play, record, tls, waits};
-use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
+use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, SERVER_FIRST_MS};
 use crate::record::call::{Protocol, Refusal};
 use crate::record::net::sniff;
 use crate::record::protocol::wire::PlayStep;
@@ -99,7 +99,7 @@ pub fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested
                 _ => Duration::from_millis(SERVER_FIRST_MS),
             };
             let waits = begins && unspoken == Unspoken::Waits;
-            let reading = client.more(&mut asked, RELAY_BUFFER_BYTES);
+            let reading = client.more(&mut asked);
             let read = tokio::select! {
                 read = reading => Some(read),
                 () = tokio::time::sleep(patience), if !waits => None,
@@ -220,7 +220,7 @@ pub async fn play(context: &Context, replay: &Replay, client: Stream, actor: Act
         }
         let mut bytes = std::mem::take(&mut later);
         let read = if bytes.is_empty() {
-            let reading = client.more(&mut bytes, RELAY_BUFFER_BYTES);
+            let reading = client.more(&mut bytes);
             tokio::select! {
                 read = reading => Some(read),
                 () = tokio::time::sleep(patience), if player.waits() => None,

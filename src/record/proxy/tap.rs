@@ -49,50 +49,41 @@ pub struct Seen {
 }
 
 impl Tap {
-    /// Bytes came from this side: what of them goes on is put to the ways.
-    pub fn take(&mut self, context: &Context, from: Side, bytes: &[u8], up: &mut Way, down: &mut Way) -> Seen {
+    /// What waits came from this side just now: what of it goes on is left there.
+    pub fn take(&mut self, context: &Context, from: Side, up: &mut Way, down: &mut Way) -> Seen {
         let now = SystemTime::now();
         let mut seen = Seen::default();
-        let steps = match self {
+        let way = if from == Side::Client { &mut *up } else { &mut *down };
+        match self {
             Self::Http(tap) => {
-                let turn = tap.take(from, bytes, now, &mut seen.done);
+                let turn = tap.take(from, &way.waiting, now, &mut seen.done);
                 tap.too_long().iter().for_each(|call| context.too_long(call));
-                let way = if from == Side::Client { up } else { down };
-                let Some((turn, count)) = turn else {
-                    way.waiting.extend_from_slice(bytes);
-                    return seen;
-                };
-                let (http, rest) = bytes.split_at(count);
                 match turn {
-                    h1::Turn::Tunnel(target) => {
-                        way.waiting.extend_from_slice(http);
-                        seen.then = Some(Then::Tunnel { target, rest: rest.to_vec() });
+                    None => {}
+                    Some((h1::Turn::Tunnel(target), count)) => {
+                        seen.then = Some(Then::Tunnel { target, rest: way.waiting.split_off(count) });
                     }
-                    h1::Turn::Upgrade { websocket } => {
-                        way.waiting.extend_from_slice(bytes);
+                    Some((h1::Turn::Upgrade { websocket }, count)) => {
                         let mut next = GenericRecorder::new(context.link.clone(), websocket);
-                        if !rest.is_empty() {
-                            next.take(from, rest, now);
+                        if count < way.waiting.len() {
+                            next.take(from, &way.waiting[count..], now);
                         }
                         *self = Self::Wire(Box::new(next));
                     }
-                    h1::Turn::Lost => {
-                        way.waiting.extend_from_slice(bytes);
+                    Some((h1::Turn::Lost, _)) => {
                         context.shared.note(Note::NotUnderstood { target: context.link.target.clone() });
                         *self = Self::Nobody;
                     }
                 }
-                return seen;
             }
-            Self::Nobody => {
-                let way = if from == Side::Client { up } else { down };
-                way.waiting.extend_from_slice(bytes);
-                return seen;
+            Self::Nobody => {}
+            Self::Wire(recorder) => {
+                let steps = recorder.take(from, &way.waiting, now);
+                way.clear();
+                apply(steps, up, down, &mut seen);
+                tell(context, &mut seen);
             }
-            Self::Wire(recorder) => recorder.take(from, bytes, now),
-        };
-        apply(steps, up, down, &mut seen);
-        tell(context, &mut seen);
+        }
         seen
     }
 

@@ -15,7 +15,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::context::Context;
 use super::stream::Stream;
-use crate::limits::{RELAY_BUFFER_BYTES, UPSTREAM_TLS_MS};
+use crate::limits::UPSTREAM_TLS_MS;
 use crate::outbound;
 use crate::record::net::ca::leaf_name;
 
@@ -56,7 +56,7 @@ pub async fn hello(mut stream: Stream) -> io::Result<(Hello, Stream)> {
     let mut seen = Vec::new();
     let hello = loop {
         let start = seen.len();
-        if stream.more(&mut seen, RELAY_BUFFER_BYTES).await? == 0 || seen.len() > MAX_HELLO_BYTES {
+        if stream.more(&mut seen).await? == 0 || seen.len() > MAX_HELLO_BYTES {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let mut input = &seen[start..];

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::context::Context;
 use super::stream::Stream;
-use crate::limits::RELAY_BUFFER_BYTES;
 
 /// Waits until the program says more, which is appended to `later`, or as long as that may take. False if it leaves, or all is
 /// to end.
@@ -19,7 +18,7 @@ pub async fn until_more(
         return Ok(true);
     }
     tokio::select! {
-        read = client.more(later, RELAY_BUFFER_BYTES) => read.map(|count| count > 0),
+        read = client.more(later) => read.map(|count| count > 0),
         () = tokio::time::sleep(patience) => Ok(true),
         () = context.stopped() => Ok(false),
     }
