@@ -125,7 +125,7 @@ pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
 /// What is read at once from a recorded connection at first, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 16 * 1024;
 /// The same once there was more than that at a time, in bytes.
-pub const MAX_RELAY_BUFFER_BYTES: usize = 256 * 1024;
+pub const MAX_RELAY_BUFFER_BYTES: usize = 128 * 1024;
 /// How long the real server may take to accept a recorded connection, in milliseconds.
 pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
 /// How long a TLS handshake may take on either side of a recorded connection, in milliseconds.

@@ -44,8 +44,6 @@ pub struct Seen {
     pub done: Vec<Exchange>,
     /// What the connection becomes.
     pub then: Option<Then>,
-    /// Calls that are not kept, and why.
-    lost: Vec<String>,
 }
 
 impl Tap {
@@ -80,8 +78,7 @@ impl Tap {
             Self::Wire(recorder) => {
                 let steps = recorder.take(from, &way.waiting, now);
                 way.clear();
-                apply(steps, up, down, &mut seen);
-                tell(context, &mut seen);
+                apply(context, steps, up, down, &mut seen);
             }
         }
         seen
@@ -112,30 +109,22 @@ impl Tap {
     pub fn end(&mut self, context: &Context, end: h1::End) -> Vec<Exchange> {
         let now = SystemTime::now();
         let mut seen = Seen::default();
-        let steps = match self {
+        match self {
             Self::Http(tap) => {
                 tap.end(end, now, &mut seen.done);
                 tap.too_long().iter().for_each(|call| context.too_long(call));
-                Vec::new()
             }
-            Self::Wire(recorder) => recorder.end(end.by, now),
-            Self::Nobody => Vec::new(),
-        };
-        apply(steps, &mut Way::default(), &mut Way::default(), &mut seen);
-        tell(context, &mut seen);
+            Self::Wire(recorder) => {
+                let steps = recorder.end(end.by, now);
+                apply(context, steps, &mut Way::default(), &mut Way::default(), &mut seen);
+            }
+            Self::Nobody => {}
+        }
         seen.done
     }
 }
 
-/// Says what is not kept.
-fn tell(context: &Context, seen: &mut Seen) {
-    for what in seen.lost.drain(..) {
-        context.shared.count(|counts| counts.dropped += 1);
-        context.shared.note(Note::Lost { what });
-    }
-}
-
-fn apply(steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) {
+fn apply(context: &Context, steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) {
     for step in steps {
         match step {
             RecordStep::Forward(Side::Client, bytes) | RecordStep::Reply(Side::Server, bytes) => {
@@ -146,7 +135,10 @@ fn apply(steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) 
             }
             RecordStep::StartTls { early } => seen.then = Some(Then::StartTls { early }),
             RecordStep::Done(exchange) => seen.done.push(*exchange),
-            RecordStep::Lost(what) => seen.lost.push(what),
+            RecordStep::Lost(what) => {
+                context.shared.count(|counts| counts.dropped += 1);
+                context.shared.note(Note::Lost { what });
+            }
         }
     }
 }
