@@ -20,7 +20,7 @@ use crate::exec::{
 };
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use crate::record::net::ca::{Authority, TrustFiles, environment};
-use crate::record::proxy::{Dialed, Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires, Wish};
+use crate::record::proxy::{Attempt, Dialed, Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires};
 use crate::record::redact::Secrets;
 use crate::record::{Book, Noise, Outline, Recording, Report};
 use crate::sandbox::{Scratch, addresses};
@@ -223,8 +223,8 @@ fn show(ground: &Ground<'_>, authority: &Authority, bundle: &[u8]) -> Result<Vec
     Ok(environment(files).into_iter().chain([quiet]).map(|(name, value)| (name.into(), value.into())).collect())
 }
 
-fn wish(flow: Flow) -> Wish {
-    Wish { key: flow.mark.key(), to: flow.to }
+fn attempt(flow: Flow) -> Attempt {
+    Attempt { key: flow.mark.key(), to: flow.to }
 }
 
 /// The ways out that a command's network has.
@@ -236,12 +236,12 @@ struct Ways {
 }
 
 impl Wires for Ways {
-    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Wish> {
-        self.interception.destination(accepted_local, peer).map(wish)
+    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Attempt> {
+        self.interception.destination(accepted_local, peer).map(attempt)
     }
 
-    fn on_wish(&self, told: Box<dyn Fn(Wish) + Send + Sync>) {
-        self.interception.on_flow(move |flow| told(wish(flow)));
+    fn on_attempt(&self, told: Box<dyn Fn(Attempt) + Send + Sync>) {
+        self.interception.on_flow(move |flow| told(attempt(flow)));
     }
 
     fn on_arrival(&self, told: Box<dyn Fn(OwnedFd) + Send + Sync>) {

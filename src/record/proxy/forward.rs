@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::io::AsyncWriteExt as _;
 
-use super::asking::Asking;
 use super::context::Context;
+use super::requests::Requests;
 use super::shared::Shared;
 use super::stream::Stream;
 use super::{Mode, http_play, miss, record};
@@ -21,13 +21,13 @@ pub async fn serve(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
     if let Mode::Replay { replay, .. } = context.shared.mode.clone() {
         return http_play::serve(context, replay, client).await;
     }
-    let mut asking = Asking::new(&context);
+    let mut requests = Requests::new(&context);
     loop {
-        let Ok(asked) = asking.next(&context, &mut client).await? else { return Ok(()) };
+        let Ok(asked) = requests.next(&context, &mut client).await? else { return Ok(()) };
         let error = if let Some(tunnel) = &asked.tunnel {
             match context.shared.dial(tunnel).await {
                 Ok(server) => {
-                    let client = asking.into_tunnel(client).await?;
+                    let client = requests.into_tunnel(client).await?;
                     return record::converse(context.tunnel(tunnel.clone()), client, Stream::new(server)).await;
                 }
                 Err(error) => error,

@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::context::{Context, TOO_LONG};
+use super::cutoff::Held;
 use super::h2::{Body, accept, exchange, head_of, request_of, response_of, send};
-use super::held::Held;
 use super::stream::Stream;
 use super::{Replay, h2 as both, miss, tls};
 use crate::limits::{HTTP2_CONNECTION_BYTES, PLAYED_BODY_MS};

@@ -6,26 +6,25 @@ use std::sync::Arc;
 
 use tokio::io::AsyncWriteExt as _;
 
-use super::asking::{Asking, NoMore};
 use super::context::Context;
-use super::held::Held;
+use super::cutoff::Held;
 use super::record::beyond;
 use super::replay::{converse, forwarded, play};
+use super::requests::Requests;
 use super::speakers::Actor;
 use super::stream::Stream;
 use super::{Replay, miss};
-use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::{Exchange, HttpResponse};
 use crate::record::http::h1::{self, field};
 use crate::record::http::websocket;
 
 /// Answers until either side ends it, or until what is spoken is HTTP no more.
 pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) -> io::Result<()> {
-    let mut asking = Asking::new(&context);
+    let mut requests = Requests::new(&context);
     loop {
-        let asked = match asking.next(&context, &mut client).await? {
+        let asked = match requests.next(&context, &mut client).await? {
             Ok(asked) => asked,
-            Err(NoMore { missed }) => {
+            Err(missed) => {
                 if let Some(what) = missed {
                     replay.book.missed(&context.link.target, what);
                 }
@@ -48,7 +47,7 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
             && (replay.outline.knows(tunnel)
                 || context.shared.beyond().is_none() && !replay.outline.knows(&asked.target))
         {
-            let client = asking.into_tunnel(client).await?;
+            let client = requests.into_tunnel(client).await?;
             return converse(context.tunnel(tunnel.clone()), replay, client).await;
         }
         let found = find(&context, &replay, &asked);
@@ -77,7 +76,7 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
         }
         if response.status == 101 {
             let frames = field(&response.headers, "upgrade").is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
-            let client = asking.into_rest(client);
+            let client = requests.into_rest(client);
             return play(&context, &replay, client, Actor::in_turns(&context, &replay, frames)).await;
         }
         if h1::closes(&asked.request, &response) {
@@ -95,7 +94,7 @@ async fn hold(context: &Context, mut client: Stream, held: Held) -> io::Result<(
     loop {
         said.clear();
         tokio::select! {
-            read = client.more(&mut said, RELAY_BUFFER_BYTES) => if !matches!(read, Ok(count) if count > 0) {
+            read = client.more(&mut said) => if !matches!(read, Ok(count) if count > 0) {
                 break;
             },
             () = &mut overstayed => break,

@@ -3,20 +3,21 @@
 //! It has a runtime of its own, so that the rest of the program can go on waiting in threads. A connection has a task; one
 //! that fails, also by a panic, ends alone.
 
-mod asking;
+mod attempts;
 mod context;
-mod first;
+mod cutoff;
 mod forward;
 mod h2;
 mod h2_play;
-mod held;
 mod http_play;
 mod miss;
 mod names;
+mod opening;
+mod outcome;
 mod record;
-mod recorded;
 mod relay;
 mod replay;
+mod requests;
 mod shared;
 mod speakers;
 mod stream;
@@ -24,8 +25,6 @@ mod tap;
 #[cfg(test)]
 mod tests;
 mod tls;
-mod waits;
-mod wishes;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -39,12 +38,10 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
-pub use self::recorded::Counts;
-pub use self::recorded::Note;
-pub use self::recorded::Recorded;
+use self::attempts::Decision;
+pub use self::outcome::{Counts, Note, Recorded};
 use self::shared::Shared;
 use self::stream::Stream;
-use self::wishes::Awaited;
 use crate::budget::Account;
 use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES};
 use crate::outbound::Verifier;
@@ -54,7 +51,7 @@ use crate::record::net::ca::{Authority, certificates};
 
 /// A connection that a program wants to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct Attempt {
     /// A number that no other one has at the same time.
     pub key: u64,
     /// Where to.
@@ -67,10 +64,10 @@ pub type Dialed = Box<dyn FnOnce(io::Result<OwnedFd>) + Send>;
 /// Who knows where connections were going, and who may call whom. Called from threads that may wait a little.
 pub trait Wires: Send + Sync + 'static {
     /// Where the connection was going that was accepted at this local address from this peer; `None` if nobody knows it.
-    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Wish>;
+    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Attempt>;
     /// Has this be told every connection before it is made, which then waits for [`Self::decide`]. Where connections do not
     /// wait they are told by [`Self::destination`] only.
-    fn on_wish(&self, _told: Box<dyn Fn(Wish) + Send + Sync>) {}
+    fn on_attempt(&self, _told: Box<dyn Fn(Attempt) + Send + Sync>) {}
     /// Has this be told every connection that is accepted by nobody, since it was on its way for long.
     fn on_arrival(&self, _told: Box<dyn Fn(OwnedFd) + Send + Sync>) {}
     /// The connection of this number may be made, or fails with this number of errno(3).
@@ -159,14 +156,13 @@ impl Proxy {
         let (stop, stopped) = watch::channel(false);
         let verifier = Verifier::new(authority.provider(), certificates(system));
         let shared = Arc::new(Shared::new(wires, mode, authority, verifier, stopped, account));
+        let (give, given) = mpsc::unbounded_channel();
+        let mut sources = vec![(Source::Given(given), false)];
         let entered = runtime.enter();
-        let mut listeners = Vec::new();
-        let kinds = [(sockets.tcp, false), (sockets.forward, true)];
-        for (listener, forward) in
-            kinds.into_iter().flat_map(|(list, forward)| list.into_iter().map(move |listener| (listener, forward)))
-        {
+        let listeners = sockets.tcp.into_iter().map(|listener| (listener, false));
+        for (listener, forward) in listeners.chain(sockets.forward.into_iter().map(|listener| (listener, true))) {
             listener.set_nonblocking(true)?;
-            listeners.push((tokio::net::TcpListener::from_std(listener)?, forward));
+            sources.push((Source::Listener(tokio::net::TcpListener::from_std(listener)?), forward));
         }
         let mut datagrams = Vec::new();
         for socket in sockets.udp {
@@ -175,27 +171,22 @@ impl Proxy {
         }
         drop(entered);
         let (weak, handle) = (Arc::downgrade(&shared), runtime.handle().clone());
-        shared.wires.on_wish(Box::new(move |wish| {
+        shared.wires.on_attempt(Box::new(move |attempt| {
             if let Some(shared) = weak.upgrade() {
-                wishes::asked(&shared, &handle, wish);
+                attempts::asked(&shared, &handle, attempt);
             }
         }));
-        let (give, given) = mpsc::unbounded_channel();
         shared.wires.on_arrival(Box::new(move |socket| {
             // Nobody takes it any more when all has ended.
             let _ = give.send(socket);
         }));
-        let listeners = listeners.into_iter().map(|(listener, forward)| (Source::Listener(listener), forward));
-        let sources = listeners.chain([(Source::Given(given), false)]).collect();
         let served = runtime.spawn(serve(Arc::clone(&shared), sources, datagrams));
         Ok(Self { runtime: Some(runtime), shared, stop, served: Some(served) })
     }
 
     /// Counts so far.
     pub fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        self.shared.count(|now| counts = *now);
-        counts
+        self.shared.kept().counts
     }
 
     /// Ends all connections and gives what was recorded.
@@ -308,33 +299,30 @@ fn count_panic(shared: &Shared, ended: &Result<(), JoinError>) {
 }
 
 async fn connection(shared: Arc<Shared>, client: TcpStream, peer: SocketAddr, forward: bool) -> io::Result<()> {
+    let _ = client.set_nodelay(true);
+    let local = client.local_addr()?;
+    let client = Stream::new(client);
     if forward {
-        let _ = client.set_nodelay(true);
-        return forward::serve(shared, Stream::new(client)).await;
+        return forward::serve(shared, client).await;
     }
-    let Some(wish) = shared.wires.destination(client.local_addr()?, peer) else {
+    let Some(attempt) = shared.wires.destination(local, peer) else {
         shared.count(|counts| counts.strays += 1);
-        record::refuse(client);
+        client.reset();
         return Ok(());
     };
-    let _ = client.set_nodelay(true);
-    if names::is_nameserver(wish.to) {
-        return names::serve_tcp(shared, Stream::new(client)).await;
+    if names::is_nameserver(attempt.to) {
+        return names::serve_tcp(shared, client).await;
     }
-    let awaited = shared.wishes.take(wish.key).unwrap_or_else(|| Awaited::new(&shared, wish.to));
-    match awaited {
-        Awaited::Refused => {
-            record::refuse(client);
-            Ok(())
-        }
-        Awaited::Dialed(context, server) => {
+    match shared.attempts.take(attempt.key).unwrap_or_else(|| Decision::new(&shared, attempt.to)) {
+        Decision::Played(context, replay) => return replay::serve(context, replay, client).await,
+        Decision::Dialed(context, server) => {
             // Whoever dialed has told why, if there is none.
-            let Ok(server) = server.await else {
-                record::refuse(client);
-                return Ok(());
-            };
-            record::converse(context, Stream::new(client), Stream::new(server)).await
+            if let Ok(server) = server.await {
+                return record::converse(context, client, Stream::new(server)).await;
+            }
         }
-        Awaited::Played(context, replay) => replay::serve(context, replay, client).await,
+        Decision::Refused(_) => {}
     }
+    client.reset();
+    Ok(())
 }

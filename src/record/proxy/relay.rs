@@ -2,60 +2,81 @@
 
 use std::io;
 
-use bytes::{Buf as _, BytesMut};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, WriteHalf, split};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf, split};
 
 use super::context::Context;
 use super::stream::Stream;
 use super::tap::{Tap, Then};
 use crate::budget::Share;
-use crate::limits::{MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES};
+use crate::limits::{MAX_RELAY_BUFFER_BYTES, RELAY_BUFFER_BYTES};
 use crate::record::call::{Exchange, Side};
 use crate::record::http::h1;
 
-/// Bytes on their way in one direction.
+/// Bytes on their way in one direction. Nothing is read while some wait.
 #[derive(Default)]
 pub struct Way {
-    /// What was not written yet.
-    pub waiting: BytesMut,
-    /// Something was written that may still lie in a layer.
-    unflushed: bool,
+    /// What is not written and flushed yet.
+    pub waiting: Vec<u8>,
+    /// How much of it was written.
+    written: usize,
     /// The source has ended.
-    pub ended: bool,
+    ended: bool,
     /// That was passed on too.
     shut: bool,
 }
 
+/// What was done in one direction.
+enum Step {
+    /// So many bytes were read, which wait now; 0 is the end.
+    Read(io::Result<usize>),
+    /// All that waited was written, or the end was passed on.
+    Wrote(io::Result<()>),
+}
+
 impl Way {
-    fn takes(&self) -> bool {
-        !self.ended && self.waiting.len() < MAX_RELAY_WAITING_BYTES
-    }
-
-    fn is_clear(&self) -> bool {
-        self.waiting.is_empty() && !self.unflushed
-    }
-
-    /// What the receiving side is due.
-    fn due(&self) -> Option<Due> {
-        match self {
-            Self { shut: true, .. } => None,
-            Self { waiting, .. } if !waiting.is_empty() => Some(Due::Write),
-            Self { unflushed: true, .. } => Some(Due::Flush),
-            Self { ended: true, .. } => Some(Due::Shut),
-            _ => None,
+    /// Does what is due. When it is dropped before it is ready, nothing is lost.
+    async fn step(&mut self, from: &mut ReadHalf<Stream>, to: &mut WriteHalf<Stream>, reads: bool) -> Step {
+        if !self.waiting.is_empty() || self.ended && !self.shut {
+            return Step::Wrote(self.pass(to).await);
         }
+        if self.ended || !reads {
+            return std::future::pending().await;
+        }
+        self.waiting.reserve(RELAY_BUFFER_BYTES);
+        let read = from.read_buf(&mut self.waiting).await;
+        let filled = self.waiting.capacity();
+        if self.waiting.len() == filled && filled < MAX_RELAY_BUFFER_BYTES {
+            self.waiting.reserve(filled);
+        }
+        Step::Read(read)
     }
 
-    /// It was done; how many bytes were written.
-    fn did(&mut self, due: Due, count: usize) {
-        match due {
-            Due::Write => {
-                self.waiting.advance(count);
-                self.unflushed = true;
-            }
-            Due::Flush => self.unflushed = false,
-            Due::Shut => self.shut = true,
+    /// Writes what waits.
+    async fn write(&mut self, to: &mut WriteHalf<Stream>) -> io::Result<()> {
+        while self.written < self.waiting.len() {
+            self.written += to.write(&self.waiting[self.written..]).await?;
         }
+        to.flush().await
+    }
+
+    /// The same, and passes the end on if there was one.
+    async fn pass(&mut self, to: &mut WriteHalf<Stream>) -> io::Result<()> {
+        if !self.waiting.is_empty() {
+            self.write(to).await?;
+            self.clear();
+        }
+        if self.ended {
+            to.shutdown().await?;
+            self.shut = true;
+        }
+        Ok(())
+    }
+
+    /// Nothing waits any more.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+        self.waiting.shrink_to(MAX_RELAY_BUFFER_BYTES);
+        self.written = 0;
     }
 
     /// Nobody takes anything any more.
@@ -64,24 +85,8 @@ impl Way {
     }
 }
 
-/// What the receiving side of a direction is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Due {
-    Write,
-    Flush,
-    Shut,
-}
-
-async fn carry_out(due: Option<Due>, to: &mut WriteHalf<Stream>, bytes: &[u8]) -> io::Result<(Due, usize)> {
-    match due {
-        Some(Due::Write) => to.write(bytes).await.map(|count| (Due::Write, count)),
-        Some(Due::Flush) => to.flush().await.map(|()| (Due::Flush, 0)),
-        Some(Due::Shut) => to.shutdown().await.map(|()| (Due::Shut, 0)),
-        None => std::future::pending().await,
-    }
-}
-
 /// Where a connection is while it is passed on.
+#[derive(Default)]
 struct State {
     up: Way,
     down: Way,
@@ -97,30 +102,11 @@ struct State {
 }
 
 impl State {
-    fn new(held: Share) -> Self {
-        Self {
-            up: Way::default(),
-            down: Way::default(),
-            first_end: None,
-            then: None,
-            done: Vec::new(),
-            heard: false,
-            held,
-        }
-    }
-
-    fn is_clear(&self) -> bool {
-        self.up.is_clear() && self.down.is_clear()
-    }
-
-    fn way(&mut self, from: Side) -> &mut Way {
-        if from == Side::Client { &mut self.up } else { &mut self.down }
-    }
-
     /// This side has ended, and was the first if none was before.
     fn ended(&mut self, by: Side) {
         self.first_end.get_or_insert(by);
-        self.way(by).ended = true;
+        let way = if by == Side::Client { &mut self.up } else { &mut self.down };
+        way.ended = true;
     }
 }
 
@@ -131,7 +117,7 @@ pub async fn relay(
     server: Stream,
     tap: &mut Tap,
 ) -> io::Result<Option<(Then, Stream, Stream)>> {
-    let mut state = State::new(context.shared.share());
+    let mut state = State { held: context.shared.share(), ..State::default() };
     let (result, client, server) = pass(context, client, server, tap, &mut state).await;
     context.keep(state.done.drain(..));
     if let Some(then) = state.then
@@ -147,14 +133,6 @@ pub async fn relay(
     result.map(|()| None)
 }
 
-/// Gives the program what comes after its end, and what waits for it. It may have left, or have no more to say and listen:
-/// which of the two it is shows once it was given something.
-async fn pass_late(client: &mut Stream, down: &mut Way, bytes: &[u8]) -> io::Result<()> {
-    client.write_all_buf(&mut down.waiting).await?;
-    client.write_all(bytes).await?;
-    client.flush().await
-}
-
 /// Passes bytes and shows them, until it is over or there is something else to do; with both ends.
 async fn pass(
     context: &Context,
@@ -165,74 +143,64 @@ async fn pass(
 ) -> (io::Result<()>, Stream, Stream) {
     let (mut from_client, mut to_client) = split(client);
     let (mut from_server, mut to_server) = split(server);
-    let mut client_bytes = vec![0; RELAY_BUFFER_BYTES];
-    let mut server_bytes = vec![0; RELAY_BUFFER_BYTES];
     let stopped = context.stopped();
     tokio::pin!(stopped);
     let result = loop {
-        if state.is_clear() || state.done.len() > 1 {
+        let is_clear = state.up.waiting.is_empty() && state.down.waiting.is_empty();
+        if is_clear || state.done.len() > 1 {
             context.keep(state.done.drain(..));
         }
         let reads = state.then.is_none();
-        let (from, read) = tokio::select! {
-            read = from_client.read(&mut client_bytes), if reads && state.up.takes() => (Side::Client, read),
-            read = from_server.read(&mut server_bytes), if reads && state.down.takes() => (Side::Server, read),
-            // Who does not read any more may still answer.
-            did = carry_out(state.up.due(), &mut to_server, &state.up.waiting), if state.up.due().is_some() => {
-                match did {
-                    Ok((due, count)) => state.up.did(due, count),
-                    Err(_) => state.up.give_up(),
-                }
-                continue;
-            }
-            did = carry_out(state.down.due(), &mut to_client, &state.down.waiting), if state.down.due().is_some() => {
-                match did {
-                    Ok((due, count)) => state.down.did(due, count),
-                    Err(error) => {
-                        state.first_end.get_or_insert(Side::Client);
-                        break Err(error);
-                    }
-                }
-                continue;
-            }
-            () = async {}, if !reads && state.is_clear() => break Ok(()),
+        if is_clear && !reads || state.up.shut && state.down.shut {
+            break Ok(());
+        }
+        let (from, step) = tokio::select! {
+            step = state.up.step(&mut from_client, &mut to_server, reads) => (Side::Client, step),
+            step = state.down.step(&mut from_server, &mut to_client, reads) => (Side::Server, step),
             () = &mut stopped => {
                 state.first_end.get_or_insert(Side::Client);
                 break Ok(());
             }
-            else => break Ok(()),
         };
-        let count = match read {
-            Ok(count) => count,
-            Err(error) if from == Side::Client => {
+        match (step, from) {
+            (Step::Wrote(Ok(())), _) => continue,
+            // Who does not read any more may still answer.
+            (Step::Wrote(Err(_)), Side::Client) => {
+                state.up.give_up();
+                continue;
+            }
+            (Step::Wrote(Err(error)), Side::Server) | (Step::Read(Err(error)), Side::Client) => {
                 state.first_end.get_or_insert(Side::Client);
                 break Err(error);
             }
             // What the server sent before it broke off is still the program's.
-            Err(_) => 0,
-        };
-        if count == 0 {
-            state.ended(from);
-            continue;
+            (Step::Read(Ok(0) | Err(_)), _) => {
+                state.ended(from);
+                continue;
+            }
+            (Step::Read(Ok(_)), _) => {}
         }
-        let bytes = if from == Side::Client { &client_bytes[..count] } else { &server_bytes[..count] };
-        let seen = if from == Side::Server && state.up.ended {
-            let mut client = from_client.unsplit(to_client);
+        let is_late = from == Side::Server && state.up.ended;
+        if is_late {
+            // The program may have left, or have no more to say and listen: which of the two it is shows once it was given
+            // something.
             let passed = tokio::select! {
-                passed = pass_late(&mut client, &mut state.down, bytes) => passed,
-                () = &mut stopped => Ok(()),
+                passed = state.down.write(&mut to_client) => passed,
+                () = &mut stopped => break Ok(()),
             };
-            let gone = client.is_gone();
+            let client = from_client.unsplit(to_client);
+            let is_gone = client.is_gone();
             (from_client, to_client) = split(client);
-            if passed.is_err() || gone {
+            if passed.is_err() || is_gone {
                 // What nobody was given is no answer.
                 break passed;
             }
             state.heard = true;
-            tap.take(context, from, bytes, &mut state.up, &mut Way::default())
-        } else {
-            tap.take(context, from, bytes, &mut state.up, &mut state.down)
-        };
+        }
+        let seen = tap.take(context, from, &mut state.up, &mut state.down);
+        if is_late {
+            state.down.clear();
+        }
         tap.hold(context, &mut state.held);
         state.done.extend(seen.done);
         if seen.then.is_some() {

@@ -5,53 +5,53 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
 
 use super::context::Context;
-use super::first::{First, first};
+use super::opening::{Opening, opening};
 use super::record::Nested;
 use super::speakers::Actor;
 use super::stream::Stream;
-use super::wishes::Decided;
-use super::{Replay, h2_play, http_play, record, tls, waits};
-use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
+use super::{Replay, h2_play, http_play, record, tls};
+use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, SERVER_FIRST_MS};
 use crate::record::call::{Protocol, Refusal};
 use crate::record::net::sniff;
 use crate::record::protocol::wire::PlayStep;
 
-/// Decides about a connection before anything is said on it, once.
-pub fn decide(context: Context, replay: Arc<Replay>) -> Decided {
+/// Decides about a connection before anything is said on it, once: whether it goes to the real server, and is recorded there, or
+/// with which number of errno(3) it fails.
+pub fn decide(context: &Context, replay: &Replay) -> Result<Option<bool>, i32> {
     let target = &context.link.target;
     if let Some(refusal) = replay.outline.refused(target, context.nth)
         && let Some(errno) = refusal.errno()
     {
         replay.book.refused(refusal);
-        return Decided::Refuse(errno);
+        return Err(errno);
     }
     if replay.outline.knows(target) {
-        return Decided::Play(context, replay);
+        return Ok(None);
     }
-    if let Some(keep) = context.shared.beyond() {
+    let beyond = context.shared.beyond();
+    if beyond.is_some() {
         replay.book.forwarded(target);
-        return Decided::Dial(Context { keep, ..context });
+        return Ok(beyond);
     }
     // Who asks first can be told in the words of its protocol that nothing answers; here the server would have to begin.
     if sniff::greets(target.port) && replay.book.protocol(target).is_none() {
         replay.book.missed(target, "a connection whose server speaks first");
-        return Decided::Refuse(Refusal::UNKNOWN);
+        return Err(Refusal::UNKNOWN);
     }
-    Decided::Play(context, replay)
+    Ok(None)
 }
 
 /// Serves a connection of the program that recordings answer.
-pub async fn serve(context: Context, replay: Arc<Replay>, client: TcpStream) -> io::Result<()> {
+pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
     if replay.outline.refused(&context.link.target, context.nth) == Some(Refusal::Certificate) {
         replay.book.refused(Refusal::Certificate);
-        let (_, client) = tls::hello(Stream::new(client)).await?;
+        let (_, client) = tls::hello(client).await?;
         tls::alert(client).await;
         return Ok(());
     }
-    converse(context, replay, Stream::new(client)).await
+    converse(context, replay, client).await
 }
 
 /// What becomes of a connection on which nothing is said.
@@ -90,15 +90,15 @@ pub fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested
         }
         let unspoken = unspoken(&context, &replay);
         let mut asked = Vec::new();
-        let mut what = First::More;
-        while what == First::More {
+        let mut what = Opening::More;
+        while what == Opening::More {
             let begins = asked.is_empty();
             let patience = match unspoken {
                 Unspoken::Closed(after) if begins => after,
                 _ => Duration::from_millis(SERVER_FIRST_MS),
             };
             let waits = begins && unspoken == Unspoken::Waits;
-            let reading = client.more(&mut asked, RELAY_BUFFER_BYTES);
+            let reading = client.more(&mut asked);
             let read = tokio::select! {
                 read = reading => Some(read),
                 () = tokio::time::sleep(patience), if !waits => None,
@@ -117,27 +117,25 @@ pub fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested
                 (Some(Ok(_)) | None, Unspoken::Beyond) if begins => {
                     return go_beyond(context, &replay, client.put_back(asked)).await;
                 }
-                (Some(Ok(0)), _) => what = First::Unknown,
-                (Some(Ok(_)), _) => what = first(&asked, target.port),
+                (Some(Ok(0)), _) => what = Opening::Unknown,
+                (Some(Ok(_)), _) => what = opening(&asked, target.port),
                 (None, Unspoken::Closed(_)) if begins => return client.shutdown().await,
                 (None, _) if begins => {
                     replay.book.missed(target, "a connection whose server speaks first");
                     return Ok(());
                 }
-                (None, _) => what = First::Unknown,
+                (None, _) => what = Opening::Unknown,
             }
         }
         let client = client.put_back(asked);
-        match what {
-            First::Tls => encrypted(context, replay, client).await,
-            First::Http1 => http_play::serve(context, replay, client).await,
-            First::Http2 => h2_play::serve(context, replay, client).await,
-            First::Wire(protocol) => play(&context, &replay, client, Actor::new(&context, &replay, protocol)).await,
-            First::More | First::Unknown => {
-                let protocol = replay.book.protocol(target).unwrap_or(Protocol::Generic);
-                play(&context, &replay, client, Actor::new(&context, &replay, protocol)).await
-            }
-        }
+        let protocol = match what {
+            Opening::Tls => return encrypted(context, replay, client).await,
+            Opening::Http1 => return http_play::serve(context, replay, client).await,
+            Opening::Http2 => return h2_play::serve(context, replay, client).await,
+            Opening::Wire(protocol) => protocol,
+            Opening::More | Opening::Unknown => replay.book.protocol(target).unwrap_or(Protocol::Generic),
+        };
+        play(&context, &replay, client, Actor::new(&context, &replay, protocol)).await
     })
 }
 
@@ -200,13 +198,18 @@ pub async fn play(context: &Context, replay: &Replay, client: Stream, actor: Act
                     let protocol = tls::choose(&hello, false);
                     client = tls::accept(context, &hello, plain, protocol).await?;
                 }
-                PlayStep::Hold => {}
-                PlayStep::UntilMore(patience) => {
+                // The program does first what it did then.
+                PlayStep::UntilMore(patience) if later.is_empty() => {
                     client.flush().await?;
-                    if !waits::until_more(context, &mut client, patience, &mut later).await? {
-                        return Ok(());
+                    tokio::select! {
+                        read = client.more(&mut later) => if read? == 0 {
+                            return Ok(());
+                        },
+                        () = tokio::time::sleep(patience) => {}
+                        () = context.stopped() => return Ok(()),
                     }
                 }
+                PlayStep::Hold | PlayStep::UntilMore(_) => {}
                 PlayStep::Close => {
                     client.flush().await?;
                     return client.shutdown().await;
@@ -219,7 +222,7 @@ pub async fn play(context: &Context, replay: &Replay, client: Stream, actor: Act
         }
         let mut bytes = std::mem::take(&mut later);
         let read = if bytes.is_empty() {
-            let reading = client.more(&mut bytes, RELAY_BUFFER_BYTES);
+            let reading = client.more(&mut bytes);
             tokio::select! {
                 read = reading => Some(read),
                 () = tokio::time::sleep(patience), if player.waits() => None,

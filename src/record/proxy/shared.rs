@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::timeout;
 
-use super::wishes::Wishes;
+use super::attempts::Attempts;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::budget::{Account, Purpose, Share};
 use crate::limits::{
@@ -39,13 +38,12 @@ pub struct Shared {
     pub names: Names,
     /// Turns true when all is to end.
     pub stop: watch::Receiver<bool>,
-    connections: AtomicU64,
     /// Places for sockets that are asked for.
     dialing: Semaphore,
     kept: Mutex<Kept>,
     resolved: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
     /// Connections that were decided about and have not come yet.
-    pub wishes: Wishes,
+    pub attempts: Attempts,
 }
 
 /// A connection whose server has not answered yet.
@@ -63,7 +61,7 @@ pub(super) struct Kept {
     /// What they take of the budget.
     share: Option<Share>,
     notes: Vec<Note>,
-    counts: Counts,
+    pub counts: Counts,
     /// Targets whose programs do not accept our certificates, and whether that is only a guess: the program left without a
     /// word.
     opaque: HashMap<Target, bool>,
@@ -72,7 +70,7 @@ pub(super) struct Kept {
     refused: BTreeSet<Target>,
     unanswered: BTreeSet<Target>,
     /// How many connections each target has had.
-    connections: HashMap<Target, u64>,
+    of_target: HashMap<Target, u64>,
     /// Names and types that have an exchange.
     asked: HashSet<(String, &'static str)>,
     /// Connections whose servers have not answered yet, by their numbers.
@@ -114,11 +112,10 @@ impl Shared {
             verifier: Arc::new(verifier),
             names: Names::default(),
             stop,
-            connections: AtomicU64::new(0),
             dialing: Semaphore::new(MAX_SOCKETS_ASKED_FOR),
             kept: Mutex::default(),
             resolved: Mutex::default(),
-            wishes: Wishes::default(),
+            attempts: Attempts::default(),
         }
     }
 
@@ -180,10 +177,10 @@ impl Shared {
 
     /// The connection that goes to this target: with a number of its own, and which one to that target it is, from 1.
     pub fn link(&self, target: Target) -> (Link, u64) {
-        let connection = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
         let mut kept = self.kept();
         kept.counts.connections += 1;
-        let nth = kept.connections.entry(target.clone()).or_default();
+        let connection = kept.counts.connections;
+        let nth = kept.of_target.entry(target.clone()).or_default();
         *nth += 1;
         (Link { target, tls: false, connection }, *nth)
     }

@@ -84,8 +84,8 @@ impl Stream {
     }
 
     /// Reads once and appends; 0 is the end. When it is dropped before it is ready nothing has been read.
-    pub async fn more(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
-        into.reserve(most);
+    pub async fn more(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
+        into.reserve(RELAY_BUFFER_BYTES);
         self.read_buf(into).await
     }
 }

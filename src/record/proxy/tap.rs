@@ -44,55 +44,43 @@ pub struct Seen {
     pub done: Vec<Exchange>,
     /// What the connection becomes.
     pub then: Option<Then>,
-    /// Calls that are not kept, and why.
-    lost: Vec<String>,
 }
 
 impl Tap {
-    /// Bytes came from this side: what of them goes on is put to the ways.
-    pub fn take(&mut self, context: &Context, from: Side, bytes: &[u8], up: &mut Way, down: &mut Way) -> Seen {
+    /// What waits came from this side just now: what of it goes on is left there.
+    pub fn take(&mut self, context: &Context, from: Side, up: &mut Way, down: &mut Way) -> Seen {
         let now = SystemTime::now();
         let mut seen = Seen::default();
-        let steps = match self {
+        let way = if from == Side::Client { &mut *up } else { &mut *down };
+        match self {
             Self::Http(tap) => {
-                let turn = tap.take(from, bytes, now, &mut seen.done);
+                let turn = tap.take(from, &way.waiting, now, &mut seen.done);
                 tap.too_long().iter().for_each(|call| context.too_long(call));
-                let way = if from == Side::Client { up } else { down };
-                let Some((turn, count)) = turn else {
-                    way.waiting.extend_from_slice(bytes);
-                    return seen;
-                };
-                let (http, rest) = bytes.split_at(count);
                 match turn {
-                    h1::Turn::Tunnel(target) => {
-                        way.waiting.extend_from_slice(http);
-                        seen.then = Some(Then::Tunnel { target, rest: rest.to_vec() });
+                    None => {}
+                    Some((h1::Turn::Tunnel(target), count)) => {
+                        seen.then = Some(Then::Tunnel { target, rest: way.waiting.split_off(count) });
                     }
-                    h1::Turn::Upgrade { websocket } => {
-                        way.waiting.extend_from_slice(bytes);
+                    Some((h1::Turn::Upgrade { websocket }, count)) => {
                         let mut next = GenericRecorder::new(context.link.clone(), websocket);
-                        if !rest.is_empty() {
-                            next.take(from, rest, now);
+                        if count < way.waiting.len() {
+                            next.take(from, &way.waiting[count..], now);
                         }
                         *self = Self::Wire(Box::new(next));
                     }
-                    h1::Turn::Lost => {
-                        way.waiting.extend_from_slice(bytes);
+                    Some((h1::Turn::Lost, _)) => {
                         context.shared.note(Note::NotUnderstood { target: context.link.target.clone() });
                         *self = Self::Nobody;
                     }
                 }
-                return seen;
             }
-            Self::Nobody => {
-                let way = if from == Side::Client { up } else { down };
-                way.waiting.extend_from_slice(bytes);
-                return seen;
+            Self::Nobody => {}
+            Self::Wire(recorder) => {
+                let steps = recorder.take(from, &way.waiting, now);
+                way.clear();
+                apply(context, steps, up, down, &mut seen);
             }
-            Self::Wire(recorder) => recorder.take(from, bytes, now),
-        };
-        apply(steps, up, down, &mut seen);
-        tell(context, &mut seen);
+        }
         seen
     }
 
@@ -121,30 +109,22 @@ impl Tap {
     pub fn end(&mut self, context: &Context, end: h1::End) -> Vec<Exchange> {
         let now = SystemTime::now();
         let mut seen = Seen::default();
-        let steps = match self {
+        match self {
             Self::Http(tap) => {
                 tap.end(end, now, &mut seen.done);
                 tap.too_long().iter().for_each(|call| context.too_long(call));
-                Vec::new()
             }
-            Self::Wire(recorder) => recorder.end(end.by, now),
-            Self::Nobody => Vec::new(),
-        };
-        apply(steps, &mut Way::default(), &mut Way::default(), &mut seen);
-        tell(context, &mut seen);
+            Self::Wire(recorder) => {
+                let steps = recorder.end(end.by, now);
+                apply(context, steps, &mut Way::default(), &mut Way::default(), &mut seen);
+            }
+            Self::Nobody => {}
+        }
         seen.done
     }
 }
 
-/// Says what is not kept.
-fn tell(context: &Context, seen: &mut Seen) {
-    for what in seen.lost.drain(..) {
-        context.shared.count(|counts| counts.dropped += 1);
-        context.shared.note(Note::Lost { what });
-    }
-}
-
-fn apply(steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) {
+fn apply(context: &Context, steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) {
     for step in steps {
         match step {
             RecordStep::Forward(Side::Client, bytes) | RecordStep::Reply(Side::Server, bytes) => {
@@ -155,7 +135,10 @@ fn apply(steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) 
             }
             RecordStep::StartTls { early } => seen.then = Some(Then::StartTls { early }),
             RecordStep::Done(exchange) => seen.done.push(*exchange),
-            RecordStep::Lost(what) => seen.lost.push(what),
+            RecordStep::Lost(what) => {
+                context.shared.count(|counts| counts.dropped += 1);
+                context.shared.note(Note::Lost { what });
+            }
         }
     }
 }

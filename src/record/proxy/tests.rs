@@ -4,6 +4,7 @@ mod bodies;
 mod generic;
 mod http1;
 mod http2;
+mod opening;
 mod tls;
 
 use crate::budget::Account;
@@ -41,8 +42,8 @@ fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
 }
 
 impl Wires for Net {
-    fn destination(&self, accepted_local: SocketAddr, _peer: SocketAddr) -> Option<Wish> {
-        self.routes.lock().unwrap().get(&accepted_local).map(|to| Wish { key: 0, to: *to })
+    fn destination(&self, accepted_local: SocketAddr, _peer: SocketAddr) -> Option<Attempt> {
+        self.routes.lock().unwrap().get(&accepted_local).map(|to| Attempt { key: 0, to: *to })
     }
 
     fn dial(&self, to: SocketAddr, done: Dialed) {

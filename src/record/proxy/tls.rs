@@ -8,14 +8,14 @@ use rustls_pki_types::ServerName;
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 use tokio_rustls::rustls::client::danger::ServerCertVerifier;
-use tokio_rustls::rustls::server::{Acceptor, ClientHello, ResolvesServerCert};
-use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::server::Acceptor;
+use tokio_rustls::rustls::sign::SingleCertAndKey;
 use tokio_rustls::rustls::{AlertDescription, ClientConfig, Error, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::context::Context;
 use super::stream::Stream;
-use crate::limits::{RELAY_BUFFER_BYTES, UPSTREAM_TLS_MS};
+use crate::limits::UPSTREAM_TLS_MS;
 use crate::outbound;
 use crate::record::net::ca::leaf_name;
 
@@ -56,7 +56,7 @@ pub async fn hello(mut stream: Stream) -> io::Result<(Hello, Stream)> {
     let mut seen = Vec::new();
     let hello = loop {
         let start = seen.len();
-        if stream.more(&mut seen, RELAY_BUFFER_BYTES).await? == 0 || seen.len() > MAX_HELLO_BYTES {
+        if stream.more(&mut seen).await? == 0 || seen.len() > MAX_HELLO_BYTES {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let mut input = &seen[start..];
@@ -122,7 +122,7 @@ pub async fn accept(context: &Context, hello: &Hello, from: Stream, protocol: Op
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
         .with_no_client_auth()
-        .with_cert_resolver(Arc::new(Always(leaf)));
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(leaf)));
     config.alpn_protocols.extend(protocol);
     let accepting = TlsAcceptor::from(Arc::new(config)).accept(from);
     match timeout(Duration::from_millis(UPSTREAM_TLS_MS), accepting).await {
@@ -179,14 +179,4 @@ pub fn choose(hello: &Hello, http2: bool) -> Option<Vec<u8>> {
 
 fn fault(error: &io::Error) -> Option<&Error> {
     error.get_ref().and_then(|inner| inner.downcast_ref())
-}
-
-/// One certificate whatever is asked for.
-#[derive(Debug)]
-struct Always(Arc<CertifiedKey>);
-
-impl ResolvesServerCert for Always {
-    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.0))
-    }
 }

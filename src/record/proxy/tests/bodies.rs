@@ -177,3 +177,19 @@ fn what_there_is_no_memory_for_passes_is_told_and_leaves_nothing_behind() {
         assert_eq!(account.try_take(TOTAL, Purpose::Small).map(|share| share.bytes()), Ok(TOTAL), "{kind}");
     }
 }
+
+#[test]
+fn connections_that_have_ended_leave_their_memory_to_the_next() {
+    let server = Server::start(|mut stream| {
+        until(&mut stream, b"\r\n\r\n");
+        stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok").unwrap();
+    });
+    // For four of them, and what is kept.
+    let account = Budget::new(4 * crate::limits::RECORDED_CONNECTION_BYTES + (2 << 20)).account();
+    let recording = setup_within(Mode::Record, server.address, b"", account);
+    for _ in 0..100 {
+        assert!(ask(recording.address, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").ends_with(b"ok"));
+    }
+    let recorded = recording.proxy.finish();
+    assert_eq!((recorded.exchanges.len(), recorded.notes), (100, vec![]));
+}

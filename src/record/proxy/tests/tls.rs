@@ -217,9 +217,9 @@ fn who_hangs_up_in_one_of_several_handshakes_trusts_all_the_same() {
 fn a_panic_costs_one_connection() {
     struct Panics(AtomicUsize, SocketAddr);
     impl Wires for Panics {
-        fn destination(&self, _: SocketAddr, _: SocketAddr) -> Option<Wish> {
+        fn destination(&self, _: SocketAddr, _: SocketAddr) -> Option<Attempt> {
             assert!(self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst) > 0, "the first one fails");
-            Some(Wish { key: 0, to: self.1 })
+            Some(Attempt { key: 0, to: self.1 })
         }
         fn dial(&self, to: SocketAddr, done: Dialed) {
             Net::default().dial(to, done);

@@ -7,24 +7,17 @@ use tokio::io::AsyncWriteExt as _;
 use super::context::{Context, TOO_LONG};
 use super::stream::Stream;
 use crate::budget::Share;
-use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::http::h1::{Asked, Malformed, Next, Questions};
 
 /// The requests of one connection.
-pub struct Asking {
+pub struct Requests {
     questions: Questions,
     /// What a request that is not complete takes of the budget.
     held: Share,
     buffer: Vec<u8>,
 }
 
-/// Why there is no next request; the program has been told.
-pub struct NoMore {
-    /// What is missed by that.
-    pub missed: Option<&'static str>,
-}
-
-impl Asking {
+impl Requests {
     /// Of a connection that has not said anything yet.
     pub fn new(context: &Context) -> Self {
         let keep_raw = context.shared.beyond().is_some();
@@ -32,8 +25,12 @@ impl Asking {
         Self { questions, held: context.shared.share(), buffer: Vec::new() }
     }
 
-    /// Waits for the next one.
-    pub async fn next(&mut self, context: &Context, client: &mut Stream) -> io::Result<Result<Box<Asked>, NoMore>> {
+    /// Waits for the next one. If there is none the program has been told; with what is missed by that.
+    pub async fn next(
+        &mut self,
+        context: &Context,
+        client: &mut Stream,
+    ) -> io::Result<Result<Box<Asked>, Option<&'static str>>> {
         loop {
             match self.questions.next() {
                 Ok(Some(Next::Answer(asked))) => return Ok(Ok(asked)),
@@ -41,12 +38,12 @@ impl Asking {
                 Ok(None) => {
                     self.buffer.clear();
                     let count = tokio::select! {
-                        read = client.more(&mut self.buffer, RELAY_BUFFER_BYTES) => read?,
+                        read = client.more(&mut self.buffer) => read?,
                         () = context.stopped() => 0,
                     };
                     if count == 0 {
                         let is_idle = self.questions.is_idle();
-                        return Ok(Err(NoMore { missed: (!is_idle).then_some("a request that was not finished") }));
+                        return Ok(Err((!is_idle).then_some("a request that was not finished")));
                     }
                     self.questions.feed(&self.buffer);
                     if !self.held.try_cover(self.questions.kept()) {
@@ -75,8 +72,12 @@ async fn say(client: &mut Stream, answer: &str) -> io::Result<()> {
     client.flush().await
 }
 
-async fn refuse(client: &mut Stream, status: &str, missed: &'static str) -> io::Result<Result<Box<Asked>, NoMore>> {
+async fn refuse(
+    client: &mut Stream,
+    status: &str,
+    missed: &'static str,
+) -> io::Result<Result<Box<Asked>, Option<&'static str>>> {
     say(client, &format!("{status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")).await?;
     client.shutdown().await?;
-    Ok(Err(NoMore { missed: Some(missed) }))
+    Ok(Err(Some(missed)))
 }

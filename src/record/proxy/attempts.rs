@@ -12,36 +12,36 @@ use tokio::sync::oneshot;
 
 use super::context::Context;
 use super::shared::Shared;
-use super::{Mode, Replay, Wish, names, replay};
+use super::{Attempt, Mode, Replay, names, replay};
 use crate::limits::{MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 use crate::record::call::Refusal;
 
 /// What becomes of a connection.
-pub enum Awaited {
+pub enum Decision {
     /// The real server is called; nothing comes if it is not reached, and that has been told.
     Dialed(Context, oneshot::Receiver<TcpStream>),
     /// Recordings answer.
     Played(Context, Arc<Replay>),
-    /// Nothing: it was refused.
-    Refused,
+    /// It fails with this number of errno(3).
+    Refused(i32),
 }
 
 /// Connections that were decided about and have not come yet.
 #[derive(Default)]
-pub struct Wishes(Mutex<Kept>);
+pub struct Attempts(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    awaited: HashMap<u64, (Instant, Awaited)>,
+    decisions: HashMap<u64, (Instant, Decision)>,
     /// Their numbers, the oldest first.
     order: VecDeque<(Instant, u64)>,
 }
 
-impl Wishes {
-    fn keep(&self, key: u64, awaited: Awaited) {
+impl Attempts {
+    fn keep(&self, key: u64, decision: Decision) {
         let now = Instant::now();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.awaited.insert(key, (now, awaited));
+        kept.decisions.insert(key, (now, decision));
         kept.order.push_back((now, key));
         // Some never come: their program was ended meanwhile.
         let late = Duration::from_millis(2 * UPSTREAM_CONNECT_MS);
@@ -49,75 +49,61 @@ impl Wishes {
             && (since.elapsed() > late || kept.order.len() > MAX_RECORDED_CONNECTIONS)
         {
             kept.order.pop_front();
-            if kept.awaited.get(&key).is_some_and(|(kept, _)| *kept == since) {
-                kept.awaited.remove(&key);
+            if kept.decisions.get(&key).is_some_and(|(kept, _)| *kept == since) {
+                kept.decisions.remove(&key);
             }
         }
     }
 
     /// What was decided about this one.
-    pub fn take(&self, key: u64) -> Option<Awaited> {
+    pub fn take(&self, key: u64) -> Option<Decision> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.awaited.remove(&key).map(|(_, awaited)| awaited)
+        kept.decisions.remove(&key).map(|(_, decision)| decision)
     }
 }
 
-impl Awaited {
+impl Decision {
     /// Of a connection that nobody had told of before it came.
     pub fn new(shared: &Arc<Shared>, to: SocketAddr) -> Self {
-        match decided(shared, to) {
-            Decided::Dial(context) => {
-                let (tell, told) = oneshot::channel();
-                tokio::spawn(dial(context.clone(), None, tell));
-                Self::Dialed(context, told)
-            }
-            Decided::Play(context, replay) => Self::Played(context, replay),
-            Decided::Refuse(_) => Self::Refused,
+        let (decision, dialing) = decide(shared, to);
+        if let Some((context, tell)) = dialing {
+            tokio::spawn(dial(context, None, tell));
         }
+        decision
     }
 }
 
-/// What is to become of a connection of the program.
-pub enum Decided {
-    /// It goes to the real server.
-    Dial(Context),
-    /// Recordings answer.
-    Play(Context, Arc<Replay>),
-    /// It fails with this number of errno(3).
-    Refuse(i32),
-}
-
-fn decided(shared: &Arc<Shared>, to: SocketAddr) -> Decided {
+/// Decides about a connection; with what there is to do if the real server is to be called.
+fn decide(shared: &Arc<Shared>, to: SocketAddr) -> (Decision, Option<(Context, oneshot::Sender<TcpStream>)>) {
     let (link, nth) = shared.link(shared.target(to));
-    let shared = Arc::clone(shared);
-    let context = Context { keep: matches!(shared.mode, Mode::Record), link, nth, shared };
-    match context.shared.mode.clone() {
-        Mode::Record => Decided::Dial(context),
-        Mode::Replay { replay, .. } => replay::decide(context, replay),
-    }
+    let mut context = Context { keep: false, link, nth, shared: Arc::clone(shared) };
+    let keep = match shared.mode.clone() {
+        Mode::Record => true,
+        Mode::Replay { replay, .. } => match replay::decide(&context, &replay) {
+            Ok(Some(keep)) => keep,
+            Ok(None) => return (Decision::Played(context, replay), None),
+            Err(errno) => return (Decision::Refused(errno), None),
+        },
+    };
+    context.keep = keep;
+    let (tell, told) = oneshot::channel();
+    (Decision::Dialed(context.clone(), told), Some((context, tell)))
 }
 
 /// A program wants to make this connection, and waits.
-pub fn asked(shared: &Arc<Shared>, runtime: &Handle, wish: Wish) {
-    if names::is_nameserver(wish.to) {
-        shared.wires.decide(wish.key, None);
+pub fn asked(shared: &Arc<Shared>, runtime: &Handle, attempt: Attempt) {
+    if names::is_nameserver(attempt.to) {
+        shared.wires.decide(attempt.key, None);
         return;
     }
-    match decided(shared, wish.to) {
-        Decided::Dial(context) => {
-            let (tell, told) = oneshot::channel();
-            shared.wishes.keep(wish.key, Awaited::Dialed(context.clone(), told));
-            runtime.spawn(dial(context, Some(wish.key), tell));
-        }
-        Decided::Play(context, replay) => {
-            shared.wishes.keep(wish.key, Awaited::Played(context, replay));
-            shared.wires.decide(wish.key, None);
-        }
-        Decided::Refuse(errno) => {
-            // It may come all the same, if it could not wait for this.
-            shared.wishes.keep(wish.key, Awaited::Refused);
-            shared.wires.decide(wish.key, Some(errno));
-        }
+    let (decision, dialing) = decide(shared, attempt.to);
+    let errno = if let Decision::Refused(errno) = decision { Some(errno) } else { None };
+    // One that is refused may come all the same, if it could not wait for this.
+    shared.attempts.keep(attempt.key, decision);
+    if let Some((context, tell)) = dialing {
+        runtime.spawn(dial(context, Some(attempt.key), tell));
+    } else {
+        shared.wires.decide(attempt.key, errno);
     }
 }
 

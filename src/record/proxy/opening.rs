@@ -1,0 +1,63 @@
+//! What a connection begins with.
+
+use crate::record::call::Protocol;
+use crate::record::net::sniff;
+
+/// What the first bytes of a client say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// A handshake of TLS.
+    Tls,
+    /// A request of HTTP/1.
+    Http1,
+    /// The preface of HTTP/2.
+    Http2,
+    /// A protocol that is known.
+    Wire(Protocol),
+    /// More bytes are needed to tell.
+    More,
+    /// Nothing that is known.
+    Unknown,
+}
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Longest method that is looked for, in bytes (`UPDATEREDIRECTREF` of RFC 4437 is the longest registered one).
+const LONGEST_METHOD: usize = 18;
+
+/// See [`Opening`].
+pub fn opening(bytes: &[u8], port: u16) -> Opening {
+    match bytes {
+        // handshake, then a version of SSL 3.0 to TLS 1.x (RFC 8446, 5.1).
+        [] | [0x16] => return Opening::More,
+        [0x16, 3, ..] => return Opening::Tls,
+        _ => {}
+    }
+    if PREFACE.starts_with(bytes) && bytes.len() < PREFACE.len() && bytes.len() > 3 {
+        return Opening::More;
+    }
+    if bytes.starts_with(PREFACE) {
+        return Opening::Http2;
+    }
+    let method = bytes.iter().take_while(|byte| byte.is_ascii_uppercase() || **byte == b'-').count();
+    if (3..=LONGEST_METHOD).contains(&method) {
+        match &bytes[method..] {
+            [b' ', b'/' | b'*' | b'h' | b'H', ..] => return Opening::Http1,
+            [b' ', ..] if bytes.starts_with(b"CONNECT ") => return Opening::Http1,
+            [b' '] => return Opening::More,
+            _ => {}
+        }
+    }
+    if let Some(protocol) = sniff::recognise(bytes, port) {
+        return Opening::Wire(protocol);
+    }
+    // A method may come in pieces.
+    if method == bytes.len() && method <= LONGEST_METHOD { Opening::More } else { Opening::Unknown }
+}
+
+/// Whether a server that has spoken first begins with the settings of HTTP/2 (RFC 9113, 3.4 and 6.5).
+pub fn is_settings(said: &[u8]) -> bool {
+    const SETTINGS: u8 = 4;
+    let [high, middle, low, SETTINGS, _, 0, 0, 0, 0, ..] = said else { return false };
+    u32::from_be_bytes([0, *high, *middle, *low]).is_multiple_of(6)
+}
