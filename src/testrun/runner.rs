@@ -74,7 +74,7 @@ pub trait Runner: Tool {
 
     /// What the project's test script says of how its tests are run, and notes on what of it is done.
     fn script(&self, _context: &RunContext<'_>, _project: &Path) -> (Script, Vec<String>) {
-        Default::default()
+        (Script::default(), Vec::new())
     }
 
     /// The command for what is wanted.

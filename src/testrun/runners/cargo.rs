@@ -13,6 +13,9 @@ use crate::testrun::reports::reading::TestResults;
 use crate::testrun::runner::Asked;
 use crate::testrun::selection::{FailedTest, Selection};
 
+/// The name of what Cargo itself runs.
+pub const NAME: &str = "cargo";
+
 /// The parts of a workspace that are asked for; empty for all.
 pub fn parts(wanted: &Wanted<'_>) -> Result<Vec<CargoPart>, TestrunError> {
     match wanted.selection {

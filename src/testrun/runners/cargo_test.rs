@@ -27,7 +27,7 @@ pub struct CargoTest;
 
 impl Tool for CargoTest {
     fn name(&self) -> &'static str {
-        "cargo"
+        cargo::NAME
     }
 
     fn title(&self) -> &'static str {

@@ -46,7 +46,7 @@ pub fn script(context: &RunContext<'_>, project: &Path, runner: &str) -> (Script
     let package = context.disk().text(&project.join("package.json")).unwrap_or_default();
     let package: Value = serde_json::from_str(&package).unwrap_or_default();
     let Some(text) = package["scripts"]["test"].as_str().filter(|text| !text.contains("no test specified")) else {
-        return Default::default();
+        return (Script::default(), Vec::new());
     };
     let mut notes = Vec::new();
     let script = script::read(text, runner);

@@ -5,7 +5,6 @@ mod report;
 use std::path::Path;
 
 use super::cargo;
-use super::cargo_test::CargoTest;
 use crate::cancel::Bound;
 use crate::policy::{Checked, Read};
 use crate::testrun::changes::{Affected, Changes};
@@ -79,7 +78,7 @@ impl Runner for Nextest {
     }
 
     fn found_as(&self) -> &'static str {
-        CargoTest.name()
+        cargo::NAME
     }
 
     fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
