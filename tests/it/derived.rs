@@ -9,7 +9,7 @@ use clap::ValueEnum as _;
 use replay::cli::Document;
 use replay::docs;
 use replay::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
-use replay::testrun::{CHECKERS, Language, RUNNERS, Tool};
+use replay::testrun::{CHECKERS, Language, RUNNERS};
 use replay::tools::{Callable, Hints, TOOLS, Toolset};
 use serde_json::{Value, json};
 
