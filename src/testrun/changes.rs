@@ -57,10 +57,10 @@ impl Changes {
     }
 
     /// The packages of the files that `is_source` takes for part of one.
-    pub fn packages(&self, project: &Path, is_source: impl Fn(&str) -> bool) -> Affected {
+    pub fn packages(&self, project: &Path, is_source: impl Fn(&Path) -> bool) -> Affected {
         let mut affected = Affected { by_package: true, ..Affected::default() };
         for (file, is_there) in self.of(project) {
-            if is_there && file.file_name().and_then(|name| name.to_str()).is_some_and(&is_source) {
+            if is_there && is_source(file) {
                 affected.targets.insert(Target::whole(file.clone(), false));
             } else {
                 affected.unknown.push(file.clone());

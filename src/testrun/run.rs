@@ -18,7 +18,7 @@ use super::project::program::{Missing, Program};
 use super::report_file::{report_of, version_of};
 use super::reports::reading::{Sources, TestResults};
 use super::request::Request;
-use super::runner::{Asked, Facts};
+use super::runner::{Asked, Facts, Runner};
 use super::scope::scope;
 use super::selection::Selection;
 use super::subprojects::who_has;
@@ -155,7 +155,7 @@ fn again_where(context: &RunContext<'_>, request: &Request<'_>) -> Option<Choice
     if !request.rerun_failed || request.cwd.is_some() || !request.files.is_empty() {
         return None;
     }
-    let (dir, runner) = context.history.last_failed(request.runner.map(|runner| runner.id()))?;
+    let (dir, runner) = context.history.last_failed(request.runner.map(<dyn Runner>::id))?;
     context.disk().directory_above(&dir)?;
     let runner = runners::named(runner)?;
     let notes = vec![format!("{} in `{}`, where tests failed last", runner.name(), show_path(&dir))];
@@ -265,7 +265,7 @@ fn check_given(context: &RunContext<'_>, request: &Request<'_>, cwd: &Checked<Re
     {
         return Err(error.into());
     }
-    match (request.runner.is_some_and(|runner| runner.is_given()), request.command, request.report) {
+    match (request.runner.is_some_and(Runner::is_given), request.command, request.report) {
         (true, Some(_), Some(_)) if request.filter.is_some() => {
             Err(TestrunError::arguments("`filter` means nothing to `runner: \"junit\"`; say in `command` what is run"))
         }

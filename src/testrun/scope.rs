@@ -146,18 +146,18 @@ fn changed_tests(
             changed_files(own)
         )));
     }
-    if !found.by_package {
+    if found.by_package {
+        chosen.notes.push(format!(
+            "only the packages of {} were tested; tests elsewhere that use them were not run",
+            changed_files(own)
+        ));
+    } else {
         let named: Vec<String> = targets.iter().take(NAMED).map(|target| target.below(project.shown())).collect();
         let more = targets.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         chosen.notes.push(format!(
             "only {}{more} were run, by the names of {}; tests elsewhere that use the changed files were not",
             named.join(", "),
-            changed_files(own)
-        ));
-    } else {
-        chosen.notes.push(format!(
-            "only the packages of {} were tested; tests elsewhere that use them were not run",
             changed_files(own)
         ));
     }

@@ -74,9 +74,9 @@ pub fn refuse_filter(filter: &str) -> Option<String> {
     })
 }
 
-/// The packages of what has changed.
-pub fn is_source(name: &str) -> bool {
-    name.ends_with(".rs") || name == "Cargo.toml"
+/// Whether a file is part of a package.
+pub fn is_source(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "rs") || file.ends_with("Cargo.toml")
 }
 
 /// Whether a file is a program of tests of its own.

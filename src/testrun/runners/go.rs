@@ -71,7 +71,7 @@ impl Runner for Go {
     }
 
     fn affected(&self, project: &Path, changes: &Changes) -> Option<Affected> {
-        Some(changes.packages(project, |name| name.ends_with(".go")))
+        Some(changes.packages(project, |file| file.extension().is_some_and(|extension| extension == "go")))
     }
 
     fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
@@ -135,7 +135,7 @@ fn has_run(asked: &Asked<'_>, target: &Target, results: &TestResults, packages: 
         return true;
     }
     let package = match below.to_str() {
-        Some("") => asked.facts.go_package.to_owned(),
+        Some("") => asked.facts.go_package.clone(),
         Some(below) => format!("{}/{below}", asked.facts.go_package),
         None => return true,
     };

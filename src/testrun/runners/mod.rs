@@ -23,7 +23,7 @@ pub use self::{
 };
 use super::model::RunnerName;
 use super::runner::Runner;
-use super::tool::Kind;
+use super::tool::{Kind, Tool};
 
 /// All of them. Of two that a project has for equal reasons the first is taken.
 pub static RUNNERS: [&dyn Runner; 7] =
@@ -46,6 +46,6 @@ impl JsonSchema for RunnerName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": RUNNERS.map(|runner| runner.name()) })
+        json_schema!({ "type": "string", "enum": RUNNERS.map(Tool::name) })
     }
 }
