@@ -23,7 +23,7 @@ use crate::sandbox::{
 };
 use crate::search::memory::Memory;
 use crate::server::Server;
-use crate::testrun::Kept;
+use crate::testrun::History;
 use crate::tools::{Calls, Commands, Registry, Services};
 
 /// This program, for the launcher; also after its file was replaced.
@@ -56,7 +56,7 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
     let python = if config.has_python_spare { python } else { python.without_spare() };
     let writer = Writer::new(config.durability);
-    let services = Services { account, policy, writer, memory, python, commands, calls, tests: Kept::default() };
+    let services = Services { account, policy, writer, memory, python, commands, calls, tests: History::default() };
     Ok(Server::new(registry, services, config.errors))
 }
 

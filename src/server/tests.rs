@@ -94,7 +94,7 @@ fn session_in(grants: &[Grant]) -> Session {
     let services = Services {
         account: Account::default(),
         calls: Calls::default(),
-        tests: crate::testrun::Kept::default(),
+        tests: crate::testrun::History::default(),
         policy: Policy::open(grants, &[]).unwrap(),
         writer: Writer::default(),
         memory: Memory::off(),

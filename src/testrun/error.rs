@@ -1,13 +1,13 @@
 //! Why tests were not run, or types not checked.
 
 use std::borrow::Cow;
+use std::fmt::{self, Display};
 use std::io;
 use std::path::PathBuf;
 
-use super::below::Below;
-use super::model::Checker;
 use crate::exec::ExecError;
 use crate::fs::FsError;
+use crate::limits::MAX_NAMED_PROJECTS;
 use crate::policy::PolicyError;
 use crate::search::SearchError;
 use crate::text::escape::show_path;
@@ -47,7 +47,9 @@ pub enum TestrunError {
         /// Such as `its tests are run`.
         what: &'static str,
         /// What there is in directories below it.
-        below: Below,
+        below: Subprojects,
+        /// The parameter that names a tool, with the names that there are.
+        named: String,
         /// The test script of `package.json`, if it calls a runner that is not known.
         script: Option<String>,
     },
@@ -94,18 +96,9 @@ impl TestrunError {
                 )
                 .into(),
             ),
-            Self::Nothing { what, .. } if what.contains("types") => {
-                let named = Checker::ALL.map(|checker| format!("`{}`", checker.name())).join(", ");
-                Some(
-                    format!("give the project's directory as `cwd`, or name the checker with `checker`: {named}")
-                        .into(),
-                )
+            Self::Nothing { named, .. } => {
+                Some(format!("give the project's directory as `cwd`, or name {named}").into())
             }
-            Self::Nothing { .. } => Some(
-                "give the project's directory as `cwd`, or name the runner with `runner` (as `runner: \"pytest\"`); \
-                 `runner: \"junit\"` takes any `command` that writes JUnit XML"
-                    .into(),
-            ),
             Self::NoMatch { near: Some(near), .. } => {
                 Some(format!("did you mean `{near}`? glob_search shows what else there is").into())
             }
@@ -116,5 +109,38 @@ impl TestrunError {
             | Self::Arguments { .. }
             | Self::Place(_) => None,
         }
+    }
+}
+
+/// Projects below a directory, the likeliest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subprojects {
+    /// What to give as `cwd`, and what runs there.
+    named: Vec<(String, &'static str)>,
+    /// How many more there are.
+    more: usize,
+}
+
+impl Subprojects {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.named.is_empty()
+    }
+
+    /// The first of them, and how many more there are.
+    pub fn of(mut named: Vec<(String, &'static str)>) -> Self {
+        let more = named.len().saturating_sub(MAX_NAMED_PROJECTS);
+        named.truncate(MAX_NAMED_PROJECTS);
+        Self { named, more }
+    }
+}
+
+impl Display for Subprojects {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (dir, what)) in self.named.iter().enumerate() {
+            let comma = if at == 0 { "" } else { ", " };
+            write!(out, "{comma}`{dir}` ({what})")?;
+        }
+        if self.more > 0 { write!(out, " and {} more", self.more) } else { Ok(()) }
     }
 }

@@ -1,35 +1,54 @@
 //! Test runs and type checks: which runner a project has, how it is run, and what it says, as one shape.
 //!
-//! Functions: `detect` (which runner), `plan` and `check_plan` (its command line), `changed`, `script` (what its test script says), `reports` (what it wrote),
-//! `failed` (what to run again), `cut` (runs that did not come to their end), `verdict`, `text` (for the model). On the disk and with processes: `project`, `files`, `choose`, `which`, `run`, `check`.
+//! From the bottom: `model` (what a reply holds), `project` (the disk), `selection`, `command`, `context` (the door to processes)
+//! and `reports` (what reading takes); `runner` and `checker` say what one is, `runners` and `checkers` hold one file for each;
+//! `detection`, `choice`, `scope`, `rerun`, `completeness` and `verdict` know them by these traits alone; `run` and `check` are
+//! on top, and `text` tells the model.
 
-mod below;
-mod changed;
+mod changes;
 mod check;
-mod check_plan;
-mod choose;
-mod cut;
-mod detect;
+mod checker;
+mod checkers;
+mod choice;
+mod command;
+mod completeness;
+mod context;
+mod detection;
 mod error;
-mod failed;
-mod files;
-mod ground;
-mod kept;
-mod missed;
+mod hints;
+mod history;
+mod ignored_files;
+mod interruption;
 pub mod model;
-mod plan;
+mod progress;
 mod project;
-pub mod reports;
+mod report_file;
+mod reports;
+mod request;
+mod rerun;
 mod run;
-mod script;
-mod silenced;
+mod runner;
+mod runners;
+mod scope;
+mod selection;
+mod subprojects;
+#[cfg(test)]
+mod tests;
 pub mod text;
-mod untaken;
+mod tool;
 pub mod verdict;
-mod which;
 
 pub use check::{CheckRan, CheckRequest, check};
+pub use checker::Checker;
+pub use checkers::CHECKERS;
+pub use context::RunContext;
 pub use error::TestrunError;
-pub use ground::Ground;
-pub use kept::{Kept, Log};
-pub use run::{Ran, Request, run};
+pub use history::{History, Log};
+pub use progress::Progress;
+pub use project::language::Language;
+pub use reports::reading::Sources;
+pub use request::Request;
+pub use run::{Ran, run};
+pub use runner::Runner;
+pub use runners::RUNNERS;
+pub use tool::{Kind, Tool};

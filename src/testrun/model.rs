@@ -10,44 +10,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use diagnostics::{
-    CheckStatus, Checker, Diagnostic, DiagnosticSummary, Diagnostics, DiagnosticsKind, Related, Severity,
+    CheckStatus, CheckerName, Diagnostic, DiagnosticSummary, Diagnostics, DiagnosticsKind, Related, Severity,
 };
 
-/// A test runner whose report is understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TestRunner {
-    /// Vitest 3 to 5, through the bundled reporter.
-    Vitest,
-    /// pytest from 6 on, through the bundled plugin.
-    Pytest,
-    /// Jest, by `--json`.
-    Jest,
-    /// Any program that writes `JUnit` XML.
-    Junit,
-    /// `cargo test`, by its text.
-    #[serde(rename = "cargo")]
-    CargoTest,
-    /// `cargo nextest`, by its `JUnit` XML.
-    Nextest,
-    /// `go test -json`.
-    Go,
-}
-
-impl TestRunner {
-    /// As it is written on the wire, and asked for.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Vitest => "vitest",
-            Self::Pytest => "pytest",
-            Self::Jest => "jest",
-            Self::Junit => "junit",
-            Self::CargoTest => "cargo",
-            Self::Nextest => "nextest",
-            Self::Go => "go",
-        }
-    }
-}
+/// A runner by its name; those that there are stand in `runners`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct RunnerName(pub &'static str);
 
 /// The tag that tells the two shapes apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -139,7 +107,7 @@ pub struct TestReport {
     /// How it ended.
     pub status: TestStatus,
     /// What ran.
-    pub runner: ToolInfo<TestRunner>,
+    pub runner: ToolInfo<RunnerName>,
     /// What was asked for.
     pub scope: Scope,
     /// The runner's exit code; none if it was ended by a signal or never ran.

@@ -1,60 +1,35 @@
 //! Runs the tests of a project behind the walls, and reads what became of them.
 
-mod found;
-mod lacks;
-mod said;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::below;
-use super::choose::{self, Chosen, Missing, Program, choose};
-use super::cut;
-use super::detect::Tree as _;
+use super::choice::{Choice, choose};
+use super::command::{REPORT, Wanted, line, words};
+use super::completeness::missed;
+use super::context::RunContext;
 use super::error::TestrunError;
-use super::failed;
-use super::ground::Ground;
-use super::kept::Log;
-use super::missed::{Asked, missed};
-use super::model::{RunError, Scope, TestReport, TestRunner, TestStatus, ToolInfo};
-use super::plan::{REPORT, Wanted, Which, line, plan};
-use super::reports::{self, Parsed, Progress, Sources};
-use super::untaken;
+use super::hints::hint;
+use super::history::Log;
+use super::interruption::{self, Interruption};
+use super::model::{RunError, RunnerName, Scope, TestReport, TestStatus, ToolInfo};
+use super::progress::Progress;
+use super::project::program::{Missing, Program};
+use super::report_file::{report_of, version_of};
+use super::reports::reading::{Sources, TestResults};
+use super::request::Request;
+use super::runner::{Asked, Facts, Runner};
+use super::scope::scope;
+use super::selection::Selection;
+use super::subprojects::who_has;
+use super::tool::is_absent;
 use super::verdict::{self, Ending};
-use super::which::{cargo_part, cargo_parts, which};
+use super::{ignored_files, rerun, runners};
 use crate::cancel::Bound;
-use crate::exec::{Denied, ExecError, Exit, Outcome, place_of};
+use crate::exec::{Denied, ExecError, Exit, Outcome, Stage, place_of};
 use crate::limits::{MAX_TEST_READ_SECS, TESTS_PROGRESS_BYTES};
 use crate::policy::{Checked, PolicyError, Read};
 use crate::text::escape::show_path;
-use found::{go_package, is_workspace, own_harness, report_of, script_of, version_of};
-use said::{beside, hint, progress, scope, words};
-
-/// What a call asks for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Request<'a> {
-    /// The directory; the usual one if it is left out.
-    pub cwd: Option<&'a str>,
-    /// The runner, if it is named.
-    pub runner: Option<TestRunner>,
-    /// Files, directories and globs; empty for all.
-    pub files: &'a [String],
-    /// What names must match.
-    pub filter: Option<&'a str>,
-    /// Only what has changed affects.
-    pub changed: bool,
-    /// Only what failed in the run before.
-    pub rerun_failed: bool,
-    /// A command that writes JUnit XML.
-    pub command: Option<&'a str>,
-    /// Where it writes that, from the directory on.
-    pub report: Option<&'a str>,
-    /// Whether every test is listed.
-    pub all: bool,
-    /// When the run is ended.
-    pub timeout: Duration,
-}
 
 /// What came of a run.
 #[derive(Debug)]
@@ -71,63 +46,60 @@ pub struct Ran {
 
 /// Runs tests. `on_progress` is told the time since the beginning and how far the run is.
 pub fn run(
-    ground: &Ground<'_>,
+    context: &RunContext<'_>,
     request: &Request<'_>,
     on_progress: &mut dyn FnMut(Duration, &str),
 ) -> Result<Ran, TestrunError> {
-    let disk = ground.disk();
-    let cwd = match request.cwd {
-        Some(cwd) => disk.directory(cwd.as_ref())?,
-        None => disk.directory(&ground.usual_dir())?,
-    };
-    check_junit(ground, request, &cwd)?;
-    let known = again_where(ground, request);
+    let disk = context.disk();
+    let cwd = context.directory(request.cwd)?;
+    check_given(context, request, &cwd)?;
+    let known = again_where(context, request);
     // What is run again is run by what ran it.
     let exactly = request.runner.is_some() || known.is_some();
-    let mut chosen = match known {
+    let mut choice = match known {
         Some(known) => known,
-        None => choose(ground, cwd.shown(), request.cwd.is_some(), request.runner, request.files)?,
+        None => choose(context, cwd.shown(), request.cwd.is_some(), request.runner, request.files)?,
     };
-    let project = disk.directory(&chosen.dir)?;
-    let program = choose::program(ground, &mut chosen, &project, exactly)?;
-    let (argv, version) = match program {
-        Program::Found(argv, version) => (argv, version),
-        Program::Missing(missing) => return Ok(missing_tool(ground, &chosen, &project, &missing, request)),
-    };
-    let by_cargo = matches!(chosen.runner, TestRunner::CargoTest | TestRunner::Nextest);
-    if let Some(filter) = request.filter.filter(|filter| by_cargo && filter.starts_with('-')) {
-        return Err(TestrunError::arguments(format!(
-            "`filter` is `{filter}`, which the test programs of cargo take for an option; it must be a part of a test's path"
-        )));
+    let project = disk.directory(&choice.dir)?;
+    if !exactly && let Some((runner, why)) = choice.runner.substitute(context, &project)? {
+        choice.runner = runner;
+        choice.notes.push(why.to_owned());
     }
-    let which = match which(ground, &mut chosen, request, &cwd, &project)? {
-        Ok(which) => which,
-        Err(why) => return Ok(nothing(&chosen, &project, &why, request)),
+    let runner = choice.runner;
+    let (program, version) = match runner.program(context, &project) {
+        Program::Found(argv, version) => (argv, version),
+        Program::Missing(missing) => return Ok(missing_tool(context, &choice, &project, &missing, request)),
     };
-    let script = script_of(ground, &mut chosen, &project);
-    let (lent, place) = ground.lend()?;
-    let cargo = if by_cargo { cargo_parts(ground, &which, request.changed)? } else { Vec::new() };
+    if let Some(why) = request.filter.and_then(|filter| runner.refuse_filter(filter)) {
+        return Err(TestrunError::arguments(why));
+    }
+    let selection = match scope(context, &mut choice, request, &cwd, &project)? {
+        Ok(selection) => selection,
+        Err(why) => return Ok(nothing(&choice, &project, &why, request)),
+    };
+    let (script, notes) = runner.script(context, project.shown());
+    choice.notes.extend(notes);
+    let (lent, place) = context.lend()?;
     let wanted = Wanted {
-        runner: chosen.runner,
-        program: argv,
+        program: &program,
         project: project.shown(),
+        tree: &disk,
         place: &place,
-        tmp: &ground.tmp.to_string_lossy(),
-        which: &which,
-        cargo: &cargo,
+        tmp: &context.tmp.to_string_lossy(),
+        selection: &selection,
+        by_package: request.changed,
         filter: request.filter,
-        is_workspace: is_workspace(ground, &chosen, &project),
         script: &script,
     };
-    let plan = plan(&wanted);
+    let plan = runner.plan(&wanted)?;
     for (file, text) in &plan.files {
         lent.put(file, text.as_bytes()).map_err(TestrunError::Place)?;
     }
     let shell_line = request.command.map_or_else(|| line(&plan), str::to_owned);
     let before = Instant::now();
-    let stale = request.report.and_then(|report| version_of(ground, &project, report));
-    let (mut seen, mut offset) = (Progress::new(chosen.runner), 0);
-    let outcome = ground.shell(&project, &shell_line, request.timeout, &mut |elapsed, stage| {
+    let stale = request.report.and_then(|report| version_of(context, &project, report));
+    let (mut seen, mut offset) = (Progress::new(runner), 0);
+    let outcome = context.shell(&project, &shell_line, request.timeout, &mut |elapsed, stage| {
         if let Ok(bytes) = lent.read(REPORT, offset, TESTS_PROGRESS_BYTES) {
             offset += bytes.len() as u64;
             seen.feed(&bytes);
@@ -135,60 +107,70 @@ pub fn run(
         on_progress(elapsed, &progress(&seen, elapsed, stage));
     })?;
     let took = before.elapsed();
-    let (report, fault) = report_of(ground, request, &plan, &lent, &project, stale);
+    let (report, fault) = report_of(context, request.report, &plan, &lent, &project, stale);
     let root = project.shown().to_string_lossy().into_owned();
+    let facts = runner.facts(context, &project, &wanted);
     let sources = Sources {
         report: &report,
         stdout: &outcome.stdout.bytes,
         stderr: &outcome.stderr.bytes,
         root: &root,
-        go_package: &go_package(ground, chosen.runner, &project),
-        own_harness: &own_harness(ground, chosen.runner, &project, &cargo),
+        go_package: &facts.go_package,
+        own_harness: &facts.own_harness,
     };
     let deadline = Instant::now() + Duration::from_secs(MAX_TEST_READ_SECS);
-    let bound = Bound { deadline: Some(deadline), cancel: Some(ground.cancel) };
-    let mut parsed = reports::tests(chosen.runner, sources, bound);
+    let bound = Bound { deadline: Some(deadline), cancel: Some(context.cancel) };
+    let mut results = runner.read(sources, bound);
     let late = bound.is_over().then(|| format!("the report was read for {MAX_TEST_READ_SECS} s, and not to its end"));
-    if ground.cancel.is_cancelled() {
+    if context.cancel.is_cancelled() {
         return Err(ExecError::Cancelled.into());
     }
     // Where the report is on stdout, what is not there may have failed.
-    let by_stdout = matches!(chosen.runner, TestRunner::CargoTest | TestRunner::Go) && outcome.stdout.truncated;
-    let cut = by_stdout.then(|| format!("of stdout only the first {} bytes were read", outcome.stdout.bytes.len()));
+    let is_cut = !plan.reports && outcome.stdout.truncated;
+    let cut = is_cut.then(|| format!("of stdout only the first {} bytes were read", outcome.stdout.bytes.len()));
     for message in [fault, late, cut].into_iter().flatten() {
-        parsed.run_errors.push(RunError { class: None, message, stack: Vec::new() });
+        results.run_errors.push(RunError { class: None, message, stack: Vec::new() });
     }
-    let command = request.command.map_or_else(|| plan.argv.clone(), |command| vec![command.to_owned()]);
-    let shown = request.command.map_or_else(|| words(&plan), str::to_owned);
-    let log = ground.kept.keep("run_tests", &shown, &outcome.stdout, &outcome.stderr);
-    let runner = ToolInfo { name: chosen.runner, version, command, cwd: root };
-    Ok(told(ground, request, chosen, &which, parsed, runner, &outcome, took, log))
+    let shown = request.command.map_or_else(|| words(&plan.argv), str::to_owned);
+    let command = request.command.map_or(plan.argv, |command| vec![command.to_owned()]);
+    let log = context.history.keep("run_tests", &shown, &outcome.stdout, &outcome.stderr);
+    let info = ToolInfo { name: runner.id(), version, command, cwd: root };
+    let ended = Ended { selection: &selection, facts: &facts, info, outcome: &outcome, took, log };
+    Ok(told(context, request, choice, results, ended))
+}
+
+/// A run that has ended.
+struct Ended<'a> {
+    selection: &'a Selection,
+    facts: &'a Facts,
+    info: ToolInfo<RunnerName>,
+    outcome: &'a Outcome,
+    took: Duration,
+    log: Arc<Log>,
 }
 
 /// Where tests are run again that failed, if nobody says where: in the project of the last run that left some, which need not
 /// be the usual one.
-fn again_where(ground: &Ground<'_>, request: &Request<'_>) -> Option<Chosen> {
+fn again_where(context: &RunContext<'_>, request: &Request<'_>) -> Option<Choice> {
     if !request.rerun_failed || request.cwd.is_some() || !request.files.is_empty() {
         return None;
     }
-    let (dir, runner) = ground.kept.last_failed(request.runner)?;
-    ground.disk().directory_above(&dir)?;
+    let (dir, runner) = context.history.last_failed(request.runner.map(<dyn Runner>::id))?;
+    context.disk().directory_above(&dir)?;
+    let runner = runners::named(runner)?;
     let notes = vec![format!("{} in `{}`, where tests failed last", runner.name(), show_path(&dir))];
-    Some(Chosen { runner, dir, notes, left_out: Vec::new() })
+    Some(Choice { runner, dir, notes, left_out: Vec::new() })
 }
 
-#[expect(clippy::too_many_arguments, reason = "all that is known of a run")]
 fn told(
-    ground: &Ground<'_>,
+    context: &RunContext<'_>,
     request: &Request<'_>,
-    chosen: Chosen,
-    which: &Which,
-    mut parsed: Parsed,
-    runner: ToolInfo<TestRunner>,
-    outcome: &Outcome,
-    took: Duration,
-    log: Arc<Log>,
+    choice: Choice,
+    mut results: TestResults,
+    ended: Ended<'_>,
 ) -> Ran {
+    let Ended { selection, facts, info, outcome, took, log } = ended;
+    let runner = choice.runner;
     let (exit_code, signal) = match outcome.exit {
         Exit::Code(code) => (Some(code), None),
         Exit::Signal(signal) => (None, Some(signal)),
@@ -197,108 +179,93 @@ fn told(
         exit_code,
         signal,
         timed_out: outcome.timed_out,
-        missing: is_absent(chosen.runner, &parsed, outcome),
+        missing: !results.begun && !runner.is_given() && is_absent(runner.name(), outcome),
         duration_ms: took.as_millis() as u64,
     };
-    let root = runner.cwd.clone();
-    let mut notes = chosen.notes;
-    parsed.left_out.extend(chosen.left_out);
-    if chosen.runner == TestRunner::Vitest {
-        notes.extend(beside(which, &parsed, &root));
-    }
-    let has_own_harness = !parsed.own_harness.is_empty();
-    if has_own_harness {
-        let what = match chosen.runner {
-            TestRunner::Nextest => "NOT run by cargo-nextest (`runner: \"cargo\"` does)",
-            _ => "NOT counted",
-        };
-        notes.push(format!(
-            "{what}, since they have a harness of their own (`harness = false`) and tell of no tests: {}",
-            parsed.own_harness.join(", ")
-        ));
-    }
-    let known = ground.kept.failed(root.as_ref(), chosen.runner).unwrap_or_default();
-    let is_all = *which == Which::All && request.filter.is_none();
-    let failed = failed::left(chosen.runner, &known, &parsed, is_all);
-    let mut missed = missed_of(ground, request, which, chosen.runner, &parsed, root.as_ref());
-    let cut = ground.kept.cut(root.as_ref(), chosen.runner);
-    let cut_before = cut.as_ref().filter(|_| matches!(which, Which::Failed(_))).map(cut::Cut::told);
+    let cwd = info.cwd.clone();
+    let root: &Path = cwd.as_ref();
+    let mut notes = choice.notes;
+    results.left_out.extend(choice.left_out);
+    notes.extend(runner.note(selection, &results, root));
+    let has_own_harness = !results.own_harness.is_empty();
+    let known = context.history.failed(root, runner.id()).unwrap_or_default();
+    let is_all = *selection == Selection::All && request.filter.is_none();
+    let failed = rerun::left(runner, &known, &results, is_all);
+    let is_filtered = request.filter.is_some();
+    let asked = Asked {
+        is_filtered,
+        project: root,
+        facts,
+        true_path: &|path| {
+            let found = context.policy.look(path).ok()?;
+            Some(place_of(&found).ok()?.path.as_path().to_path_buf())
+        },
+        tree: &context.disk(),
+        by_package: request.changed,
+    };
+    let mut missed = missed(runner, selection, &asked, &results);
+    let cut = context.history.cut(root, runner.id());
+    let cut_before = cut.as_ref().filter(|_| matches!(selection, Selection::Failed(_))).map(Interruption::told);
     missed.extend(cut_before.clone());
-    let status = verdict::of_tests(chosen.runner, &parsed, missed.len(), ending);
+    let status = verdict::of_tests(runner, &results, missed.len(), ending);
     let cut = match status {
         // Nothing had its turn.
         TestStatus::BuildError => cut,
-        _ => cut::after(cut, cut::how(chosen.runner, &parsed, status), which, request.filter),
+        _ => {
+            interruption::after(cut, interruption::how(runner.is_shared(), &results, status), selection, request.filter)
+        }
     };
-    let is_filtered = request.filter.is_some();
-    let run = untaken::Run { runner: chosen.runner, which, is_filtered, status, missed: &missed, root: root.as_ref() };
-    let untaken = untaken::told(ground, &run, &parsed);
-    parsed.left_out.extend(untaken);
-    let mut report = verdict::test_report(runner, scope(which, request, &root), parsed, missed, ending, request.all);
+    let run = ignored_files::Run { runner, selection, is_filtered, status, missed: &missed, root };
+    let ignored = ignored_files::told(context, &run, &results);
+    results.left_out.extend(ignored);
+    let scope = scope_of(selection, request, root);
+    let mut report = verdict::test_report(runner, info, scope, results, missed, ending, request.all);
     // What a run did not come to is still as it was.
     if !matches!(report.status, TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests) {
-        ground.kept.remember(root.as_ref(), chosen.runner, failed, cut);
+        context.history.remember(root, runner.id(), failed, cut);
     }
     report.log_uri = Some(log.uri.clone());
-    if let Some(hint) = hint(ground, &report, request, which, has_own_harness) {
+    let hints = [
+        hint(context, &report, request, selection, runner),
+        runner.hint(context, &report, has_own_harness),
+        (cut_before.is_some() && report.status == TestStatus::Incomplete).then(|| {
+            "what failed has passed now; run the tests without `rerunFailed`, for those that never ran".to_owned()
+        }),
+    ];
+    if let Some(hint) = hints.into_iter().flatten().next_back() {
         report.hint = Some(hint);
-    }
-    if let Some(hint) = lacks::hint(ground, &report) {
-        report.hint = Some(hint);
-    }
-    if cut_before.is_some() && report.status == TestStatus::Incomplete {
-        report.hint = Some(
-            "what failed has passed now; run the tests without `rerunFailed`, for those that never ran".to_owned(),
-        );
     }
     Ran { report, notes, denied: outcome.denied.clone(), log: Some(log) }
 }
 
-/// What was asked for and did not run.
-fn missed_of(
-    ground: &Ground<'_>,
-    request: &Request<'_>,
-    which: &Which,
-    runner: TestRunner,
-    parsed: &Parsed,
-    root: &Path,
-) -> Vec<String> {
-    let Ok(project) = ground.disk().directory(root) else { return Vec::new() };
-    let asked = Asked {
-        runner,
-        which,
-        is_filtered: request.filter.is_some(),
-        project: root,
-        go_package: &go_package(ground, runner, &project),
-        true_path: &|path| {
-            let found = ground.policy.look(path).ok()?;
-            Some(place_of(&found).ok()?.path.as_path().to_path_buf())
-        },
-        text: &|path| ground.disk().text(path),
-        cargo_part: &|target| cargo_part(ground, target, request.changed).ok(),
+/// What was asked for, as a reply has it.
+fn scope_of(selection: &Selection, request: &Request<'_>, root: &Path) -> Scope {
+    let mut files = match selection {
+        Selection::Targets(targets) => targets.iter().map(|target| target.below(root)).collect(),
+        Selection::Failed(failed) => failed.iter().map(|test| test.file.clone()).collect(),
+        Selection::All | Selection::Changed => Vec::new(),
     };
-    missed(&asked, parsed)
+    files.dedup();
+    Scope { files, filter: request.filter.map(str::to_owned), project: None }
 }
 
-/// Whether the program was not there: the shell found none (127, sh(1)), or Python has no such module.
-fn is_absent(runner: TestRunner, parsed: &Parsed, outcome: &Outcome) -> bool {
-    let said = outcome.stderr.text();
-    !parsed.begun
-        && match outcome.exit {
-            Exit::Code(127) => runner != TestRunner::Junit,
-            Exit::Code(1) => runner == TestRunner::Pytest && said.trim_end().ends_with("No module named pytest"),
-            _ => false,
-        }
+fn progress(seen: &Progress, elapsed: Duration, stage: Stage) -> String {
+    let seconds = elapsed.as_secs_f64();
+    match (stage, seen.total()) {
+        (Stage::Waiting, _) => "waiting for a free place".to_owned(),
+        (Stage::Running { .. }, Some(total)) => format!("{} of {total} tests, {seconds:.1} s", seen.done()),
+        (Stage::Running { bytes }, None) => format!("running for {seconds:.1} s, {bytes} bytes of output"),
+    }
 }
 
-fn check_junit(ground: &Ground<'_>, request: &Request<'_>, cwd: &Checked<Read>) -> Result<(), TestrunError> {
+fn check_given(context: &RunContext<'_>, request: &Request<'_>, cwd: &Checked<Read>) -> Result<(), TestrunError> {
     // Before anything runs: where it may not be read, nothing would be known afterwards.
     if let Some(report) = request.report
-        && let Err(error @ PolicyError::Denied { .. }) = ground.policy.look(cwd.shown().join(report))
+        && let Err(error @ PolicyError::Denied { .. }) = context.policy.look(cwd.shown().join(report))
     {
         return Err(error.into());
     }
-    match (request.runner == Some(TestRunner::Junit), request.command, request.report) {
+    match (request.runner.is_some_and(Runner::is_given), request.command, request.report) {
         (true, Some(_), Some(_)) if request.filter.is_some() => {
             Err(TestrunError::arguments("`filter` means nothing to `runner: \"junit\"`; say in `command` what is run"))
         }
@@ -311,21 +278,21 @@ fn check_junit(ground: &Ground<'_>, request: &Request<'_>, cwd: &Checked<Read>) 
 }
 
 fn missing_tool(
-    ground: &Ground<'_>,
-    chosen: &Chosen,
+    context: &RunContext<'_>,
+    choice: &Choice,
     project: &Checked<Read>,
     missing: &Missing,
     request: &Request<'_>,
 ) -> Ran {
-    let elsewhere = below::who_has(ground, project.shown(), chosen.runner);
-    let hint = elsewhere.unwrap_or_else(|| ground.install_hint(&missing.install, ""));
+    let elsewhere = who_has(context, project.shown(), choice.runner);
+    let hint = elsewhere.unwrap_or_else(|| context.install_hint(&missing.install, ""));
     let ending = Ending { missing: true, ..Ending::default() };
-    empty(chosen, project, ending, &missing.what, Some(hint), request)
+    empty(choice, project, ending, &missing.what, Some(hint), request)
 }
 
-fn nothing(chosen: &Chosen, project: &Checked<Read>, why: &str, request: &Request<'_>) -> Ran {
+fn nothing(choice: &Choice, project: &Checked<Read>, why: &str, request: &Request<'_>) -> Ran {
     let ending = Ending { exit_code: Some(0), ..Ending::default() };
-    let mut ran = empty(chosen, project, ending, why, None, request);
+    let mut ran = empty(choice, project, ending, why, None, request);
     ran.report.status = TestStatus::NoTests;
     ran.report.exit_code = None;
     ran
@@ -333,7 +300,7 @@ fn nothing(chosen: &Chosen, project: &Checked<Read>, why: &str, request: &Reques
 
 /// A run that there was none of.
 fn empty(
-    chosen: &Chosen,
+    choice: &Choice,
     project: &Checked<Read>,
     ending: Ending,
     why: &str,
@@ -341,12 +308,13 @@ fn empty(
     request: &Request<'_>,
 ) -> Ran {
     let cwd = project.shown().to_string_lossy().into_owned();
-    let mut notes = chosen.notes.clone();
+    let mut notes = choice.notes.clone();
     notes.push(why.to_owned());
-    let runner = ToolInfo { name: chosen.runner, version: None, command: Vec::new(), cwd };
+    let runner = ToolInfo { name: choice.runner.id(), version: None, command: Vec::new(), cwd };
     let scope = Scope { files: request.files.to_vec(), filter: request.filter.map(str::to_owned), project: None };
-    let mut report = verdict::test_report(runner, scope, Parsed::default(), Vec::new(), ending, false);
+    let mut report =
+        verdict::test_report(choice.runner, runner, scope, TestResults::default(), Vec::new(), ending, false);
     report.hint = hint;
-    report.left_out.clone_from(&chosen.left_out);
+    report.left_out.clone_from(&choice.left_out);
     Ran { report, notes, denied: Vec::new(), log: None }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::model::{
     Case, CheckStatus, Diagnostic, Diagnostics, FileError, Frame, Severity, State, TestError, TestReport, TestStatus,
 };
-use super::reports::is_library;
+use super::reports::stack::is_library;
 use crate::limits::MAX_TOLD_LINES;
 
 /// A test run.
@@ -79,7 +79,7 @@ fn heading(text: &mut String, report: &TestReport) {
     let faults = faults.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(*count as u64, noun));
     let told: Vec<_> = told.into_iter().chain(faults).collect();
     let version = report.runner.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    let name = report.runner.name.name();
+    let name = report.runner.name.0;
     let _ = writeln!(text, "{status}: {} ({name}{version}, {})", told.join(", "), seconds(report.duration_ms));
 }
 
@@ -259,7 +259,7 @@ pub fn diagnostics(report: &Diagnostics) -> String {
     if let Some(files) = report.files_checked {
         let _ = write!(text, ", {} analysed", counted(files, "file"));
     }
-    let _ = writeln!(text, " ({}{version}, {})", report.tool.name.name(), seconds(report.duration_ms));
+    let _ = writeln!(text, " ({}{version}, {})", report.tool.name.0, seconds(report.duration_ms));
     for diagnostic in &report.diagnostics {
         self::diagnostic(&mut text, diagnostic);
     }

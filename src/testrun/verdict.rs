@@ -2,11 +2,12 @@
 //! with 0 and have run nothing, report no failure and exit with 1, or die half-way through a report without one.
 
 use super::model::{
-    CheckStatus, Checker, DiagnosticSummary, Diagnostics, DiagnosticsKind, Frame, RunError, Scope, Severity,
-    TestReport, TestRunner, TestStatus, TestsKind, ToolInfo,
+    CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, Frame, RunError, RunnerName, Scope,
+    Severity, TestReport, TestStatus, TestsKind, ToolInfo,
 };
-use super::reports::is_library;
-use super::reports::{Checked, Parsed};
+use super::reports::reading::{CheckResults, TestResults};
+use super::reports::stack::is_library;
+use super::runner::Runner;
 use crate::limits::{
     MAX_LISTED_TESTS, MAX_RUN_FAULTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES, MAX_TOLD_FAILURES, MAX_TOLD_LINES,
 };
@@ -30,30 +31,29 @@ pub struct Ending {
 }
 
 /// The verdict on a test run; `missed` is how much of what was asked for by name did not run.
-pub fn of_tests(runner: TestRunner, parsed: &Parsed, missed: usize, ending: Ending) -> TestStatus {
-    let summary = &parsed.summary;
+pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, ending: Ending) -> TestStatus {
+    let summary = &results.summary;
     let failed = summary.failed + summary.errored > 0;
-    let faults = !parsed.file_errors.is_empty() || !parsed.run_errors.is_empty();
+    let faults = !results.file_errors.is_empty() || !results.run_errors.is_empty();
     if ending.missing {
         return TestStatus::MissingTool;
     }
     if ending.timed_out {
         return TestStatus::TimedOut;
     }
-    if parsed.build_failed && summary.ran() == 0 {
+    if results.build_failed && summary.ran() == 0 {
         return TestStatus::BuildError;
     }
-    if parsed.begun && !parsed.ended || ending.signal.is_some() {
+    if results.begun && !results.ended || ending.signal.is_some() {
         return TestStatus::Crashed;
     }
-    // Their reporters write before anything else: what ended with success before that never came to its tests.
-    let reports_first = matches!(runner, TestRunner::Vitest | TestRunner::Jest | TestRunner::Pytest);
-    if reports_first && !parsed.begun && ending.exit_code == Some(0) {
+    // A bundled reporter writes before anything else: what ended with success before that never came to its tests.
+    if runner.has_reporter() && !results.begun && ending.exit_code == Some(0) {
         return TestStatus::Crashed;
     }
     // One that fails says so by its exit.
-    let is_cut_short = parsed.is_cut_short && ending.exit_code == Some(0);
-    let is_open = !parsed.unfinished.is_empty() || !parsed.silent.is_empty() || is_cut_short;
+    let is_cut_short = results.is_cut_short && ending.exit_code == Some(0);
+    let is_open = !results.unfinished.is_empty() || !results.silent.is_empty() || is_cut_short;
     if !failed && !faults && (is_open || summary.ran() > 0 && summary.not_run > 0) {
         // Somebody ended it in the middle and said that all is well, as `pytest.exit` can.
         return TestStatus::Crashed;
@@ -61,34 +61,26 @@ pub fn of_tests(runner: TestRunner, parsed: &Parsed, missed: usize, ending: Endi
     if summary.ran() > 0 {
         // Exit 0 beside a failure, and a failure that nothing but the exit code tells of, both count.
         let passed =
-            !failed && !faults && !parsed.build_failed && ending.exit_code == Some(0) && parsed.passed != Some(false);
+            !failed && !faults && !results.build_failed && ending.exit_code == Some(0) && results.passed != Some(false);
         return match (passed, missed) {
             (false, _) => TestStatus::Failed,
             (true, 0) => TestStatus::Passed,
             (true, _) => TestStatus::Incomplete,
         };
     }
-    let is_told = runner == TestRunner::Junit && parsed.passed == Some(false);
-    if !parsed.file_errors.is_empty() || failed || is_told {
+    let is_told = runner.is_given() && results.passed == Some(false);
+    if !results.file_errors.is_empty() || failed || is_told {
         return TestStatus::Failed;
     }
     // What goes wrong before any test, and in no file, is the environment: a plugin, a missing dependency.
-    if !parsed.run_errors.is_empty() {
+    if !results.run_errors.is_empty() {
         return TestStatus::ConfigError;
     }
-    match (runner, ending.exit_code) {
-        // Filters that match nothing: Vitest and Jest exit with 1, pytest with 5, nextest with 4.
-        (TestRunner::Vitest | TestRunner::Jest, Some(1)) if parsed.begun => TestStatus::NoTests,
-        (TestRunner::Jest, Some(1)) if parsed.said.contains("No tests found") => TestStatus::NoTests,
-        // Any program that was to write a report and wrote none.
-        (TestRunner::Junit, Some(0)) if !parsed.begun => TestStatus::ConfigError,
-        (TestRunner::Pytest, Some(5)) | (TestRunner::Nextest, Some(4)) | (_, Some(0)) => TestStatus::NoTests,
-        _ => TestStatus::ConfigError,
-    }
+    runner.nothing_ran(results, ending.exit_code)
 }
 
 /// The verdict on a type check. `errors` are those in what was asked for.
-pub fn of_check(checked: &Checked, errors: u64, hidden: u64, ending: Ending) -> CheckStatus {
+pub fn of_check(checked: &CheckResults, errors: u64, hidden: u64, ending: Ending) -> CheckStatus {
     if ending.missing {
         return CheckStatus::MissingTool;
     }
@@ -121,16 +113,17 @@ pub fn of_check(checked: &Checked, errors: u64, hidden: u64, ending: Ending) -> 
 /// The whole of a test run. `missed` is what was asked for by name and did not run; `listed` asks for the name of every
 /// test.
 pub fn test_report(
-    runner: ToolInfo<TestRunner>,
+    runner: &dyn Runner,
+    info: ToolInfo<RunnerName>,
     scope: Scope,
-    mut parsed: Parsed,
+    mut results: TestResults,
     mut missed: Vec<String>,
     ending: Ending,
     listed: bool,
 ) -> TestReport {
-    parsed.unreached.retain(|file| !missed.contains(file));
-    missed.append(&mut parsed.unreached);
-    let status = of_tests(runner.name, &parsed, missed.len(), ending);
+    results.unreached.retain(|file| !missed.contains(file));
+    missed.append(&mut results.unreached);
+    let status = of_tests(runner, &results, missed.len(), ending);
     let not_run = match status {
         // Nothing ran at all.
         TestStatus::NoTests | TestStatus::BuildError | TestStatus::ConfigError | TestStatus::MissingTool => Vec::new(),
@@ -139,21 +132,21 @@ pub fn test_report(
     let mut report = TestReport {
         kind: TestsKind::Tests,
         status,
-        runner: ToolInfo { version: runner.version.or(parsed.version), ..runner },
+        runner: ToolInfo { version: info.version.or(results.version), ..info },
         scope,
         exit_code: ending.exit_code,
         signal: ending.signal,
         duration_ms: ending.duration_ms,
-        summary: parsed.summary,
-        failures: parsed.failures,
-        file_errors: parsed.file_errors,
-        run_errors: parsed.run_errors,
-        slowest: parsed.slowest,
-        unfinished: parsed.unfinished,
+        summary: results.summary,
+        failures: results.failures,
+        file_errors: results.file_errors,
+        run_errors: results.run_errors,
+        slowest: results.slowest,
+        unfinished: results.unfinished,
         not_run,
-        left_out: parsed.left_out,
-        tests: listed.then_some(parsed.tests),
-        truncated: parsed.truncated,
+        left_out: results.left_out,
+        tests: listed.then_some(results.tests),
+        truncated: results.truncated,
         log_uri: None,
         hint: None,
     };
@@ -169,10 +162,10 @@ pub fn test_report(
         None => report.truncated.others = 0,
     }
     report.truncated.others += cut(&mut report.not_run, MAX_RUN_FAULTS);
-    let is_silent = !parsed.silent.is_empty();
-    report.unfinished.extend(parsed.silent);
-    report.hint = hint(&report, parsed.deselected, is_silent);
-    if status == TestStatus::Crashed && parsed.is_cut_short && ending.exit_code == Some(0) {
+    let is_silent = !results.silent.is_empty();
+    report.unfinished.extend(results.silent);
+    report.hint = hint(&report, results.deselected, is_silent);
+    if status == TestStatus::Crashed && results.is_cut_short && ending.exit_code == Some(0) {
         report.hint.get_or_insert_with(|| {
             "every test passed, and then something ended the process with success before the runner was through: look for an \
              exit in a global tear-down"
@@ -185,8 +178,8 @@ pub fn test_report(
         TestStatus::TimedOut => report.unfinished.is_empty() && report.summary.ran() == 0,
         _ => true,
     };
-    if needs_words && !explained && !parsed.said.trim().is_empty() {
-        report.run_errors.push(RunError { class: None, message: parsed.said, stack: Vec::new() });
+    if needs_words && !explained && !results.remarks.trim().is_empty() {
+        report.run_errors.push(RunError { class: None, message: results.remarks, stack: Vec::new() });
     }
     report
 }
@@ -270,9 +263,9 @@ fn hint(report: &TestReport, deselected: u64, is_silent: bool) -> Option<String>
 
 /// The whole of a type check; `in_scope` says whether a file was asked for.
 pub fn diagnostics(
-    tool: ToolInfo<Checker>,
+    tool: ToolInfo<CheckerName>,
     scope: Scope,
-    mut checked: Checked,
+    mut checked: CheckResults,
     ending: Ending,
     in_scope: impl Fn(&str) -> bool,
 ) -> Diagnostics {
@@ -316,8 +309,8 @@ pub fn diagnostics(
         ),
         _ => None,
     };
-    if matches!(status, CheckStatus::ConfigError) && shown.is_empty() && !checked.said.trim().is_empty() {
-        shown.push(super::model::Diagnostic::new(Severity::Error, checked.said));
+    if matches!(status, CheckStatus::ConfigError) && shown.is_empty() && !checked.remarks.trim().is_empty() {
+        shown.push(super::model::Diagnostic::new(Severity::Error, checked.remarks));
     }
     Diagnostics {
         kind: DiagnosticsKind::Diagnostics,
@@ -347,9 +340,10 @@ fn cut<T>(list: &mut Vec<T>, max: usize) -> u64 {
 mod tests {
     use super::super::model::{Diagnostic, Summary};
     use super::*;
+    use crate::testrun::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
 
-    fn parsed(summary: Summary) -> Parsed {
-        Parsed { begun: true, ended: true, summary, ..Parsed::default() }
+    fn results(summary: Summary) -> TestResults {
+        TestResults { begun: true, ended: true, summary, ..TestResults::default() }
     }
 
     fn exit(code: i32) -> Ending {
@@ -362,76 +356,75 @@ mod tests {
 
     #[test]
     fn only_tests_that_ran_and_a_runner_that_agrees_pass() {
-        let of = |parsed: &Parsed, code| of_tests(TestRunner::Vitest, parsed, 0, exit(code));
-        assert_eq!(of(&parsed(passed(1)), 0), TestStatus::Passed);
+        let of = |results: &TestResults, code| of_tests(&Vitest, results, 0, exit(code));
+        assert_eq!(of(&results(passed(1)), 0), TestStatus::Passed);
         // Thresholds of coverage.
-        assert_eq!(of(&parsed(passed(1)), 1), TestStatus::Failed);
+        assert_eq!(of(&results(passed(1)), 1), TestStatus::Failed);
         let skipped = Summary { total: 2, skipped: 2, ..Summary::default() };
-        assert_eq!(of(&parsed(skipped), 0), TestStatus::NoTests);
-        assert_eq!(of(&parsed(Summary::default()), 1), TestStatus::NoTests);
+        assert_eq!(of(&results(skipped), 0), TestStatus::NoTests);
+        assert_eq!(of(&results(Summary::default()), 1), TestStatus::NoTests);
         let failed = Summary { total: 1, failed: 1, ..Summary::default() };
-        assert_eq!(of(&parsed(failed), 0), TestStatus::Failed);
+        assert_eq!(of(&results(failed), 0), TestStatus::Failed);
         // Ended in the middle, with 0.
         let stopped = Summary { total: 3, passed: 1, not_run: 2, ..Summary::default() };
-        assert_eq!(of(&parsed(stopped), 0), TestStatus::Crashed);
-        let open = Parsed { unfinished: vec!["a > b".to_owned()], ..parsed(passed(1)) };
+        assert_eq!(of(&results(stopped), 0), TestStatus::Crashed);
+        let open = TestResults { unfinished: vec!["a > b".to_owned()], ..results(passed(1)) };
         assert_eq!(of(&open, 0), TestStatus::Crashed);
         // An unhandled rejection, even where the runner exits with 0.
-        let leaked = Parsed { run_errors: vec![RunError::default()], ..parsed(passed(1)) };
+        let leaked = TestResults { run_errors: vec![RunError::default()], ..results(passed(1)) };
         assert_eq!([of(&leaked, 0), of(&leaked, 1)], [TestStatus::Failed; 2]);
-        let nothing_ran = Parsed { run_errors: vec![RunError::default()], ..parsed(Summary::default()) };
+        let nothing_ran = TestResults { run_errors: vec![RunError::default()], ..results(Summary::default()) };
         assert_eq!(of(&nothing_ran, 1), TestStatus::ConfigError);
-        assert_eq!(of(&Parsed::default(), 1), TestStatus::ConfigError);
+        assert_eq!(of(&TestResults::default(), 1), TestStatus::ConfigError);
     }
 
     #[test]
     fn what_ends_early_is_told_by_how_it_ended() {
-        let half = Parsed { ended: false, ..parsed(passed(3)) };
-        let of = |ending| of_tests(TestRunner::Pytest, &half, 0, ending);
+        let half = TestResults { ended: false, ..results(passed(3)) };
+        let of = |ending| of_tests(&Pytest, &half, 0, ending);
         assert_eq!(of(exit(0)), TestStatus::Crashed);
         assert_eq!(of(Ending { timed_out: true, signal: Some(9), ..Ending::default() }), TestStatus::TimedOut);
         assert_eq!(of(Ending { missing: true, ..Ending::default() }), TestStatus::MissingTool);
         // After the tests, before the runner's own end.
-        let cut = Parsed { is_cut_short: true, ..parsed(passed(3)) };
-        let of = |code| of_tests(TestRunner::Jest, &cut, 0, exit(code));
+        let cut = TestResults { is_cut_short: true, ..results(passed(3)) };
+        let of = |code| of_tests(&Jest, &cut, 0, exit(code));
         assert_eq!([of(0), of(1)], [TestStatus::Crashed, TestStatus::Failed]);
-        let broken = Parsed { build_failed: true, ..Parsed::default() };
-        assert_eq!(of_tests(TestRunner::CargoTest, &broken, 0, exit(101)), TestStatus::BuildError);
-        let partly = Parsed { build_failed: true, ..parsed(passed(1)) };
-        assert_eq!(of_tests(TestRunner::Go, &partly, 0, exit(1)), TestStatus::Failed);
+        let broken = TestResults { build_failed: true, ..TestResults::default() };
+        assert_eq!(of_tests(&CargoTest, &broken, 0, exit(101)), TestStatus::BuildError);
+        let partly = TestResults { build_failed: true, ..results(passed(1)) };
+        assert_eq!(of_tests(&Go, &partly, 0, exit(1)), TestStatus::Failed);
     }
 
     #[test]
     fn runners_have_their_own_codes_for_no_tests() {
-        let of = |runner, code| of_tests(runner, &parsed(Summary::default()), 0, exit(code));
-        assert_eq!(of(TestRunner::Pytest, 5), TestStatus::NoTests);
-        assert_eq!(of(TestRunner::Pytest, 4), TestStatus::ConfigError);
-        assert_eq!(of_tests(TestRunner::Nextest, &Parsed::default(), 0, exit(4)), TestStatus::NoTests);
-        assert_eq!(of(TestRunner::CargoTest, 0), TestStatus::NoTests);
-        assert_eq!(of_tests(TestRunner::Junit, &Parsed::default(), 0, exit(0)), TestStatus::ConfigError);
+        let of = |runner: &dyn Runner, code| of_tests(runner, &results(Summary::default()), 0, exit(code));
+        assert_eq!(of(&Pytest, 5), TestStatus::NoTests);
+        assert_eq!(of(&Pytest, 4), TestStatus::ConfigError);
+        assert_eq!(of_tests(&Nextest, &TestResults::default(), 0, exit(4)), TestStatus::NoTests);
+        assert_eq!(of(&CargoTest, 0), TestStatus::NoTests);
+        assert_eq!(of_tests(&Junit, &TestResults::default(), 0, exit(0)), TestStatus::ConfigError);
     }
 
     #[test]
     fn what_was_asked_for_and_did_not_run_has_not_passed() {
-        let of = |parsed: &Parsed, code| of_tests(TestRunner::Vitest, parsed, 1, exit(code));
-        assert_eq!(of(&parsed(passed(1)), 0), TestStatus::Incomplete);
-        assert_eq!(of(&parsed(passed(1)), 1), TestStatus::Failed);
-        assert_eq!(of(&parsed(Summary::default()), 0), TestStatus::NoTests);
+        let of = |results: &TestResults, code| of_tests(&Vitest, results, 1, exit(code));
+        assert_eq!(of(&results(passed(1)), 0), TestStatus::Incomplete);
+        assert_eq!(of(&results(passed(1)), 1), TestStatus::Failed);
+        assert_eq!(of(&results(Summary::default()), 0), TestStatus::NoTests);
     }
 
     #[test]
     fn an_end_with_success_before_any_test_is_a_crash() {
-        use TestRunner::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
-        let of = |runner| of_tests(runner, &Parsed::default(), 0, exit(0));
-        assert_eq!([Vitest, Jest, Pytest].map(of), [TestStatus::Crashed; 3]);
-        assert_eq!([CargoTest, Nextest, Go].map(of), [TestStatus::NoTests; 3]);
-        assert_eq!(of(Junit), TestStatus::ConfigError);
-        let silent = Parsed { silent: vec!["a".to_owned()], ..parsed(passed(1)) };
-        assert_eq!(of_tests(Go, &silent, 0, exit(0)), TestStatus::Crashed);
+        let of = |runner: &dyn Runner| of_tests(runner, &TestResults::default(), 0, exit(0));
+        assert_eq!([of(&Vitest), of(&Jest), of(&Pytest)], [TestStatus::Crashed; 3]);
+        assert_eq!([of(&CargoTest), of(&Nextest), of(&Go)], [TestStatus::NoTests; 3]);
+        assert_eq!(of(&Junit), TestStatus::ConfigError);
+        let silent = TestResults { silent: vec!["a".to_owned()], ..results(passed(1)) };
+        assert_eq!(of_tests(&Go, &silent, 0, exit(0)), TestStatus::Crashed);
         // What a report counts, beside what it holds.
         let counted =
-            Parsed { passed: Some(false), run_errors: vec![RunError::default()], ..parsed(Summary::default()) };
-        assert_eq!(of_tests(Junit, &counted, 0, exit(0)), TestStatus::Failed);
+            TestResults { passed: Some(false), run_errors: vec![RunError::default()], ..results(Summary::default()) };
+        assert_eq!(of_tests(&Junit, &counted, 0, exit(0)), TestStatus::Failed);
     }
 
     #[test]
@@ -439,13 +432,8 @@ mod tests {
         let at =
             |file: Option<&str>| Diagnostic { file: file.map(str::to_owned), ..Diagnostic::new(Severity::Error, "x") };
         let status = |diagnostics: Vec<Diagnostic>, code| {
-            let checked = Checked { diagnostics, ..Checked::default() };
-            let tool = ToolInfo {
-                name: super::super::model::Checker::Tsc,
-                version: None,
-                command: Vec::new(),
-                cwd: String::new(),
-            };
+            let checked = CheckResults { diagnostics, ..CheckResults::default() };
+            let tool = ToolInfo { name: CheckerName("tsc"), version: None, command: Vec::new(), cwd: String::new() };
             let told = diagnostics_of(tool, checked, exit(code));
             (told.status, told.summary.errors, told.summary.hidden_outside_scope)
         };
@@ -456,19 +444,19 @@ mod tests {
         // cargo, which has not seen what comes behind a broken file; a checker that died.
         assert_eq!(status(vec![at(Some("b.ts"))], 101), (CheckStatus::Errors, 0, 1));
         assert_eq!(status(vec![at(Some("b.ts"))], 134), (CheckStatus::ConfigError, 0, 1));
-        let unseen = Checked { not_checked: vec!["c.ts".to_owned()], ..Checked::default() };
+        let unseen = CheckResults { not_checked: vec!["c.ts".to_owned()], ..CheckResults::default() };
         assert_eq!(of_check(&unseen, 0, 0, exit(0)), CheckStatus::Incomplete);
-        let silenced = Checked { silenced: vec!["c.ts".to_owned()], ..Checked::default() };
+        let silenced = CheckResults { silenced: vec!["c.ts".to_owned()], ..CheckResults::default() };
         assert_eq!(of_check(&silenced, 0, 0, exit(0)), CheckStatus::Incomplete);
-        let broken = Checked { diagnostics: vec![at(Some("a.ts"))], ..unseen };
+        let broken = CheckResults { diagnostics: vec![at(Some("a.ts"))], ..unseen };
         assert_eq!(of_check(&broken, 1, 0, exit(1)), CheckStatus::Errors);
-        let none = Checked { files_checked: Some(0), ..Checked::default() };
+        let none = CheckResults { files_checked: Some(0), ..CheckResults::default() };
         assert_eq!(of_check(&none, 0, 0, exit(0)), CheckStatus::ConfigError);
         assert_eq!(status(vec![at(None)], 1), (CheckStatus::ConfigError, 1, 0));
         assert_eq!(status(vec![at(Some("tsconfig.json"))], 1), (CheckStatus::ConfigError, 0, 1));
     }
 
-    fn diagnostics_of(tool: ToolInfo<Checker>, checked: Checked, ending: Ending) -> Diagnostics {
+    fn diagnostics_of(tool: ToolInfo<CheckerName>, checked: CheckResults, ending: Ending) -> Diagnostics {
         diagnostics(tool, Scope::default(), checked, ending, |file| file == "a.ts")
     }
 }

@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
-use super::testing::{content, report as tell, with_ground};
+use super::testing::{Asked, content, report as tell, with_run_context};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
-use crate::testrun::model::{TestReport, TestRunner, TestStatus};
+use crate::testrun::model::{TestReport, TestStatus};
 use crate::testrun::verdict::shortened;
-use crate::testrun::{Request, run, text};
+use crate::testrun::{Request, Runner, run, text};
 
 /// Runs tests.
 pub struct RunTests;
@@ -28,7 +28,7 @@ pub struct Params {
     #[schemars(extend("x-aliases" = ["test_files", "files", "paths"]))]
     test_files: Option<OneOrMany>,
     /// Default: found by the project's files
-    runner: Option<Runner>,
+    runner: Option<Asked<dyn Runner>>,
     /// The project, or a directory in it (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["workingDirectory", "working_directory", "project", "root"]))]
     cwd: Option<String>,
@@ -50,35 +50,6 @@ pub struct Params {
     timeout: Option<u64>,
     /// `all` lists every test (default: failures)
     detail: Option<Detail>,
-}
-
-/// A runner as it is asked for.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Runner {
-    Auto,
-    Vitest,
-    Jest,
-    Pytest,
-    Cargo,
-    Nextest,
-    Go,
-    Junit,
-}
-
-impl Runner {
-    fn named(self) -> Option<TestRunner> {
-        Some(match self {
-            Self::Auto => return None,
-            Self::Vitest => TestRunner::Vitest,
-            Self::Jest => TestRunner::Jest,
-            Self::Pytest => TestRunner::Pytest,
-            Self::Cargo => TestRunner::CargoTest,
-            Self::Nextest => TestRunner::Nextest,
-            Self::Go => TestRunner::Go,
-            Self::Junit => TestRunner::Junit,
-        })
-    }
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
@@ -105,7 +76,7 @@ impl Tool for RunTests {
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_TESTS_TIMEOUT_SECS));
         let request = Request {
             cwd: params.cwd.as_deref(),
-            runner: params.runner.and_then(Runner::named),
+            runner: params.runner.and_then(|asked| asked.0),
             files: &files,
             filter: params.filter.as_deref().filter(|filter| !filter.is_empty()),
             changed: params.changed == Some(true),
@@ -115,8 +86,8 @@ impl Tool for RunTests {
             all: params.detail == Some(Detail::All),
             timeout,
         };
-        let ran = with_ground(context, Self::NAME, |ground| {
-            Ok(run(ground, &request, &mut |elapsed, words| tell(context, elapsed, timeout, words))?)
+        let ran = with_run_context(context, Self::NAME, |run_context| {
+            Ok(run(run_context, &request, &mut |elapsed, words| tell(context, elapsed, timeout, words))?)
         })?;
         let text = text::tests(&ran.report);
         let content = content(context, &text, &ran.notes, &ran.denied, ran.log.as_deref());

@@ -15,7 +15,7 @@ use crate::policy::Policy;
 use crate::python::Sessions;
 use crate::sandbox::{Scratch, Standing, Tier};
 use crate::search::memory::Memory;
-use crate::testrun::Kept;
+use crate::testrun::History;
 
 /// Made once at start; nothing in it is ever replaced.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct Services {
     /// The rules for recording what commands call.
     pub calls: Calls,
     /// What is kept of runs of tests.
-    pub tests: Kept,
+    pub tests: History,
 }
 
 /// The rules for recording what commands call, and answering it.

@@ -1,7 +1,11 @@
 //! What the tools for tests and types have in common.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error as _};
 
 use super::Context;
 use super::command_notes::{Notes, refused};
@@ -9,13 +13,13 @@ use crate::error::Error;
 use crate::exec::{Denied, ExecError};
 use crate::protocol::Content;
 use crate::sandbox::Network;
-use crate::testrun::{Ground, Log};
+use crate::testrun::{Kind, Log, RunContext};
 
 /// Does `work` with what runs need. `tool` is told in the refusal.
-pub fn with_ground<T>(
+pub fn with_run_context<T>(
     context: &Context<'_>,
     tool: &'static str,
-    work: impl FnOnce(&Ground<'_>) -> Result<T, Error>,
+    work: impl FnOnce(&RunContext<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let services = context.services;
     let rules = &services.commands;
@@ -26,7 +30,7 @@ pub fn with_ground<T>(
         return Err(ExecError::NoLauncher.into());
     };
     let tmp = rules.standing.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
-    work(&Ground {
+    work(&RunContext {
         policy: &services.policy,
         account: &services.account,
         memory: &services.memory,
@@ -35,7 +39,7 @@ pub fn with_ground<T>(
         scratch,
         tmp: &tmp,
         offline: rules.standing.effective_network() != Network::Host,
-        kept: &services.tests,
+        history: &services.tests,
         cancel: context.cancel,
     })
 }
@@ -66,4 +70,38 @@ pub fn content(
         size: log.text.len() as u64,
     }));
     content
+}
+
+/// A runner or a checker as it is asked for: by its name, or `auto`, which is none.
+#[derive(Debug)]
+pub struct Asked<T: Kind + ?Sized>(pub Option<&'static T>);
+
+/// What asks for the usual one.
+const AUTO: &str = "auto";
+
+impl<'de, T: Kind + ?Sized> Deserialize<'de> for Asked<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let named = T::all().iter().copied().find(|tool| tool.name() == name);
+        if named.is_none() && name != AUTO {
+            let names: Vec<&str> = T::all().iter().map(|tool| tool.name()).collect();
+            return Err(D::Error::custom(format!("`{name}` is none of {AUTO}, {}", names.join(", "))));
+        }
+        Ok(Self(named))
+    }
+}
+
+impl<T: Kind + ?Sized> JsonSchema for Asked<T> {
+    fn schema_name() -> Cow<'static, str> {
+        "Asked".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = [AUTO].into_iter().chain(T::all().iter().map(|tool| tool.name())).collect();
+        json_schema!({ "type": "string", "enum": names })
+    }
 }

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
-use super::testing::{content, report, with_ground};
+use super::testing::{Asked, content, report, with_run_context};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
-use crate::testrun::model::{CheckStatus, Checker, Diagnostics};
-use crate::testrun::{CheckRequest, check, text};
+use crate::testrun::model::{CheckStatus, Diagnostics};
+use crate::testrun::{CheckRequest, Checker, check, text};
 
 /// Checks types.
 pub struct TypeCheck;
@@ -25,38 +25,13 @@ pub struct Params {
     files: Option<OneOrMany>,
     /// Default: found by the project's files
     #[schemars(extend("x-aliases" = ["runner", "tool"]))]
-    checker: Option<Asked>,
+    checker: Option<Asked<dyn Checker>>,
     /// The project, or a directory in it (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["workingDirectory", "working_directory", "project", "root"]))]
     cwd: Option<String>,
     /// Seconds (default 300)
     #[schemars(range(min = 1, max = MAX_TESTS_TIMEOUT_SECS), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
-}
-
-/// A checker as it is asked for.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Asked {
-    Auto,
-    Tsc,
-    Cargo,
-    Mypy,
-    Pyright,
-    Go,
-}
-
-impl Asked {
-    fn named(self) -> Option<Checker> {
-        Some(match self {
-            Self::Auto => return None,
-            Self::Tsc => Checker::Tsc,
-            Self::Cargo => Checker::CargoCheck,
-            Self::Mypy => Checker::Mypy,
-            Self::Pyright => Checker::Pyright,
-            Self::Go => Checker::GoVet,
-        })
-    }
 }
 
 impl Tool for TypeCheck {
@@ -74,10 +49,10 @@ impl Tool for TypeCheck {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Diagnostics>, Error> {
         let files = params.files.map(OneOrMany::into_list).unwrap_or_default();
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_TESTS_TIMEOUT_SECS));
-        let checker = params.checker.and_then(Asked::named);
+        let checker = params.checker.and_then(|asked| asked.0);
         let request = CheckRequest { cwd: params.cwd.as_deref(), checker, files: &files, timeout };
-        let ran = with_ground(context, Self::NAME, |ground| {
-            Ok(check(ground, &request, &mut |elapsed, words| report(context, elapsed, timeout, words))?)
+        let ran = with_run_context(context, Self::NAME, |run_context| {
+            Ok(check(run_context, &request, &mut |elapsed, words| report(context, elapsed, timeout, words))?)
         })?;
         let text = text::diagnostics(&ran.report);
         let content = content(context, &text, &ran.notes, &ran.denied, ran.log.as_deref());

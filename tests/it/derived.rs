@@ -9,6 +9,7 @@ use clap::ValueEnum as _;
 use replay::cli::Document;
 use replay::docs;
 use replay::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
+use replay::testrun::{CHECKERS, Language, RUNNERS};
 use replay::tools::{Callable, Hints, TOOLS, Toolset};
 use serde_json::{Value, json};
 
@@ -59,6 +60,23 @@ fn what_is_protected_by_default_is_listed() {
         let _ = writeln!(table, "| {program} | {} |", paths.join(", "));
     }
     between_markers("docs/walls.md", "protected", &table);
+}
+
+#[test]
+fn runners_and_checkers_are_listed() {
+    let mut table = "| language | tests | types |\n|---|---|---|\n".to_owned();
+    let of = |titles: Vec<(Option<Language>, &str)>, language| {
+        let own = titles.into_iter().filter(|(of, _)| *of == language);
+        own.map(|(_, title)| title.to_owned()).collect::<Vec<_>>().join(", ")
+    };
+    let languages = [Language::JavaScript, Language::Python, Language::Rust, Language::Go].map(Some);
+    for language in languages.into_iter().chain([None]) {
+        let runners = RUNNERS.map(|runner| (runner.language(), runner.title())).to_vec();
+        let checkers = CHECKERS.map(|checker| (checker.language(), checker.title())).to_vec();
+        let title = language.map_or("any other", Language::title);
+        let _ = writeln!(table, "| {title} | {} | {} |", of(runners, language), of(checkers, language));
+    }
+    between_markers("docs/tests.md", "runners", &table);
 }
 
 /// A generated part of a document that is otherwise written by hand.

@@ -1,23 +1,12 @@
 //! What test runners and type checkers leave is read whatever it is: a test can write to all of it.
 
 use replay::cancel::Bound;
-use replay::testrun::model::{Checker, Scope, TestRunner, TestStatus, ToolInfo};
-use replay::testrun::reports::{self, Progress, Sources};
+use replay::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
 use replay::testrun::verdict::{self, Ending};
-use replay::testrun::{model::TestReport, text};
+use replay::testrun::{CHECKERS, Checker, Progress, RUNNERS, Runner, Sources, text};
 
 use super::Source;
 
-const RUNNERS: [TestRunner; 7] = [
-    TestRunner::Vitest,
-    TestRunner::Pytest,
-    TestRunner::Jest,
-    TestRunner::Junit,
-    TestRunner::CargoTest,
-    TestRunner::Nextest,
-    TestRunner::Go,
-];
-const CHECKERS: [Checker; 5] = [Checker::Tsc, Checker::CargoCheck, Checker::Mypy, Checker::Pyright, Checker::GoVet];
 /// Most bytes of a report as JSON and as text.
 const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
 
@@ -43,13 +32,13 @@ pub fn a_report_is_read(bytes: &[u8]) {
     }
 }
 
-fn run(runner: TestRunner, sources: Sources<'_>, ending: Ending) {
-    let parsed = reports::tests(runner, sources, Bound::default());
+fn run(runner: &'static dyn Runner, sources: Sources<'_>, ending: Ending) {
+    let parsed = runner.read(sources, Bound::default());
     let of = parsed.summary;
     assert_eq!(of.total, of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run);
     assert!(of.flaky <= of.passed);
-    let info = ToolInfo { name: runner, version: None, command: Vec::new(), cwd: "/p".to_owned() };
-    let report: TestReport = verdict::test_report(info, Scope::default(), parsed, Vec::new(), ending, false);
+    let info = ToolInfo { name: runner.id(), version: None, command: Vec::new(), cwd: "/p".to_owned() };
+    let report: TestReport = verdict::test_report(runner, info, Scope::default(), parsed, Vec::new(), ending, false);
     if report.status == TestStatus::Passed {
         assert!(of.ran() > 0 && of.failed + of.errored == 0 && ending.exit_code == Some(0) && !ending.timed_out);
         assert!(report.unfinished.is_empty() && report.file_errors.is_empty() && report.run_errors.is_empty());
@@ -67,9 +56,9 @@ fn run(runner: TestRunner, sources: Sources<'_>, ending: Ending) {
     assert_eq!((whole.done(), whole.total()), (parts.done(), parts.total()));
 }
 
-fn check(checker: Checker, sources: Sources<'_>, ending: Ending) {
-    let checked = reports::check(checker, sources, Bound::default());
-    let info = ToolInfo { name: checker, version: None, command: Vec::new(), cwd: "/p".to_owned() };
+fn check(checker: &'static dyn Checker, sources: Sources<'_>, ending: Ending) {
+    let checked = checker.read(sources, Bound::default());
+    let info = ToolInfo { name: checker.id(), version: None, command: Vec::new(), cwd: "/p".to_owned() };
     let report = verdict::diagnostics(info, Scope::default(), checked, ending, |file| file.len() % 2 == 0);
     for diagnostic in &report.diagnostics {
         assert!(diagnostic.file.as_deref().is_none_or(|file| file.len() % 2 == 0));

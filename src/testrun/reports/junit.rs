@@ -5,8 +5,9 @@ use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
 
-use super::collect::{Collector, joined, millis};
-use super::{Parsed, Sources, stack};
+use super::collector::{Collector, joined, millis};
+use super::reading::{Sources, TestResults};
+use super::stack;
 use crate::cancel::Bound;
 use crate::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
 use crate::testrun::model::{Case, State};
@@ -70,17 +71,17 @@ enum Target {
 }
 
 /// Reads any `JUnit` XML.
-pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
+pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = Collector::new(sources.root);
     let mut wrong = Vec::new();
     let (begun, ended) = read(sources.report, bound, |element| add(&mut collector, &element), |told| wrong.push(told));
-    (collector.parsed.begun, collector.parsed.ended) = (begun, ended);
+    (collector.results.begun, collector.results.ended) = (begun, ended);
     // What a suite says of itself is believed, where it is worse than what it holds.
     for Wrong { class, message } in wrong {
-        collector.parsed.passed = Some(false);
+        collector.results.passed = Some(false);
         collector.run_error(Some(class), &message, Vec::new());
     }
-    collector.parsed
+    collector.results
 }
 
 /// What a suite says of itself that its test cases do not.

@@ -1,6 +1,6 @@
 //! Texts of Rust programs: panics, and errors of the compiler.
 
-use super::collect::Collector;
+use super::collector::Collector;
 use super::stack::place_of;
 use crate::testrun::model::{Frame, Phase, TestError};
 

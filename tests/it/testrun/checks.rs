@@ -97,8 +97,8 @@ fn the_only_checker_that_is_installed_is_taken() {
     let mut server = open(&tree, &[]);
     tree.file("work/a.py", "x = 1\n").file("work/plain/b.py", "");
     let failed = server.call("type_check", json!({})).failure().unwrap();
-    let hint = "hint: give the project's directory as `cwd`, or name the checker with `checker`: `tsc`, `cargo`, `mypy`, \
-                `pyright`, `go`";
+    let hint = "hint: give the project's directory as `cwd`, or name the checker with `checker`: `tsc`, `cargo`, `go`, \
+                `mypy`, `pyright`";
     assert!(failed.message.ends_with(hint), "{}", failed.message);
     for program in ["python", "mypy"] {
         let path = format!("work/.venv/bin/{program}");

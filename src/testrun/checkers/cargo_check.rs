@@ -1,0 +1,258 @@
+//! `cargo check --message-format=json` (<https://doc.rust-lang.org/cargo/reference/external-tools.html>), Clippy too.
+
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::cancel::Bound;
+use crate::exec::Outcome;
+use crate::limits::{MAX_KEPT_TESTS, MAX_RELATED};
+use crate::policy::{Checked, Read};
+use crate::testrun::checker::{CheckWanted, Checker};
+use crate::testrun::context::RunContext;
+use crate::testrun::error::TestrunError;
+use crate::testrun::model::{Diagnostic, Related, Severity};
+use crate::testrun::project::cargo;
+use crate::testrun::project::disk::Tree as _;
+use crate::testrun::project::files::Target;
+use crate::testrun::project::language::Language;
+use crate::testrun::project::program::Program;
+use crate::testrun::project::signs::{Level, Sign};
+use crate::testrun::reports::findings::Findings;
+use crate::testrun::reports::lines::{self, events};
+use crate::testrun::reports::reading::{CheckResults, Sources};
+use crate::testrun::tool::Tool;
+
+/// cargo check.
+pub struct CargoCheck;
+
+impl Tool for CargoCheck {
+    fn name(&self) -> &'static str {
+        "cargo"
+    }
+
+    fn title(&self) -> &'static str {
+        "cargo check"
+    }
+
+    fn language(&self) -> Option<Language> {
+        Some(Language::Rust)
+    }
+
+    fn sign(&self, level: &Level<'_>) -> Sign {
+        level.named("Cargo.toml")
+    }
+
+    fn program(&self, _: &RunContext<'_>, _: &Checked<Read>) -> Program {
+        Program::on_path("cargo")
+    }
+
+    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
+        RunContext::not_found_hint("cargo")
+    }
+}
+
+impl Checker for CargoCheck {
+    fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
+        let disk = wanted.context.disk();
+        let mut words = ["check", "--message-format=json", "--all-targets", "--keep-going"].map(str::to_owned).to_vec();
+        let parts = cargo::cargo_parts(&disk, wanted.targets, true)?;
+        if parts.is_empty() && cargo::is_workspace(&disk, wanted.dir()) {
+            words.push("--workspace".to_owned());
+        }
+        words.extend(parts.into_iter().map(|part| format!("--package={}", part.package)));
+        Ok(words)
+    }
+
+    fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
+        parse(sources, bound)
+    }
+
+    fn is_source(&self, target: &Target) -> bool {
+        // A build script's sources are named elsewhere.
+        let is_rust = target.path.extension().is_some_and(|extension| extension == "rs");
+        !target.is_dir && is_rust && !target.path.ends_with("build.rs")
+    }
+
+    /// Each artifact has a file beside it that names its sources (dep-info), of what was compiled before, too.
+    fn looked_at(
+        &self,
+        wanted: &CheckWanted<'_>,
+        outcome: &Outcome,
+        bound: Bound<'_>,
+        _: Duration,
+    ) -> Result<Option<BTreeSet<String>>, TestrunError> {
+        let mut files = BTreeSet::new();
+        for artifact in artifacts(&outcome.stdout.bytes, bound) {
+            let artifact = Path::new(&artifact);
+            let stem = artifact.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            let names = artifact.with_file_name(format!("{}.d", stem.strip_prefix("lib").unwrap_or(stem)));
+            let text = wanted.context.disk().text(&names).unwrap_or_default();
+            // `src/lib.rs:`, of each file, so that one may be gone (rustc_interface::passes::write_out_deps).
+            let own = text.lines().filter_map(|line| line.strip_suffix(".rs:"));
+            // Paths begin at the workspace, which may lie above.
+            files.extend(own.flat_map(|file| {
+                let file = format!("{}.rs", file.replace("\\ ", " "));
+                wanted.dir().ancestors().map(move |dir| dir.join(&file).display().to_string())
+            }));
+        }
+        Ok((!files.is_empty()).then_some(files))
+    }
+}
+
+#[derive(Deserialize)]
+struct Event {
+    reason: String,
+    message: Option<Told>,
+    target: Option<Crate>,
+    #[serde(default)]
+    filenames: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Crate {
+    #[serde(default)]
+    src_path: String,
+}
+
+#[derive(Deserialize)]
+struct Told {
+    #[serde(default)]
+    level: String,
+    #[serde(default)]
+    message: String,
+    code: Option<Code>,
+    #[serde(default)]
+    spans: Vec<Span>,
+    #[serde(default)]
+    children: Vec<Child>,
+}
+
+#[derive(Deserialize)]
+struct Child {
+    #[serde(default)]
+    level: String,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    spans: Vec<Span>,
+}
+
+#[derive(Deserialize)]
+struct Code {
+    code: String,
+}
+
+#[derive(Deserialize)]
+struct Span {
+    file_name: String,
+    line_start: u32,
+    column_start: u32,
+    line_end: u32,
+    column_end: u32,
+    #[serde(default)]
+    is_primary: bool,
+    label: Option<String>,
+    suggested_replacement: Option<String>,
+}
+
+/// The files that were made of sources which are no dependency from elsewhere, absolute, one for each crate.
+pub fn artifacts(stdout: &[u8], bound: Bound<'_>) -> Vec<String> {
+    let own = |event: &Event| {
+        let source = event.target.as_ref().map_or("", |target| target.src_path.as_str());
+        // Where Cargo keeps what it has fetched.
+        event.reason == "compiler-artifact"
+            && !["/registry/src/", "/git/checkouts/"].iter().any(|dir| source.contains(dir))
+    };
+    let found = events::<Event>(stdout, bound).filter(own);
+    found.filter_map(|event| event.filenames.into_iter().next()).take(MAX_KEPT_TESTS).collect()
+}
+
+/// Reads stdout; errors of Cargo itself from stderr.
+fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
+    let mut found = Findings::new(sources.root);
+    let mut crates = HashSet::new();
+    for event in events::<Event>(sources.stdout, bound) {
+        match (event.reason.as_str(), event.message, event.target) {
+            ("compiler-message", Some(message), _) => add(&mut found, message),
+            ("compiler-artifact", _, Some(target)) if crates.len() < MAX_KEPT_TESTS => {
+                crates.insert(target.src_path);
+            }
+            _ => {}
+        }
+    }
+    if found.checked.diagnostics.is_empty() {
+        cargo_errors(&mut found, sources.stderr, bound);
+    }
+    found.checked
+}
+
+fn add(found: &mut Findings<'_>, message: Told) {
+    let severity = match message.level.as_str() {
+        "error" | "error: internal compiler error" => Severity::Error,
+        "warning" => Severity::Warning,
+        // Summaries: "aborting due to 2 previous errors", "for more information ...".
+        _ => return,
+    };
+    let primary = message.spans.iter().find(|span| span.is_primary);
+    if primary.is_none() && (message.message.starts_with("aborting due to") || message.message.ends_with(" emitted")) {
+        return;
+    }
+    let label = primary.and_then(|span| span.label.as_deref()).filter(|label| !message.message.contains(label));
+    let text = label.map_or_else(|| message.message.clone(), |label| format!("{} ({label})", message.message));
+    let mut diagnostic = Diagnostic::new(severity, text);
+    diagnostic.code = message.code.map(|code| code.code);
+    if let Some(span) = primary {
+        diagnostic.file = Some(span.file_name.clone());
+        (diagnostic.line, diagnostic.column) = (Some(span.line_start), Some(span.column_start));
+        (diagnostic.end_line, diagnostic.end_column) = (Some(span.line_end), Some(span.column_end));
+    }
+    let labels = message.spans.iter().filter(|span| !span.is_primary).filter_map(|span| {
+        Some(Related {
+            file: Some(span.file_name.clone()),
+            line: Some(span.line_start),
+            column: Some(span.column_start),
+            message: span.label.clone()?,
+        })
+    });
+    // That a lint is on, and where its page is, helps nobody to fix it.
+    let helps = |child: &&Child| {
+        !child.message.starts_with("`#[") && !child.message.starts_with("for further information visit ")
+    };
+    diagnostic.related = labels.chain(message.children.iter().filter(helps).map(child)).take(MAX_RELATED).collect();
+    found.add(diagnostic);
+}
+
+/// A note or help: with its place, and with what to write there.
+fn child(child: &Child) -> Related {
+    let span = child.spans.first();
+    let replacement = span.and_then(|span| span.suggested_replacement.as_deref()).filter(|text| !text.is_empty());
+    let advice = replacement.map_or_else(String::new, |text| format!(": `{}`", text.trim()));
+    Related {
+        file: span.map(|span| span.file_name.clone()),
+        line: span.map(|span| span.line_start),
+        column: span.map(|span| span.column_start),
+        message: format!("{}: {}{advice}", child.level, child.message),
+    }
+}
+
+/// Cargo's own errors: a block from `error: ` to the next empty line that is no cause.
+fn cargo_errors(found: &mut Findings<'_>, stderr: &[u8], bound: Bound<'_>) {
+    let mut text = String::new();
+    for line in lines::lines(stderr, bound) {
+        let line = String::from_utf8_lossy(line);
+        if text.is_empty() && !line.starts_with("error") {
+            continue;
+        }
+        text.push_str(&line);
+        text.push('\n');
+        if text.len() > crate::limits::MAX_TEST_TEXT_BYTES {
+            break;
+        }
+    }
+    if !text.is_empty() && !text.starts_with("error: could not compile") {
+        found.add(Diagnostic::new(Severity::Error, text.strip_prefix("error: ").unwrap_or(&text)));
+    }
+}

@@ -1,0 +1,148 @@
+//! `go vet`, and the Go compiler: `path.go:line:column: message` on stderr, or the objects of `go vet -json`.
+
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::cancel::Bound;
+use crate::exec::Outcome;
+use crate::policy::{Checked, Read};
+use crate::testrun::checker::{CheckWanted, Checker};
+use crate::testrun::command::words;
+use crate::testrun::context::RunContext;
+use crate::testrun::error::TestrunError;
+use crate::testrun::model::{Diagnostic, Severity};
+use crate::testrun::project::files::Target;
+use crate::testrun::project::go;
+use crate::testrun::project::language::Language;
+use crate::testrun::project::program::Program;
+use crate::testrun::project::signs::{Level, Sign};
+use crate::testrun::reports::findings::Findings;
+use crate::testrun::reports::go_text;
+use crate::testrun::reports::lines;
+use crate::testrun::reports::reading::{CheckResults, Sources};
+use crate::testrun::reports::stack::place_of;
+use crate::testrun::tool::Tool;
+
+/// go vet.
+pub struct GoVet;
+
+impl Tool for GoVet {
+    fn name(&self) -> &'static str {
+        "go"
+    }
+
+    fn title(&self) -> &'static str {
+        "go vet"
+    }
+
+    fn language(&self) -> Option<Language> {
+        Some(Language::Go)
+    }
+
+    fn sign(&self, level: &Level<'_>) -> Sign {
+        level.named("go.mod")
+    }
+
+    fn program(&self, _: &RunContext<'_>, _: &Checked<Read>) -> Program {
+        Program::on_path("go")
+    }
+
+    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
+        RunContext::not_found_hint("go")
+    }
+}
+
+impl Checker for GoVet {
+    fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
+        Ok(["vet".to_owned()].into_iter().chain(packages(wanted)).collect())
+    }
+
+    fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
+        parse(sources, bound)
+    }
+
+    fn is_source(&self, target: &Target) -> bool {
+        !target.is_dir && target.path.extension().is_some_and(|extension| extension == "go")
+    }
+
+    /// A build constraint leaves out files of a package without a word.
+    fn looked_at(
+        &self,
+        wanted: &CheckWanted<'_>,
+        outcome: &Outcome,
+        _: Bound<'_>,
+        time_left: Duration,
+    ) -> Result<Option<BTreeSet<String>>, TestrunError> {
+        if outcome.timed_out || wanted.targets.iter().all(|target| target.is_dir) {
+            return Ok(None);
+        }
+        // Those that cannot be parsed are among them: https://pkg.go.dev/cmd/go#hdr-List_packages_or_modules
+        let lists = ["GoFiles", "CgoFiles", "TestGoFiles", "XTestGoFiles"];
+        let format = lists
+            .map(|list| format!("{{{{range .{list}}}}}{{{{$.Dir}}}}/{{{{.}}}}{{{{\"\\n\"}}}}{{{{end}}}}"))
+            .concat();
+        let argv: Vec<String> =
+            ["go", "list", "-e", "-f", &format].map(str::to_owned).into_iter().chain(packages(wanted)).collect();
+        let line = format!("exec env {}", words(&argv));
+        let outcome = wanted.context.shell(wanted.project, &line, time_left, &mut |_, _| {})?;
+        let text = outcome.stdout.text();
+        let files: BTreeSet<String> = text.lines().filter(|line| line.starts_with('/')).map(str::to_owned).collect();
+        Ok((!files.is_empty() && !outcome.stdout.truncated).then_some(files))
+    }
+}
+
+#[derive(Deserialize)]
+struct Finding {
+    #[serde(default)]
+    posn: String,
+    end: Option<String>,
+    #[serde(default)]
+    message: String,
+}
+
+/// Reads what was found by the text of stderr or the JSON of stdout.
+fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
+    let mut found = Findings::new(sources.root);
+    for line in lines::lines(sources.stderr, bound) {
+        let text = String::from_utf8_lossy(line);
+        if let Some((file, number, column, message)) = go_text::line(&text) {
+            let mut diagnostic = Diagnostic::new(Severity::Error, message);
+            (diagnostic.file, diagnostic.line, diagnostic.column) = (Some(file.to_owned()), Some(number), column);
+            found.add(diagnostic);
+        } else if let Some(message) = text.strip_prefix("go: ") {
+            found.add(Diagnostic::new(Severity::Error, message));
+        }
+    }
+    // One object for each package: {"package":{"analyzer":[{"posn","message"}]}}.
+    let text = String::from_utf8_lossy(sources.stdout);
+    for packages in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
+        let Ok(Value::Object(packages)) = packages else { break };
+        if bound.is_over() {
+            break;
+        }
+        for (analyzer, findings) in packages.values().filter_map(Value::as_object).flatten() {
+            for finding in findings.as_array().into_iter().flatten() {
+                let Ok(finding) = Finding::deserialize(finding) else { continue };
+                let mut diagnostic = Diagnostic::new(Severity::Error, finding.message);
+                if let Some((file, line, column)) = place_of(&finding.posn) {
+                    diagnostic.file = Some(file.to_owned());
+                    (diagnostic.line, diagnostic.column) = (Some(line), Some(column));
+                }
+                if let Some((_, line, column)) = finding.end.as_deref().and_then(place_of) {
+                    (diagnostic.end_line, diagnostic.end_column) = (Some(line), Some(column));
+                }
+                diagnostic.code = Some(analyzer.clone());
+                found.add(diagnostic);
+            }
+        }
+    }
+    found.checked
+}
+
+/// The packages that are checked.
+fn packages(wanted: &CheckWanted<'_>) -> Vec<String> {
+    let packages = go::packages(wanted.dir(), wanted.targets);
+    if packages.is_empty() { vec!["./...".to_owned()] } else { packages }
+}

@@ -1,0 +1,39 @@
+//! The checkers of types, a file each. A new one is its file and a place in [`CHECKERS`].
+
+mod cargo_check;
+mod go_vet;
+mod mypy;
+mod pyright;
+#[cfg(test)]
+mod tests;
+mod tsc;
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+#[cfg(test)]
+pub use self::{cargo_check::CargoCheck, go_vet::GoVet, mypy::Mypy, pyright::Pyright, tsc::Tsc};
+use super::checker::Checker;
+use super::model::CheckerName;
+use super::tool::{Kind, Tool};
+
+/// All of them. Of two that a project has for equal reasons the first is taken.
+pub static CHECKERS: [&dyn Checker; 5] =
+    [&tsc::Tsc, &cargo_check::CargoCheck, &go_vet::GoVet, &mypy::Mypy, &pyright::Pyright];
+
+impl Kind for dyn Checker {
+    fn all() -> &'static [&'static Self] {
+        &CHECKERS
+    }
+}
+
+impl JsonSchema for CheckerName {
+    fn schema_name() -> Cow<'static, str> {
+        "Checker".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": CHECKERS.map(Tool::name) })
+    }
+}

@@ -1,0 +1,308 @@
+//! mypy, by `--output json` (columns count from 0) or by its text, with or without columns and ends.
+
+mod configuration;
+
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use crate::cancel::Bound;
+use crate::limits::{MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES, MAX_TOLD_LINES};
+use crate::policy::{Checked, Read};
+use crate::testrun::checker::Source;
+use crate::testrun::checker::{CheckWanted, Checker};
+use crate::testrun::context::RunContext;
+use crate::testrun::error::TestrunError;
+use crate::testrun::model::{Diagnostic, Related, Severity};
+use crate::testrun::project::disk::Disk;
+use crate::testrun::project::files::Target;
+use crate::testrun::project::language::Language;
+use crate::testrun::project::program::Program;
+use crate::testrun::project::python;
+use crate::testrun::project::signs::Weight;
+use crate::testrun::project::signs::{Level, Sign};
+use crate::testrun::reports::findings::Findings;
+use crate::testrun::reports::reading::{CheckResults, Sources};
+use crate::testrun::reports::{clean, lines};
+use crate::testrun::tool::Tool;
+
+/// How much of a hash is the name of a project's cache, in bytes.
+const CACHE_NAME_BYTES: usize = 8;
+
+/// Asks for JSON.
+const OUTPUT: &str = "--output=json";
+
+/// mypy.
+pub struct Mypy;
+
+impl Tool for Mypy {
+    fn name(&self) -> &'static str {
+        "mypy"
+    }
+
+    fn title(&self) -> &'static str {
+        "mypy"
+    }
+
+    fn language(&self) -> Option<Language> {
+        Some(Language::Python)
+    }
+
+    fn sign(&self, level: &Level<'_>) -> Sign {
+        level
+            .named("mypy.ini")
+            .or_else(|| level.named(".mypy.ini"))
+            .or_else(|| level.section("pyproject.toml", "[tool.mypy"))
+            .or_else(|| level.section("setup.cfg", "[mypy"))
+            .or_else(|| python::is_project(level).then(|| (Weight::Habit, "a Python project".to_owned())))
+    }
+
+    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
+        Program::Found(python::module(context.disk(), project.shown(), self.name()), None)
+    }
+
+    fn is_in(&self, disk: Disk<'_>, dir: &Path) -> bool {
+        python::is_installed(disk, dir, self.name())
+    }
+
+    fn how_to_get(&self, context: &RunContext<'_>, argv: &[String]) -> String {
+        context.how_to_install(argv, self.name())
+    }
+}
+
+impl Checker for Mypy {
+    fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
+        let cache = cache_name(wanted.dir(), wanted.project.id());
+        // Without a traceback nothing says why mypy itself failed.
+        let mut words = [OUTPUT, "--no-color-output", "--show-traceback"].map(str::to_owned).to_vec();
+        words.push(format!("--cache-dir={}/mypy-cache/{cache}", wanted.context.tmp.display()));
+        words.extend(wanted.paths());
+        let says_files = configuration::FILES.iter().any(|name| {
+            let named = ["files", "packages", "modules"];
+            let text = wanted.text(name).unwrap_or_default();
+            text.lines().filter_map(|line| line.split_once('=')).any(|(key, _)| named.contains(&key.trim()))
+        });
+        if wanted.targets.is_empty() && !says_files {
+            words.push(".".to_owned());
+        }
+        Ok(words)
+    }
+
+    fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
+        parse(sources, bound)
+    }
+
+    fn is_source(&self, target: &Target) -> bool {
+        !target.is_matched
+    }
+
+    fn adapt(&self, argv: &mut [String], stderr: &str) -> bool {
+        // mypy before 1.11.
+        let word =
+            argv.iter_mut().find(|word| *word == OUTPUT && stderr.contains("unrecognized arguments: --output=json"));
+        word.map(|word| "--show-column-numbers".clone_into(word)).is_some()
+    }
+
+    fn configuration(&self, text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+        configuration::find(text)
+    }
+
+    fn silenced(&self, source: Source<'_>, configuration: &str) -> Option<String> {
+        configuration::silenced(source, configuration)
+    }
+
+    fn excluded(&self, configuration: &str) -> Option<String> {
+        configuration::excluded(configuration)
+    }
+}
+
+#[derive(Deserialize)]
+struct Finding {
+    file: String,
+    line: Option<i64>,
+    column: Option<i64>,
+    end_line: Option<i64>,
+    end_column: Option<i64>,
+    message: String,
+    hint: Option<String>,
+    code: Option<String>,
+    severity: String,
+}
+
+/// How the message begins that mypy itself failed (`mypy.errors.report_internal_error`).
+const CRASH: &str = "INTERNAL ERROR";
+
+/// Reads stdout, and stderr for its own errors.
+fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
+    let mut found = Findings::new(sources.root);
+    let mut crash = None;
+    for bytes in [sources.stdout, sources.stderr] {
+        for line in lines::lines(bytes, bound) {
+            if let Ok(line) = serde_json::from_slice::<Finding>(line) {
+                add(&mut found, of_json(line));
+                continue;
+            }
+            let line = String::from_utf8_lossy(line);
+            match of_text(&mut found, &line) {
+                Some(diagnostic) if diagnostic.message.starts_with(CRASH) => crash = Some(diagnostic),
+                // What it advises to who has a terminal.
+                Some(diagnostic) if crash.is_none() || diagnostic.severity != Severity::Note => {
+                    add(&mut found, diagnostic);
+                }
+                _ => {}
+            }
+        }
+    }
+    if let Some(mut diagnostic) = crash {
+        found.checked.broke = true;
+        CRASH.clone_into(&mut diagnostic.message);
+        for line in last_words(sources, bound) {
+            diagnostic.message.push_str("\n  ");
+            diagnostic.message.push_str(&line);
+        }
+        found.add(diagnostic);
+    }
+    found.checked
+}
+
+/// The end of what mypy wrote besides diagnostics where it failed itself: the traceback, and what stands on stderr.
+fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {
+    // What it says of itself, in the same words each time.
+    const USUAL: [&str; 4] = ["https://", "Please report a bug", "If this issue continues", "version: "];
+    let is_own = |line: &str| {
+        !line.contains(CRASH) && !line.contains("note: ") && !USUAL.iter().any(|usual| line.starts_with(usual))
+    };
+    let mut last = VecDeque::new();
+    for bytes in [sources.stderr, sources.stdout] {
+        for line in lines::lines(bytes, bound).filter(|line| !line.starts_with(b"{")) {
+            let line = String::from_utf8_lossy(line);
+            if is_own(&line) {
+                last.push_back(clean::name(line.trim_end(), MAX_TEST_NAME_BYTES).0);
+            }
+            if last.len() >= MAX_TOLD_LINES {
+                last.pop_front();
+            }
+        }
+    }
+    let mut room = MAX_TEST_TEXT_BYTES / 2;
+    let fits = |line: &&String| {
+        room = room.saturating_sub(line.len() + 3);
+        room > 0
+    };
+    let kept = last.iter().rev().take_while(fits).count();
+    last.drain(..last.len() - kept);
+    last.into()
+}
+
+/// A note tells more of the error in the same line.
+fn add(found: &mut Findings<'_>, diagnostic: Diagnostic) {
+    if diagnostic.severity == Severity::Note
+        && let Some(file) = &diagnostic.file
+    {
+        let related = Related { message: diagnostic.message.clone(), ..Related::default() };
+        if found.relate(file, diagnostic.line, related) {
+            return;
+        }
+    }
+    found.add(diagnostic);
+}
+
+fn of_json(line: Finding) -> Diagnostic {
+    let known = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0);
+    let from_zero = |number: Option<i64>| known(number.and_then(|number| number.checked_add(1)));
+    let mut diagnostic = Diagnostic::new(severity(&line.severity).unwrap_or(Severity::Error), line.message);
+    diagnostic.file = Some(line.file);
+    (diagnostic.line, diagnostic.column) = (known(line.line), from_zero(line.column));
+    (diagnostic.end_line, diagnostic.end_column) = (known(line.end_line), from_zero(line.end_column));
+    diagnostic.code = line.code;
+    diagnostic.related = line.hint.into_iter().map(|message| Related { message, ..Related::default() }).collect();
+    diagnostic
+}
+
+fn severity(word: &str) -> Option<Severity> {
+    match word {
+        "error" => Some(Severity::Error),
+        "warning" => Some(Severity::Warning),
+        "note" => Some(Severity::Note),
+        _ => None,
+    }
+}
+
+/// `file:line:column:end_line:end_column: error: message  [code]`; all numbers but the line may be missing, and the
+/// line too for what concerns the whole file.
+fn of_text(found: &mut Findings<'_>, line: &str) -> Option<Diagnostic> {
+    if let Some(files) = checked_files(line) {
+        found.checked.files_checked = Some(files);
+        return None;
+    }
+    let word = |word: &'static str| line.split_once(word).map(|(place, message)| (place, word, message));
+    let parts = word(": error: ").or_else(|| word(": note: ")).or_else(|| word(": warning: "));
+    let Some((place, word, message)) = parts else {
+        // `mypy: error: ...` and `usage: ...` of its command line.
+        let message = line.strip_prefix("mypy: error: ").or_else(|| line.strip_prefix("error: "));
+        return message.map(|message| Diagnostic::new(Severity::Error, message));
+    };
+    let mut place = place.rsplitn(5, ':').collect::<Vec<_>>();
+    place.reverse();
+    let first = place.iter().position(|part| part.parse::<u32>().is_ok()).unwrap_or(place.len());
+    let numbers: Vec<u32> = place[first..].iter().filter_map(|part| part.parse().ok()).collect();
+    let file = place[..first].join(":");
+    let mut diagnostic = Diagnostic::new(severity(word.trim_matches([':', ' '])).unwrap_or(Severity::Error), message);
+    if file != "mypy" {
+        diagnostic.file = Some(file);
+    }
+    diagnostic.line = numbers.first().copied();
+    diagnostic.column = numbers.get(1).copied();
+    diagnostic.end_line = numbers.get(2).copied();
+    // mypy's end is the last column that belongs to it.
+    diagnostic.end_column = numbers.get(3).and_then(|column| column.checked_add(1));
+    if let Some((message, code)) =
+        message.rsplit_once("  [").and_then(|(message, code)| Some((message, code.strip_suffix(']')?)))
+    {
+        diagnostic.code = Some(code.to_owned());
+        message.clone_into(&mut diagnostic.message);
+    }
+    Some(diagnostic)
+}
+
+/// `Success: no issues found in 3 source files`, `Found 7 errors in 2 files (checked 2 source files)`.
+fn checked_files(line: &str) -> Option<u64> {
+    let rest = match line.strip_prefix("Found ") {
+        Some(rest) => rest.split_once("(checked ")?.1,
+        None => line.strip_prefix("Success: no issues found in ")?,
+    };
+    rest.split(' ').next()?.parse().ok()
+}
+
+/// The name of a project's own cache, from its true path and the numbers of its directory. mypy takes an entry for that of a
+/// file by the file's path below the project, its size and its time in whole seconds (`mypy.build.validate_meta`): those of
+/// two projects, or of two that were in one place one after the other, can be the same.
+fn cache_name(dir: &Path, (device, inode): (u64, u64)) -> String {
+    let mut hash = Sha256::new();
+    hash.update(device.to_le_bytes());
+    hash.update(inode.to_le_bytes());
+    hash.update(dir.as_os_str().as_bytes());
+    // Writing to a String cannot fail.
+    hash.finalize().iter().take(CACHE_NAME_BYTES).fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_project_has_a_cache_of_its_own() {
+        let of = |path: &str, id| cache_name(Path::new(path), id);
+        let own = of("/w/a", (1, 2));
+        assert_eq!(own.len(), 2 * CACHE_NAME_BYTES);
+        assert_eq!(own, of("/w/a", (1, 2)));
+        let others = [of("/w/b", (1, 2)), of("/w/a", (1, 3)), of("/w/a", (2, 2)), of("/w/a", (2, 1))];
+        assert!(!others.contains(&own), "{own} {others:?}");
+    }
+}

@@ -1,0 +1,251 @@
+//! `tsc --pretty false` of TypeScript 5 to 7, and what speaks like it: `path(line,column): error TS2322: message`, with
+//! further lines of the message indented; without a place for what concerns the whole project.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::cancel::Bound;
+use crate::limits::MAX_TEST_TEXT_BYTES;
+use crate::policy::{Checked, Read};
+use crate::testrun::checker::Source;
+use crate::testrun::checker::{CheckWanted, Checker};
+use crate::testrun::context::RunContext;
+use crate::testrun::error::TestrunError;
+use crate::testrun::model::{Diagnostic, Severity};
+use crate::testrun::project::disk::Disk;
+use crate::testrun::project::files::Target;
+use crate::testrun::project::language::Language;
+use crate::testrun::project::node;
+use crate::testrun::project::program::Program;
+use crate::testrun::project::signs::{Level, Sign};
+use crate::testrun::reports::findings::Findings;
+use crate::testrun::reports::lines;
+use crate::testrun::reports::reading;
+use crate::testrun::reports::reading::{CheckResults, Sources};
+use crate::testrun::tool::Tool;
+
+/// tsc 5 to 7, vue-tsc.
+pub struct Tsc;
+
+impl Tool for Tsc {
+    fn name(&self) -> &'static str {
+        "tsc"
+    }
+
+    fn title(&self) -> &'static str {
+        "tsc 5 to 7, vue-tsc"
+    }
+
+    fn language(&self) -> Option<Language> {
+        Some(Language::JavaScript)
+    }
+
+    fn sign(&self, level: &Level<'_>) -> Sign {
+        level.named("tsconfig.json")
+    }
+
+    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
+        // What knows the single-file components too, if the project has it.
+        match node::find(context.disk(), project.shown(), "vue-tsc", "vue-tsc") {
+            Some((argv, version)) => Program::Found(argv, version),
+            None => node::program(context.disk(), project.shown(), "typescript", "tsc"),
+        }
+    }
+
+    fn is_in(&self, disk: Disk<'_>, dir: &Path) -> bool {
+        node::find(disk, dir, "typescript", "tsc").is_some()
+    }
+
+    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
+        RunContext::not_found_hint("node")
+    }
+}
+
+impl Checker for Tsc {
+    fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
+        let mut words: Vec<String> = Vec::new();
+        let mut add = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
+        if has_references(&wanted.text("tsconfig.json").unwrap_or_default()) {
+            // Without it a project of references alone is never looked at, and there is no error.
+            add(&["-b", "--force", "--noEmit"]);
+        } else {
+            // What an incremental check leaves stays out of the project.
+            add(&["-p", ".", "--noEmit", "--incremental", "--tsBuildInfoFile"]);
+            add(&[&format!("{}/tsbuildinfo", wanted.place)]);
+        }
+        add(&["--pretty", "false", "--listFiles"]);
+        Ok(words)
+    }
+
+    fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
+        parse(sources, bound)
+    }
+
+    fn is_source(&self, target: &Target) -> bool {
+        // What a glob matched need not be a source.
+        const TYPED: [&str; 5] = ["ts", "tsx", "mts", "cts", "vue"];
+        let extension = target.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        !target.is_matched || TYPED.contains(&extension)
+    }
+
+    fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> CheckResults {
+        let (said, listed) = split(sources.stdout);
+        let sources = Sources { stdout: &said, ..sources };
+        let mut results = CheckResults { remarks: reading::remarks(&sources), ..parse(&sources, bound) };
+        results.files_checked = (!listed.is_empty()).then_some(listed.len() as u64);
+        results.listed = Some(listed);
+        results
+    }
+
+    fn configuration(&self, text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+        Some(("tsconfig.json", text("tsconfig.json")?))
+    }
+
+    fn silenced(&self, source: Source<'_>, configuration: &str) -> Option<String> {
+        silenced(source, configuration)
+    }
+}
+
+/// Reads stdout; with `--listFiles` or `--listFilesOnly` also how many files there are.
+fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
+    let mut found = Findings::new(sources.root);
+    let mut last: Option<Diagnostic> = None;
+    let mut files = 0_u64;
+    for line in lines::lines(sources.stdout, bound) {
+        let line = String::from_utf8_lossy(line);
+        if line.starts_with("  ") {
+            if let Some(last) = last.as_mut().filter(|last| last.message.len() < MAX_TEST_TEXT_BYTES) {
+                last.message.push('\n');
+                last.message.push_str(&line);
+            }
+        } else if let Some(next) = diagnostic(&line) {
+            if let Some(whole) = last.replace(next) {
+                found.add(whole);
+            }
+        } else if line.starts_with('/') && !line.contains("/node_modules/") {
+            files += 1;
+        }
+    }
+    if let Some(diagnostic) = last {
+        found.add(diagnostic);
+    }
+    found.checked.files_checked = (files > 0).then_some(files);
+    found.checked
+}
+
+fn diagnostic(line: &str) -> Option<Diagnostic> {
+    let (place, rest) = match line.split_once("): ") {
+        Some((place, rest)) if head(rest).is_some() => (Some(place), rest),
+        _ => (None, line),
+    };
+    let (severity, code, message) = head(rest)?;
+    let mut diagnostic = Diagnostic::new(severity, message);
+    diagnostic.code = Some(code.to_owned());
+    if let Some(place) = place {
+        let (file, position) = place.rsplit_once('(')?;
+        let (line, column) = position.split_once(',')?;
+        diagnostic.file = Some(file.to_owned());
+        (diagnostic.line, diagnostic.column) = (Some(line.parse().ok()?), Some(column.parse().ok()?));
+    }
+    Some(diagnostic)
+}
+
+/// `error TS2322: message`, taken apart.
+fn head(text: &str) -> Option<(Severity, &str, &str)> {
+    let (word, rest) = text.split_once(' ')?;
+    let severity = match word {
+        "error" => Severity::Error,
+        "warning" => Severity::Warning,
+        "message" | "suggestion" => Severity::Note,
+        _ => return None,
+    };
+    let (code, message) = rest.split_once(": ")?;
+    let digits = code.strip_prefix("TS")?;
+    (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some((severity, code, message))
+}
+
+/// What tsc says, and the files that it looked at: `--listFiles` names them, one a line, absolute.
+fn split(stdout: &[u8]) -> (Vec<u8>, BTreeSet<String>) {
+    let (mut said, mut files) = (Vec::new(), BTreeSet::new());
+    for line in stdout.split_inclusive(|byte| *byte == b'\n') {
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim_end();
+        if text.starts_with('/') && !text.contains("): error TS") && !text.contains("): warning TS") {
+            if !text.contains("/node_modules/") {
+                files.insert(text.to_owned());
+            }
+        } else {
+            said.extend_from_slice(line);
+        }
+    }
+    (said, files)
+}
+
+/// Whether a `tsconfig.json` refers to other projects.
+fn has_references(tsconfig: &str) -> bool {
+    let config: Value = serde_json::from_str(&node::without_comments(tsconfig)).unwrap_or_default();
+    config["references"].as_array().is_some_and(|references| !references.is_empty())
+}
+
+/// Source: <https://www.typescriptlang.org/tsconfig/#checkJs>.
+fn silenced(source: Source<'_>, config: &str) -> Option<String> {
+    let directive = directive(source.text);
+    if directive == Some(false) {
+        return Some("it says `@ts-nocheck`".to_owned());
+    }
+    let config: Value = serde_json::from_str(&node::without_comments(config)).unwrap_or_default();
+    let option = |name: &str| config["compilerOptions"][name].as_bool();
+    let ends = |ends: &[&str]| ends.iter().any(|end| source.path.ends_with(end));
+    if ends(&[".d.ts", ".d.mts", ".d.cts"]) && option("skipLibCheck") == Some(true) {
+        return Some("`skipLibCheck` of tsconfig.json leaves out files of declarations".to_owned());
+    }
+    // What it extends, and what it refers to, may say otherwise.
+    let is_whole = config.is_object() && config.get("extends").is_none() && config.get("references").is_none();
+    if ends(&[".js", ".jsx", ".mjs", ".cjs"]) && directive.is_none() && is_whole && option("checkJs") != Some(true) {
+        return Some(
+            "it is JavaScript, and neither `checkJs` of tsconfig.json nor `@ts-check` has it checked".to_owned(),
+        );
+    }
+    None
+}
+
+/// `@ts-check` (true) or `@ts-nocheck` in the comments before all code; the last one counts.
+fn directive(text: &str) -> Option<bool> {
+    let mut rest = text.trim_start_matches('\u{feff}');
+    if rest.starts_with("#!") {
+        rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+    }
+    let mut found = None;
+    loop {
+        rest = rest.trim_start();
+        if let Some(line) = rest.strip_prefix("//") {
+            let (line, after) = line.split_once('\n').unwrap_or((line, ""));
+            let word =
+                line.trim_start_matches('/').trim_start().split([' ', '\t', ':', '\r']).next().unwrap_or_default();
+            match word {
+                "@ts-check" => found = Some(true),
+                "@ts-nocheck" => found = Some(false),
+                _ => {}
+            }
+            rest = after;
+        } else if let Some(block) = rest.strip_prefix("/*") {
+            rest = block.split_once("*/").map_or("", |(_, rest)| rest);
+        } else {
+            return found;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_found_in_json_with_comments() {
+        let vite = "\u{feff}{\n  // of Vite\n  \"files\": [],\n  \"references\": [\n    { \"path\": \"./a\" }, /* , */\n  ],\n}\n";
+        assert!(has_references(vite));
+        assert!(!has_references("{\"references\": []}") && !has_references("{\"x\": \"// \\\" references\"}"));
+        assert!(!has_references("not json"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Which runner a run is by, where nobody says it.
+
+use std::path::{Path, PathBuf};
+
+use super::context::RunContext;
+use super::detection::{self, Found};
+use super::error::TestrunError;
+use super::project::{files, node};
+use super::runner::Runner;
+use super::subprojects;
+use crate::text::escape::show_path;
+
+/// A runner that was chosen, and why.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Which one.
+    pub runner: &'static dyn Runner,
+    /// The project's directory.
+    pub dir: PathBuf,
+    /// What speaks for it, and what else there is.
+    pub notes: Vec<String>,
+    /// What is left out of the run, and was not asked to be.
+    pub left_out: Vec<String>,
+}
+
+/// The runner for `cwd`, which is told or the usual one: the one that is asked for, else the best of those for the files
+/// that are named.
+pub fn choose(
+    context: &RunContext<'_>,
+    cwd: &Path,
+    is_told: bool,
+    asked: Option<&'static dyn Runner>,
+    files: &[String],
+) -> Result<Choice, TestrunError> {
+    let disk = context.disk();
+    let start = files::start(disk, cwd, is_told, files);
+    let mut found = detection::around::<dyn Runner>(&disk, &start);
+    if let Some(asked) = asked {
+        let of = found.into_iter().find(|found| found.what.name() == asked.found_as());
+        let dir = of.map_or_else(|| cwd.to_path_buf(), |found| home(found, cwd));
+        return Ok(Choice { runner: asked, dir, notes: Vec::new(), left_out: Vec::new() });
+    }
+    let suits = |found: &Found<dyn Runner>| files.iter().all(|file| found.what.suits(file));
+    if !found.iter().any(suits) && !files.is_empty() {
+        // The directory that was told has none for them: those around the files.
+        found = detection::around(&disk, &files::start(disk, cwd, false, files));
+    }
+    let Some(at) = found.iter().position(suits) else {
+        several(context, cwd, files)?;
+        let what = if files.is_empty() { "its tests are run" } else { "the tests of such files are run" };
+        let below = subprojects::projects::<dyn Runner>(context, cwd, files);
+        let script = node::test_script(&disk, cwd).filter(|_| found.is_empty());
+        let named = "the runner with `runner` (as `runner: \"pytest\"`); `runner: \"junit\"` takes any `command` that writes \
+                     JUnit XML";
+        return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below, named: named.to_owned(), script });
+    };
+    let best = found.remove(at);
+    let mut notes = vec![format!("{}: {}", best.what.name(), best.why)];
+    let others: Vec<String> =
+        found.iter().map(|other| format!("`runner: \"{}\"` ({})", other.what.name(), other.why)).collect();
+    if !others.is_empty() {
+        notes.push(format!("there is also {}", others.join(", ")));
+    }
+    Ok(Choice { runner: best.what, dir: home(best, cwd), notes, left_out: Vec::new() })
+}
+
+/// Where a runner begins. Tests that nothing names a project for are run from `cwd`, from where Python finds their modules.
+fn home(found: Found<dyn Runner>, cwd: &Path) -> PathBuf {
+    if found.is_habit() && found.dir.starts_with(cwd) { cwd.to_path_buf() } else { found.dir }
+}
+
+/// The error for files that no one project has, each of which has one.
+fn several(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Result<(), TestrunError> {
+    const NAMED: usize = 3;
+    let mut groups: Vec<(Found<dyn Runner>, Vec<&str>)> = Vec::new();
+    for file in files {
+        let dir = files::holder(context.disk(), cwd, file).unwrap_or_else(|| cwd.to_path_buf());
+        let found = detection::around::<dyn Runner>(&context.disk(), &dir);
+        let Some(own) = found.into_iter().find(|found| found.what.suits(file)) else { return Ok(()) };
+        match groups.iter_mut().find(|(known, _)| known.what == own.what && (known.dir == own.dir || known.is_habit()))
+        {
+            Some((_, files)) => files.push(file),
+            None => groups.push((own, vec![file])),
+        }
+    }
+    if groups.len() < 2 {
+        return Ok(());
+    }
+    let is_one = groups.iter().all(|(found, _)| found.what == groups[0].0.what);
+    let told: Vec<String> = groups
+        .iter()
+        .take(NAMED)
+        .map(|(found, files)| {
+            let more = if files.len() > NAMED { ", ..." } else { "" };
+            let place = if is_one { format!(" in {}", show_path(&found.dir)) } else { String::new() };
+            let named: Vec<&str> = files.iter().take(NAMED).copied().collect();
+            format!("{}{place}: {}{more}", found.what.name(), named.join(", "))
+        })
+        .collect();
+    let count = if groups.len() == 2 { "two".to_owned() } else { groups.len().to_string() };
+    let noun = if is_one { "projects" } else { "runners" };
+    Err(TestrunError::arguments(format!("these are files of {count} {noun} ({}): call once for each", told.join("; "))))
+}

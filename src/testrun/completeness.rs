@@ -1,0 +1,55 @@
+//! What was asked for by name and did not run: a runner whose configuration leaves a file out says nothing of it.
+
+use std::collections::HashSet;
+
+use super::model::State;
+use super::project::files::Target;
+use super::reports::reading::TestResults;
+use super::runner::{Asked, Runner};
+use super::selection::{FailedTest, Selection};
+use crate::limits::MAX_KEPT_TESTS;
+
+/// Files, directories and tests that were named and of which nothing ran, in the order of what was asked.
+///
+/// A file whose tests were all left out by a filter or by themselves did run, as far as the runner says so. Files that a glob
+/// matched count if their name is one of a test. Empty if more tests ran than are kept by name.
+pub fn missed(runner: &dyn Runner, selection: &Selection, asked: &Asked<'_>, results: &TestResults) -> Vec<String> {
+    if results.tests.len() >= MAX_KEPT_TESTS || results.files.len() >= MAX_KEPT_TESTS {
+        return Vec::new();
+    }
+    match selection {
+        Selection::All | Selection::Changed => Vec::new(),
+        Selection::Failed(failed) => again(runner, failed, results),
+        Selection::Targets(targets) => {
+            let meant = |target: &&Target| !target.is_matched || runner.is_test_name(&target.path);
+            let meant: Vec<&Target> = targets.iter().filter(meant).collect();
+            let missed = runner.missed(asked, &meant, results);
+            missed.into_iter().map(|target| target.below(asked.project)).collect()
+        }
+    }
+}
+
+/// Of tests that were to run again, those that did not.
+fn again(runner: &dyn Runner, failed: &[FailedTest], results: &TestResults) -> Vec<String> {
+    let ran: HashSet<&str> = results
+        .tests
+        .iter()
+        .filter(|test| test.state.ran() || test.state == State::Todo)
+        .map(|test| test.id.as_str())
+        .chain(results.unfinished.iter().map(String::as_str))
+        .collect();
+    let is_told = |test: &&FailedTest| {
+        if test.names.is_empty() {
+            runner.has_reporter() && !results.files.contains(&test.file)
+        } else {
+            !ran.contains(test.id.as_str())
+        }
+    };
+    let name = |test: &FailedTest| if test.names.is_empty() { test.file.clone() } else { test.id.clone() };
+    let mut missed: Vec<String> = failed.iter().filter(is_told).map(name).collect();
+    missed.dedup();
+    missed
+}
+
+#[cfg(test)]
+mod tests;

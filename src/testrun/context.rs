@@ -1,0 +1,126 @@
+//! What runs and checks stand on: the allowed directories, and the door to processes.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::command::quoted;
+use super::error::TestrunError;
+use super::history::History;
+use super::project::disk::Disk;
+use crate::budget::Account;
+use crate::cancel::CancelToken;
+use crate::exec::{self, Bounds, Command, Exit, Launcher, Outcome, Running, Stage, place_of};
+use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES};
+use crate::policy::{Checked, Policy, Read};
+use crate::sandbox::{Lent, Scratch};
+use crate::search;
+use crate::search::memory::Memory;
+
+/// What the server has for all runs, and the call that one is for.
+#[derive(Clone, Copy)]
+pub struct RunContext<'a> {
+    /// The allowed directories.
+    pub policy: &'a Policy,
+    /// Who pays for memory.
+    pub account: &'a Account,
+    /// What searches remember.
+    pub memory: &'a Memory,
+    /// Starts commands.
+    pub launcher: &'a Launcher,
+    /// The places for commands.
+    pub running: &'a Running,
+    /// Where commands have their private files.
+    pub scratch: &'a Scratch,
+    /// The commands' path of their TMPDIR.
+    pub tmp: &'a Path,
+    /// Commands reach no other machine.
+    pub offline: bool,
+    /// Logs and failures of runs before.
+    pub history: &'a History,
+    /// Ends the run.
+    pub cancel: &'a CancelToken,
+}
+
+impl<'a> RunContext<'a> {
+    /// The disk as detection sees it.
+    pub fn disk(&self) -> Disk<'a> {
+        Disk(self.policy)
+    }
+
+    /// For searches.
+    pub fn call(&self) -> search::Call<'a> {
+        let Self { policy, account, cancel, memory, .. } = *self;
+        search::Call { policy, cancel, account: Some(account), memory, progress: &|_| {} }
+    }
+
+    /// A directory that is shared with a command, and the command's path of it.
+    pub fn lend(&self) -> Result<(Lent, String), TestrunError> {
+        let lent = self.scratch.lend("run").map_err(TestrunError::Place)?;
+        let place = self.tmp.join(lent.name()).to_string_lossy().into_owned();
+        Ok((lent, place))
+    }
+
+    /// Runs a line of a shell in a directory. `on_progress` is told how long it runs.
+    pub fn shell(
+        &self,
+        dir: &Checked<Read>,
+        line: &str,
+        timeout: Duration,
+        on_progress: &mut dyn FnMut(Duration, Stage),
+    ) -> Result<Outcome, TestrunError> {
+        if line.len() > MAX_COMMAND_BYTES {
+            return Err(TestrunError::arguments(format!(
+                "the command for so many files is {} bytes long, and at most {MAX_COMMAND_BYTES} are possible; name \
+                 directories instead",
+                line.len()
+            )));
+        }
+        let command = Command { line, dir: place_of(dir)?, terminal: None };
+        let grace = Duration::from_millis(KILL_GRACE_MS);
+        let bounds = Bounds { timeout, grace, output_cap_bytes: TESTS_OUTPUT_BYTES };
+        let outcome = exec::run(self.launcher, &command, bounds, self.running, self.cancel, on_progress)?;
+        if outcome.cancelled { Err(exec::ExecError::Cancelled.into()) } else { Ok(outcome) }
+    }
+
+    /// Whether commands find a program.
+    pub fn is_installed(&self, dir: &Checked<Read>, program: &str) -> Result<bool, TestrunError> {
+        let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
+        let outcome = self.shell(dir, &format!("command -v {program} >/dev/null"), timeout, &mut |_, _| {})?;
+        Ok(outcome.exit == Exit::Code(0))
+    }
+
+    /// How a package of Python is installed where the interpreter that was run looks for it; `argv` is what was run.
+    pub fn how_to_install(&self, argv: &[String], package: &str) -> String {
+        let command = match argv.iter().find_map(|word| word.strip_suffix("/bin/python")) {
+            Some(venv) => format!("{}/bin/pip install {package}", quoted(venv)),
+            None => format!("python3 -m venv .venv && .venv/bin/pip install {package}"),
+        };
+        self.install_hint(&command, ", or as the project says")
+    }
+
+    /// The next step for who lacks a program that this command installs. `others` stands behind the command.
+    pub fn install_hint(&self, command: &str, others: &str) -> String {
+        let who = if self.offline { "; commands have no network here, so the operator has to" } else { "" };
+        format!("install it with `{command}`{others}{who}")
+    }
+
+    /// The next step where commands find no such program.
+    pub fn not_found_hint(program: &str) -> String {
+        format!("commands find no `{program}`; the operator can show it to them with --system")
+    }
+
+    /// The directory that a call names, or the usual one.
+    pub fn directory(&self, named: Option<&str>) -> Result<Checked<Read>, TestrunError> {
+        match named {
+            Some(named) => self.disk().directory(named.as_ref()),
+            None => self.disk().directory(&self.usual_dir()),
+        }
+    }
+
+    /// The first writable allowed directory, else the first: where relative paths and commands begin.
+    fn usual_dir(&self) -> PathBuf {
+        let writable = self.policy.roots().iter().find(|root| root.writable());
+        let root = writable.or_else(|| self.policy.project());
+        root.map_or_else(|| PathBuf::from("."), |root| root.path().to_path_buf())
+    }
+}

@@ -1,0 +1,181 @@
+//! Which runners and which checkers a project has, by the files that lie in it.
+//!
+//! Every directory from the one asked for up to the allowed one is looked at. What names a tool (its configuration, a
+//! dependency, the test script) is worth more than what only suggests one; a project's directory is the nearest one that
+//! says more than its directories below. The nearest project is the first choice; in one place the one that the test
+//! script names, then what is named, then the order of the table.
+
+use std::path::{Path, PathBuf};
+
+use super::project::disk::Tree;
+use super::project::python;
+use super::project::signs::{LEVELS_BELOW, LOOKED_AT, Level, Weight, inside};
+use super::tool::{Kind, Tool};
+
+/// A runner or checker that a project has.
+pub struct Found<T: ?Sized + 'static> {
+    /// Which one.
+    pub what: &'static T,
+    /// The project's directory.
+    pub dir: PathBuf,
+    /// What speaks for it, such as `vitest in package.json`.
+    pub why: String,
+    /// How much that is worth.
+    weight: Weight,
+    /// Levels between the directory asked for and the nearest place that speaks for it.
+    distance: usize,
+}
+
+impl<T: ?Sized> Found<T> {
+    /// Whether nothing names it: there are only files as it has them.
+    pub fn is_habit(&self) -> bool {
+        self.weight == Weight::Habit
+    }
+}
+
+/// The tools of the project around `cwd`, the best first. None is named twice.
+pub fn around<T: Kind + ?Sized>(tree: &dyn Tree, cwd: &Path) -> Vec<Found<T>> {
+    let mut found: Vec<Found<T>> = Vec::new();
+    for (distance, dir) in cwd.ancestors().enumerate() {
+        let Some(level) = Level::at(tree, dir) else { break };
+        for &what in T::all() {
+            let Some((weight, why)) = what.sign(&level) else { continue };
+            let here = || (dir.to_path_buf(), why.clone(), weight);
+            match found.iter_mut().find(|known| known.what.name() == what.name()) {
+                Some(known) if weight > known.weight && known.weight == Weight::Habit => {
+                    (known.dir, known.why, known.weight) = here();
+                }
+                Some(_) => {}
+                None => found.push(Found { what, dir: dir.to_path_buf(), why, weight, distance }),
+            }
+        }
+    }
+    let place = |found: &Found<T>| T::all().iter().position(|known| known.name() == found.what.name());
+    found.sort_by_key(|found| (found.distance, std::cmp::Reverse(found.weight), place(found)));
+    found
+}
+
+/// Projects below `cwd` with their tools, each by its path from there. Of what lies directly below first, then what lies in
+/// directories there that are no projects themselves.
+pub fn below<T: Kind + ?Sized>(tree: &dyn Tree, cwd: &Path) -> Vec<(String, Vec<&'static T>)> {
+    let mut found = Vec::new();
+    let mut looks = LOOKED_AT;
+    let mut dirs = inside("", tree.names(cwd).unwrap_or_default());
+    for _ in 0..LEVELS_BELOW {
+        let mut next = Vec::new();
+        for name in dirs.into_iter().take(looks) {
+            looks -= 1;
+            let dir = cwd.join(&name);
+            let Some(level) = Level::at(tree, &dir) else { continue };
+            let signs: Vec<&T> = T::all().iter().copied().filter(|what| what.sign(&level).is_some()).collect();
+            if signs.is_empty() {
+                next.extend(inside(&name, level.names));
+            } else {
+                found.push((name, signs));
+            }
+        }
+        dirs = next;
+    }
+    found
+}
+
+/// Whether a directory is a project of its own that has a tool: files as the tool has them are not enough.
+pub fn is_project<T: Tool + ?Sized>(tree: &dyn Tree, dir: &Path, tool: &T) -> bool {
+    Level::at(tree, dir).is_some_and(|level| {
+        tool.sign(&level).is_some_and(|(weight, _)| weight > Weight::Habit || python::is_project(&level))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::testrun::checkers::{GoVet, Mypy, Tsc};
+    use crate::testrun::project::disk::tests::tree;
+    use crate::testrun::runners::{CargoTest, Jest, Pytest, Vitest};
+    use crate::testrun::{Checker, Runner};
+
+    fn runners(tree: &dyn Tree, cwd: &Path) -> Vec<Found<dyn Runner>> {
+        around(tree, cwd)
+    }
+
+    fn said(files: &[(&'static str, &'static str)], cwd: &str) -> Vec<String> {
+        let found = runners(&tree(files), Path::new(cwd));
+        found.iter().map(|found| format!("{} in {}: {}", found.what.name(), found.dir.display(), found.why)).collect()
+    }
+
+    #[test]
+    fn the_nearest_project_comes_first() {
+        let files = [
+            ("/w/package.json", r#"{"devDependencies": {"vitest": "^3"}}"#),
+            ("/w/packages/a/package.json", r#"{"name": "a"}"#),
+            ("/w/packages/a/src/x.ts", ""),
+            ("/w/packages/b/package.json", r#"{"devDependencies": {"jest": "30"}}"#),
+            ("/w/tools/pyproject.toml", "[tool.pytest.ini_options]\n"),
+            ("/w/tools/tests/conftest.py", ""),
+        ];
+        assert_eq!(said(&files, "/w/packages/a"), ["vitest in /w: vitest is a dependency in package.json"]);
+        assert_eq!(
+            said(&files, "/w/packages/b"),
+            [
+                "jest in /w/packages/b: jest is a dependency in package.json",
+                "vitest in /w: vitest is a dependency in package.json"
+            ]
+        );
+        // What names pytest is worth more than a conftest.py below it.
+        assert_eq!(
+            said(&files, "/w/tools/tests"),
+            [
+                "pytest in /w/tools: pyproject.toml has tool.pytest",
+                "vitest in /w: vitest is a dependency in package.json"
+            ]
+        );
+        let [jest, pytest]: [Vec<&dyn Runner>; 2] = [vec![&Jest], vec![&Pytest]];
+        let mypy: Vec<&dyn Checker> = vec![&Mypy];
+        assert_eq!(
+            below::<dyn Runner>(&tree(&files), Path::new("/w")),
+            [("tools".to_owned(), pytest), ("packages/b".to_owned(), jest.clone())]
+        );
+        assert_eq!(below::<dyn Runner>(&tree(&files), Path::new("/w/packages")), [("b".to_owned(), jest)]);
+        assert_eq!(below::<dyn Checker>(&tree(&files), Path::new("/w")), [("tools".to_owned(), mypy)]);
+    }
+
+    #[test]
+    fn in_one_place_the_test_script_decides() {
+        let both = |script| {
+            let text: String =
+                format!(r#"{{"scripts": {{"test": "{script}"}}, "devDependencies": {{"vitest": "3", "jest": "30"}}}}"#);
+            let text: &'static str = text.leak();
+            runners(&tree(&[("/w/package.json", text), ("/w/Cargo.toml", "")]), Path::new("/w"))
+                .into_iter()
+                .map(|found| found.what)
+                .collect::<Vec<_>>()
+        };
+        let [vitest, jest, cargo]: [&dyn Runner; 3] = [&Vitest, &Jest, &CargoTest];
+        assert_eq!(both("tsc && jest --ci"), [jest, vitest, cargo]);
+        assert_eq!(both("vitest run"), [vitest, jest, cargo]);
+        assert_eq!(both("make jester"), [vitest, jest, cargo]);
+    }
+
+    #[test]
+    fn a_project_of_python_needs_no_configuration() {
+        let files = [("/w/setup.py", ""), ("/w/tests/test_a.py", ""), ("/w/Cargo.toml", "[package]")];
+        let expected = ["cargo in /w: Cargo.toml", "pytest in /w: tests/ holds tests of Python"];
+        assert_eq!(said(&files, "/w"), expected);
+        assert_eq!(said(&[("/w/notes.txt", "")], "/w"), [""; 0]);
+        let inside = [("/w/setup.py", ""), ("/w/toolz/tests/test_a.py", "")];
+        assert_eq!(said(&inside, "/w"), ["pytest in /w: toolz/tests/ holds tests of Python"]);
+        assert_eq!(said(&inside[1..], "/w"), [""; 0]);
+        let checks = around::<dyn Checker>(&tree(&files), Path::new("/w/tests"));
+        let checks: Vec<_> = checks.iter().map(|found| (found.what.name(), found.why.as_str())).collect();
+        assert_eq!(checks, [("cargo", "Cargo.toml"), ("mypy", "a Python project")]);
+    }
+
+    #[test]
+    fn files_say_their_language() {
+        assert!(Vitest.suits("a/b.test.tsx") && !Vitest.suits("a.py"));
+        assert!(Pytest.suits("tests") && GoVet.suits("x/y.go"));
+        assert!(!Tsc.suits("src/main.rs"));
+    }
+}

@@ -1,0 +1,45 @@
+//! What there is to say of a run beside its report.
+
+use super::context::RunContext;
+use super::model::{TestReport, TestStatus};
+use super::request::Request;
+use super::runner::Runner;
+use super::selection::Selection;
+use super::subprojects::who_has;
+
+/// The next step, where the report alone does not tell it.
+pub fn hint(
+    context: &RunContext<'_>,
+    report: &TestReport,
+    request: &Request<'_>,
+    selection: &Selection,
+    runner: &'static dyn Runner,
+) -> Option<String> {
+    let seconds = request.timeout.as_secs();
+    Some(match report.status {
+        TestStatus::MissingTool => {
+            // What lies in a project may lie in another.
+            let elsewhere = runner.lies_in_projects().then(|| who_has(context, report.runner.cwd.as_ref(), runner)).flatten();
+            elsewhere.unwrap_or_else(|| runner.how_to_get(context, &report.runner.command))
+        }
+        TestStatus::TimedOut if report.unfinished.is_empty() => {
+            format!("ended after {seconds} s: give a longer `timeout`, or fewer `testFiles`")
+        }
+        TestStatus::TimedOut => {
+            format!(
+                "ended after {seconds} s: look for an endless loop in what is unfinished, or give a longer `timeout`"
+            )
+        }
+        TestStatus::NoTests if matches!(selection, Selection::Targets(_)) && !report.left_out.is_empty() => {
+            "the project's own configuration leaves out what was named, as `leftOut` says: change that, or name something else"
+                .to_owned()
+        }
+        TestStatus::NoTests if request.filter.is_none() && matches!(selection, Selection::Targets(_)) => {
+            "the runner takes none of `testFiles` for files of tests".to_owned()
+        }
+        TestStatus::ConfigError if matches!(selection, Selection::Failed(_)) => {
+            "a test that failed may be gone, or have another name: a run of all tests renews the list".to_owned()
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,187 @@
+//! Packages of Cargo: what their manifests say, and which of them a file is of.
+
+use std::path::{Path, PathBuf};
+
+use super::disk::Tree;
+use super::files::Target;
+use crate::testrun::error::TestrunError;
+
+/// A part of a Cargo workspace.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CargoPart {
+    /// The package.
+    pub package: String,
+    /// What of it.
+    pub what: CargoTargets,
+}
+
+/// What of a package is tested.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CargoTargets {
+    /// Everything.
+    All,
+    /// An integration test (`tests/NAME.rs`).
+    Test(String),
+    /// Tests whose path holds this, such as `text::glob`.
+    Module(String),
+}
+
+/// The packages of a Cargo workspace that these files and directories are of, and what of them.
+pub fn cargo_parts(tree: &dyn Tree, targets: &[Target], by_package: bool) -> Result<Vec<CargoPart>, TestrunError> {
+    let parts = targets.iter().map(|target| cargo_part(tree, target, by_package));
+    let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
+    parts.sort();
+    parts.dedup();
+    Ok(parts)
+}
+
+/// Which package a file or directory belongs to, and what of it it is.
+pub fn cargo_part(tree: &dyn Tree, target: &Target, by_package: bool) -> Result<CargoPart, TestrunError> {
+    let inside = if target.is_dir { target.path.join("any") } else { target.path.clone() };
+    let Some((package, dir)) = package(tree, &inside) else {
+        return Err(TestrunError::arguments(format!("`{}` belongs to no package of Cargo", target.path.display())));
+    };
+    let below = inside.strip_prefix(&dir).unwrap_or(Path::new(""));
+    let what = if by_package {
+        CargoTargets::All
+    } else if target.is_dir {
+        match cargo_targets(&below.with_file_name("mod.rs").to_string_lossy()) {
+            // `src` and `tests` themselves.
+            CargoTargets::Module(module) if module == "mod" => CargoTargets::All,
+            CargoTargets::Test(name) if name == "mod" => CargoTargets::All,
+            what => what,
+        }
+    } else {
+        cargo_targets(&below.to_string_lossy())
+    };
+    Ok(CargoPart { package, what })
+}
+
+/// What part of a package a file is, `below` being its path below the package's directory.
+pub fn cargo_targets(below: &str) -> CargoTargets {
+    let source = below.strip_suffix(".rs");
+    if let Some(test) = below.strip_prefix("tests/") {
+        let name = test.split('/').next().unwrap_or(test);
+        return CargoTargets::Test(name.strip_suffix(".rs").unwrap_or(name).to_owned());
+    }
+    match source.and_then(|source| source.strip_prefix("src/")) {
+        Some("lib" | "main") | None => CargoTargets::All,
+        Some(source) if source.starts_with("bin/") => CargoTargets::All,
+        Some(source) => {
+            let module = source.strip_suffix("/mod").unwrap_or(source);
+            CargoTargets::Module(module.replace('/', "::"))
+        }
+    }
+}
+
+/// The name of the package whose manifest is the nearest one above a file, and the manifest's directory.
+fn package(tree: &dyn Tree, file: &Path) -> Option<(String, PathBuf)> {
+    for dir in file.ancestors().skip(1) {
+        tree.names(dir)?;
+        if let Some(text) = tree.text(&dir.join("Cargo.toml"))
+            && let Some(name) = package_name(&text)
+        {
+            return Some((name, dir.to_path_buf()));
+        }
+    }
+    None
+}
+
+/// `name` of the table `[package]`.
+fn package_name(manifest: &str) -> Option<String> {
+    let mut lines = manifest.lines().map(str::trim).skip_while(|line| *line != "[package]").skip(1);
+    let line = lines
+        .by_ref()
+        .take_while(|line| !line.starts_with('['))
+        .find(|line| line.strip_prefix("name").is_some_and(|rest| rest.trim_start().starts_with('=')))?;
+    let value = line.split_once('=')?.1.trim();
+    Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Whether a directory has the manifest of a workspace.
+pub fn is_workspace(tree: &dyn Tree, dir: &Path) -> bool {
+    tree.text(&dir.join("Cargo.toml")).is_some_and(|text| text.lines().any(|line| line.trim() == "[workspace]"))
+}
+
+/// The targets of a manifest of Cargo that have `harness = false`: of each its name and its source file, as far as they are
+/// told. `tables` are the kinds of targets, such as `[[test]]`.
+pub fn own_harness(manifest: &str, tables: &[&str]) -> Vec<Vec<String>> {
+    tables_of(manifest, tables)
+        .into_iter()
+        .filter(|table| table.off.contains(&"harness"))
+        .map(|table| table.named)
+        .collect()
+}
+
+/// A table of a manifest of Cargo.
+#[derive(Default)]
+pub struct Table<'a> {
+    /// Its name and its source file, as far as they are told.
+    pub named: Vec<String>,
+    /// The keys that are `false`.
+    pub off: Vec<&'a str>,
+}
+
+/// The tables of these kinds, such as `[[test]]`, in order.
+pub fn tables_of<'a>(manifest: &'a str, tables: &[&str]) -> Vec<Table<'a>> {
+    let mut found: Vec<Table<'a>> = Vec::new();
+    let mut is_target = false;
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            is_target = tables.contains(&line);
+            found.extend(is_target.then(Table::default));
+            continue;
+        }
+        let Some(table) = found.last_mut().filter(|_| is_target) else { continue };
+        let Some((key, value)) = line.split_once('=') else { continue };
+        let (key, value) = (key.trim(), value.split('#').next().unwrap_or(value).trim());
+        match key {
+            "name" | "path" => table.named.push(value.trim_matches(['"', '\'']).to_owned()),
+            _ if value == "false" => table.off.push(key),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn harnesses_of_their_own_are_found() {
+        let manifest = "[package]\nname = 'x'\n[[test]]\nname = \"own\" \nharness = false # ours\n[[test]]\nname = 'it'\n\
+            [[bench]]\nharness=false\npath = \"benches/b.rs\"";
+        assert_eq!(own_harness(manifest, &["[[test]]", "[[bench]]"]), [["own"], ["benches/b.rs"]]);
+        assert_eq!(own_harness(manifest, &["[[test]]"]), [["own"]]);
+        let manifest = "[package]\nautotests = false\n[lib]\ntest = false\n[[test]]\nname = 'it'\n";
+        let off = |kinds: &[&str]| tables_of(manifest, kinds).into_iter().map(|table| table.off).collect::<Vec<_>>();
+        assert_eq!(off(&["[package]", "[[test]]"]), [vec!["autotests"], vec![]]);
+        assert_eq!(off(&["[lib]"]), [["test"]]);
+    }
+
+    #[test]
+    fn the_name_of_a_package_is_that_of_its_table() {
+        let manifest =
+            "[workspace]\nmembers = ['x']\n[package]\nedition = \"2024\"\nname = \"shop\"\n[[bin]]\nname='b'\n";
+        assert_eq!(package_name(manifest).as_deref(), Some("shop"));
+        assert_eq!(package_name("[workspace]\nname = \"w\"\n"), None);
+        assert_eq!(package_name("[package]\nversion = \"1\"\n[lib]\nname = \"l\"\n"), None);
+    }
+
+    #[test]
+    fn a_file_of_rust_is_a_target_or_a_module() {
+        let of = ["tests/it/main.rs", "tests/cli.rs", "src/text/glob.rs", "src/edit/mod.rs", "src/lib.rs", "build.rs"];
+        assert_eq!(
+            of.map(cargo_targets),
+            [
+                CargoTargets::Test("it".to_owned()),
+                CargoTargets::Test("cli".to_owned()),
+                CargoTargets::Module("text::glob".to_owned()),
+                CargoTargets::Module("edit".to_owned()),
+                CargoTargets::All,
+                CargoTargets::All,
+            ]
+        );
+    }
+}

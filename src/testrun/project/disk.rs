@@ -1,0 +1,106 @@
+//! The allowed directories as runs and checks see them.
+
+use std::path::{Path, PathBuf};
+
+use crate::exec::place_of;
+use crate::fs;
+use crate::limits::MAX_PROJECT_FILE_BYTES;
+use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
+use crate::testrun::error::TestrunError;
+
+/// Directories and small files that are looked at.
+pub trait Tree {
+    /// The names in a directory; `None` where there is none, or it is not allowed.
+    fn names(&self, dir: &Path) -> Option<Vec<String>>;
+    /// The text of a small file; `None` where there is none.
+    fn text(&self, file: &Path) -> Option<String>;
+}
+
+/// The allowed directories on the disk: what is looked for may well lie outside, which nobody has asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Disk<'a>(pub &'a Policy);
+
+impl Tree for Disk<'_> {
+    fn names(&self, dir: &Path) -> Option<Vec<String>> {
+        let dir = self.0.probe(dir).ok()?;
+        if dir.kind() != Kind::Directory {
+            return None;
+        }
+        let entries = fs::entries(&dir).ok()?;
+        Some(entries.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect())
+    }
+
+    fn text(&self, file: &Path) -> Option<String> {
+        let file = self.0.probe(file).ok()?;
+        let bytes = fs::read_all(&file, MAX_PROJECT_FILE_BYTES).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+impl Disk<'_> {
+    /// An allowed directory that was asked for, by its true path, without links: that is how programs see it, and how they
+    /// name what is in it.
+    pub fn directory(self, path: &Path) -> Result<Checked<Read>, TestrunError> {
+        self.true_directory(self.0.read(path)?)
+    }
+
+    /// The same for one that is only looked for.
+    pub fn directory_above(self, path: &Path) -> Option<PathBuf> {
+        let dir = self.true_directory(self.0.probe(path).ok()?).ok()?;
+        Some(dir.shown().to_path_buf())
+    }
+
+    fn true_directory(self, dir: Checked<Read>) -> Result<Checked<Read>, TestrunError> {
+        if dir.kind() != Kind::Directory {
+            return Err(TestrunError::NoDirectory { path: dir.shown().to_path_buf() });
+        }
+        let place = place_of(&dir)?.path.as_path().to_path_buf();
+        match self.0.probe(&place) {
+            Ok(place) => Ok(place),
+            Err(PolicyError::Denied { .. }) => Ok(dir),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The directory and those around it that are allowed, the nearest first.
+    pub fn upwards(self, from: &Path) -> impl Iterator<Item = &Path> {
+        from.ancestors().take_while(move |dir| self.0.probe(dir).is_ok())
+    }
+
+    /// The true path of a file; `None` where there is none.
+    pub fn true_path(self, file: &Path) -> Option<String> {
+        let file = self.0.probe(file).ok().filter(|file| file.kind() == Kind::File)?;
+        Some(place_of(&file).ok()?.path.as_path().to_str()?.to_owned())
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Files by their paths; `/w` is the allowed directory.
+    pub struct Files(BTreeMap<PathBuf, &'static str>);
+
+    impl Tree for Files {
+        fn names(&self, dir: &Path) -> Option<Vec<String>> {
+            if !dir.starts_with("/w") {
+                return None;
+            }
+            let below = self.0.keys().filter_map(|file| file.strip_prefix(dir).ok()?.iter().next()?.to_str());
+            let mut names: Vec<String> = below.map(str::to_owned).collect();
+            names.dedup();
+            (!names.is_empty() || dir == Path::new("/w")).then_some(names)
+        }
+
+        fn text(&self, file: &Path) -> Option<String> {
+            self.0.get(file).map(|text| (*text).to_owned())
+        }
+    }
+
+    /// Such files.
+    pub fn tree(files: &[(&'static str, &'static str)]) -> Files {
+        Files(files.iter().map(|(path, text)| (PathBuf::from(path), *text)).collect())
+    }
+}

@@ -1,0 +1,180 @@
+//! Projects of Node.js: what `package.json` says, and the programs in `node_modules`.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::disk::{Disk, Tree};
+use super::language::Language;
+use super::program::{Missing, Program};
+use super::signs::{LEVELS_BELOW, LOOKED_AT, Level, Sign, Weight, open_below};
+
+/// What `package.json` says of a package that is also a program.
+pub fn in_package(level: &Level<'_>, name: &str) -> Sign {
+    let package = level.package();
+    let script = |text: &str| text.split(|next: char| !next.is_alphanumeric() && next != '-').any(|word| word == name);
+    let scripts = package["scripts"].as_object();
+    if package["scripts"]["test"].as_str().is_some_and(script) {
+        return Some((Weight::Script, format!("the test script of package.json runs {name}")));
+    }
+    let depends = ["devDependencies", "dependencies", "peerDependencies", "optionalDependencies"]
+        .iter()
+        .any(|kind| package[kind].get(name).is_some());
+    if depends {
+        return Some((Weight::Named, format!("{name} is a dependency in package.json")));
+    }
+    let called = scripts.is_some_and(|scripts| scripts.values().filter_map(Value::as_str).any(script));
+    called.then(|| (Weight::Named, format!("a script of package.json runs {name}")))
+}
+
+/// A package that is installed here as a program, and that a test imports: nothing else need say that it is used.
+pub fn imported(level: &Level<'_>, package: &str) -> Sign {
+    let installed = level.tree.names(&level.dir.join("node_modules/.bin"))?;
+    let is_test = |name: &str| {
+        Language::of(name) == Some(Language::JavaScript) && (name.contains(".test.") || name.contains(".spec."))
+    };
+    let imports = |file: &String| {
+        let text = level.tree.text(&level.dir.join(file)).unwrap_or_default();
+        ['\'', '"'].iter().any(|quote| text.contains(&format!("{quote}{package}{quote}")))
+    };
+    if !installed.iter().any(|name| name == package) {
+        return None;
+    }
+    let tests = open_below(level.tree, level.dir, LEVELS_BELOW).into_iter().filter(|file| is_test(file));
+    let test = tests.take(LOOKED_AT).find(imports)?;
+    Some((Weight::Named, format!("{test} imports {package}, which is in node_modules")))
+}
+
+/// The test script of the nearest `package.json`, if it has one that says something.
+pub fn test_script(tree: &dyn Tree, cwd: &Path) -> Option<String> {
+    let levels = cwd.ancestors().map_while(|dir| Level::at(tree, dir));
+    let script = levels
+        .filter(|level| level.has("package.json"))
+        .find_map(|level| level.package()["scripts"]["test"].as_str().map(str::to_owned))?;
+    // What `npm init` writes is no script.
+    let is_shown = script.len() <= LONGEST_SCRIPT && !script.contains(char::is_control);
+    (is_shown && !script.contains("no test specified")).then_some(script)
+}
+
+/// The longest script that is told, in bytes.
+const LONGEST_SCRIPT: usize = 200;
+
+/// A program of a package in the nearest `node_modules`: by the package's own word, since what lies in `.bin` may be
+/// a script of a shell. The arguments that begin its command, and the package's version.
+pub fn find(disk: Disk<'_>, from: &Path, package: &str, program: &str) -> Option<(Vec<String>, Option<String>)> {
+    for dir in disk.upwards(from) {
+        let modules = dir.join("node_modules");
+        let home = modules.join(package);
+        let text = disk.text(&home.join("package.json")).unwrap_or_default();
+        let about: Value = serde_json::from_str(&text).unwrap_or_default();
+        let bin = &about["bin"];
+        if let Some(bin) = bin[program].as_str().or_else(|| bin.as_str())
+            && let Some(path) = disk.true_path(&home.join(bin))
+        {
+            return Some((vec!["node".to_owned(), path], about["version"].as_str().map(str::to_owned)));
+        }
+        let linked = modules.join(".bin").join(program);
+        if let Some(path) = disk.true_path(&linked) {
+            let is_shell = disk.text(&linked).is_some_and(|text| {
+                text.lines().next().is_some_and(|first| first.starts_with("#!") && first.ends_with("sh"))
+            });
+            let argv = if is_shell { vec![path] } else { vec!["node".to_owned(), path] };
+            return Some((argv, None));
+        }
+    }
+    None
+}
+
+/// The same, or how to get it.
+pub fn program(disk: Disk<'_>, from: &Path, package: &str, program: &str) -> Program {
+    match find(disk, from, package, program) {
+        Some((argv, version)) => Program::Found(argv, version),
+        None => Program::Missing(missing(disk, from, package)),
+    }
+}
+
+/// How a package of Node is installed, by the lock file that lies nearest.
+fn missing(disk: Disk<'_>, from: &Path, package: &str) -> Missing {
+    const LOCKS: [(&str, &str, &str); 5] = [
+        ("pnpm-lock.yaml", "pnpm install", "pnpm add -D"),
+        ("yarn.lock", "yarn install", "yarn add -D"),
+        ("bun.lock", "bun install", "bun add -d"),
+        ("bun.lockb", "bun install", "bun add -d"),
+        ("package-lock.json", "npm ci", "npm install -D"),
+    ];
+    let mut manager = ("npm install", "npm install -D");
+    let mut listed = false;
+    for dir in from.ancestors() {
+        let Some(names) = disk.names(dir) else { break };
+        let manifest = disk.text(&dir.join("package.json")).unwrap_or_default();
+        listed |= manifest.contains(&format!("\"{package}\""));
+        if let Some((_, install, add)) = LOCKS.iter().find(|(lock, ..)| names.iter().any(|name| name == lock)) {
+            manager = (*install, *add);
+            break;
+        }
+    }
+    let install = if listed { manager.0.to_owned() } else { format!("{} {package}", manager.1) };
+    Missing { what: format!("no node_modules in `{}` or above it holds {package}", from.display()), install }
+}
+
+/// JSON as `tsconfig.json` may have it (comments, commas before a closing bracket) as JSON.
+pub fn without_comments(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.trim_start_matches('\u{feff}');
+    while let Some(next) = rest.chars().next() {
+        let skipped = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else {
+            0
+        };
+        if skipped > 0 {
+            rest = &rest[skipped..];
+            continue;
+        }
+        let length = if next == '"' { string_length(rest) } else { next.len_utf8() };
+        if matches!(next, ']' | '}') {
+            let end = plain.trim_end().len();
+            if plain[..end].ends_with(',') {
+                plain.truncate(end - 1);
+            }
+        }
+        plain.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    plain
+}
+
+/// The length of a string of JSON with its quotes.
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    for (index, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return index + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testrun::project::disk::tests::tree;
+
+    #[test]
+    fn a_test_script_is_told() {
+        let script = |text| test_script(&tree(&[("/w/package.json", text)]), Path::new("/w"));
+        assert_eq!(script(r#"{"scripts": {"test": "mocha -r x"}}"#).as_deref(), Some("mocha -r x"));
+        assert_eq!(script(r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#), None);
+        assert_eq!(script("{}"), None);
+    }
+
+    #[test]
+    fn comments_of_json_are_taken_out() {
+        assert_eq!(without_comments("{\"a\": \"/* ä */\", }"), "{\"a\": \"/* ä */\"}");
+    }
+}

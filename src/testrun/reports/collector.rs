@@ -1,0 +1,259 @@
+//! Gathers what a parser finds, within the limits: however much a report holds, what is kept of it is bounded.
+
+use super::reading::TestResults;
+use super::{clean, stack};
+use crate::limits::{
+    MAX_KEPT_FAILURES, MAX_KEPT_TESTS, MAX_LEFT_OUT, MAX_PATH_BYTES, MAX_RUN_FAULTS, MAX_SLOWEST_TESTS,
+    MAX_TEST_DETAIL_BYTES, MAX_TEST_ERRORS, MAX_TEST_NAME_BYTES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES,
+    MAX_TEST_TEXT_BYTES,
+};
+use crate::testrun::model::{Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError};
+
+/// What a test says once the room for all is used up, in bytes.
+const LAST_WORDS_BYTES: usize = 160;
+
+/// The gatherer.
+pub struct Collector<'a> {
+    /// What was gathered.
+    pub results: TestResults,
+    root: &'a str,
+    detail_bytes: usize,
+}
+
+impl<'a> Collector<'a> {
+    /// For a run that began in `root`.
+    pub fn new(root: &'a str) -> Self {
+        Self { results: TestResults::default(), root, detail_bytes: 0 }
+    }
+
+    /// The directory that the run began in.
+    pub fn root(&self) -> &'a str {
+        self.root
+    }
+
+    /// A path as it is told.
+    pub fn path(&mut self, path: &str) -> String {
+        let path = stack::relative(path, self.root);
+        self.name(path)
+    }
+
+    /// A name or an id.
+    pub fn name(&mut self, name: &str) -> String {
+        let (name, cut) = clean::name(name, MAX_TEST_NAME_BYTES);
+        self.results.truncated.bytes += cut;
+        name
+    }
+
+    /// The runner has taken up a file, by its path as it says it.
+    pub fn seen(&mut self, file: &str) {
+        let file = stack::relative(file, self.root);
+        if !self.results.files.contains(file)
+            && self.results.files.len() < MAX_KEPT_TESTS
+            && file.len() <= MAX_PATH_BYTES
+        {
+            self.results.files.insert(file.to_owned());
+        }
+    }
+
+    /// Names of suites.
+    pub fn suite<S: AsRef<str>>(&mut self, names: &[S]) -> Vec<String> {
+        names.iter().take(MAX_TEST_SUITES).map(|name| self.name(name.as_ref())).collect()
+    }
+
+    /// A message or a value.
+    pub fn text(&mut self, text: &str) -> String {
+        let (text, cut) = clean::head(&stack::without_root(text, self.root), MAX_TEST_TEXT_BYTES);
+        self.results.truncated.bytes += cut;
+        text
+    }
+
+    /// The output of a test; none if there is nothing to see in it.
+    pub fn output(&mut self, text: &str) -> Option<String> {
+        let (text, cut) = clean::tail(text, MAX_TEST_OUTPUT_BYTES);
+        self.results.truncated.bytes += cut;
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    /// A stack, in the order in which it is told.
+    pub fn stack(&mut self, frames: Vec<Frame>) -> Vec<Frame> {
+        let mut frames = stack::ordered(frames);
+        for frame in &mut frames {
+            frame.file = self.path(&frame.file);
+            frame.function = frame.function.take().map(|name| self.name(&name));
+        }
+        frames
+    }
+
+    /// One more test; its texts have been through the functions above.
+    pub fn add(&mut self, mut case: Case) {
+        let results = &mut self.results;
+        results.summary.count(case.state, case.is_flaky());
+        if let Some(duration_ms) = case.duration_ms {
+            let at = results.slowest.partition_point(|slow| slow.duration_ms >= duration_ms);
+            if at < MAX_SLOWEST_TESTS && duration_ms > 0 {
+                results.slowest.insert(at, Slow { id: case.id.clone(), duration_ms });
+                results.slowest.truncate(MAX_SLOWEST_TESTS);
+            }
+        }
+        if results.tests.len() < MAX_KEPT_TESTS {
+            results.tests.push(Listed { id: case.id.clone(), state: case.state, duration_ms: case.duration_ms });
+        } else {
+            results.truncated.others += 1;
+        }
+        if !case.state.is_failure() {
+            return;
+        }
+        if results.failures.len() >= MAX_KEPT_FAILURES {
+            results.truncated.failures += 1;
+            return;
+        }
+        case.errors.truncate(MAX_TEST_ERRORS);
+        let bytes = size(&case);
+        if self.detail_bytes + bytes > MAX_TEST_DETAIL_BYTES {
+            shorten(&mut case);
+            self.results.truncated.bytes += bytes.saturating_sub(size(&case)) as u64;
+        }
+        self.detail_bytes += size(&case);
+        self.results.failures.push(case);
+    }
+
+    /// Tests that are known and were never reached.
+    pub fn not_run(&mut self, count: u64) {
+        self.results.summary.not_run += count;
+        self.results.summary.total += count;
+    }
+
+    /// Tests of which no more is known than that they were left out.
+    pub fn skipped(&mut self, count: u64) {
+        self.results.summary.skipped += count;
+        self.results.summary.total += count;
+    }
+
+    /// A file that could not be loaded, compiled or set up.
+    pub fn file_error(&mut self, file: &str, phase: Phase, message: &str, line: Option<u32>, column: Option<u32>) {
+        if self.results.file_errors.len() >= MAX_RUN_FAULTS {
+            self.results.truncated.others += 1;
+            return;
+        }
+        let error = FileError { file: self.path(file), phase, message: self.text(message), line, column };
+        if !self.results.file_errors.contains(&error) {
+            self.results.file_errors.push(error);
+        }
+    }
+
+    /// Something that went wrong outside every test and file.
+    pub fn run_error(&mut self, class: Option<&str>, message: &str, frames: Vec<Frame>) {
+        if self.results.run_errors.len() >= MAX_RUN_FAULTS {
+            self.results.truncated.others += 1;
+            return;
+        }
+        let error = RunError {
+            class: class.map(|class| self.name(class)),
+            message: self.text(message),
+            stack: self.stack(frames),
+        };
+        self.results.run_errors.push(error);
+    }
+
+    /// A program that ended with success and told of no test.
+    pub fn silent(&mut self, program: &str) {
+        if self.results.silent.len() < MAX_RUN_FAULTS {
+            let program = self.name(program);
+            self.results.silent.push(program);
+        } else {
+            self.results.truncated.others += 1;
+        }
+    }
+
+    /// A program with a harness of its own, which told of no test.
+    pub fn own_harness(&mut self, program: &str) {
+        if self.results.own_harness.len() < MAX_RUN_FAULTS {
+            let program = self.name(program);
+            self.results.own_harness.push(program);
+        }
+    }
+
+    /// What the project's own configuration leaves out: a sentence that ends with what does it, or with what it is.
+    pub fn left_out(&mut self, lead: &str, what: &[String]) {
+        let told: Vec<String> = what.iter().take(MAX_LEFT_OUT).map(|one| self.name(one)).collect();
+        if !told.is_empty() {
+            self.results.left_out.push(format!("{lead}: {}", told.join(", ")));
+        }
+    }
+
+    /// What the project's configuration takes for files of tests.
+    pub fn takes(&mut self, what: &[String]) {
+        self.results.takes = what.iter().take(MAX_LEFT_OUT).map(|one| self.name(one)).collect();
+    }
+
+    /// A file that was to run and never began.
+    pub fn unreached(&mut self, file: &str) {
+        if self.results.unreached.len() < MAX_KEPT_TESTS {
+            let file = self.path(file);
+            self.results.unreached.push(file);
+        } else {
+            self.results.truncated.others += 1;
+        }
+    }
+
+    /// A test, or a file, that began and never ended.
+    pub fn unfinished(&mut self, id: &str) {
+        if self.results.unfinished.len() < MAX_RUN_FAULTS {
+            let id = self.name(id);
+            self.results.unfinished.push(id);
+        } else {
+            self.results.truncated.others += 1;
+        }
+    }
+
+    /// An error that is a message alone.
+    pub fn error(&mut self, class: Option<&str>, message: &str) -> TestError {
+        TestError { class: class.map(|class| self.name(class)), message: self.text(message), ..TestError::default() }
+    }
+}
+
+fn size(case: &Case) -> usize {
+    let errors: usize = case
+        .errors
+        .iter()
+        .map(|error| {
+            let texts = [&error.expected, &error.actual, &error.diff, &error.class];
+            let frames = error.stack.iter().map(|frame| frame.file.len() + 32).sum::<usize>();
+            error.message.len() + texts.into_iter().flatten().map(String::len).sum::<usize>() + frames
+        })
+        .sum();
+    let outputs = [&case.stdout, &case.stderr].into_iter().flatten().map(String::len).sum::<usize>();
+    errors + outputs
+}
+
+fn shorten(case: &mut Case) {
+    case.stdout = None;
+    case.stderr = None;
+    case.errors.truncate(1);
+    for error in &mut case.errors {
+        (error.message, _) = clean::head(&error.message, LAST_WORDS_BYTES);
+        (error.expected, error.actual, error.diff) = (None, None, None);
+        error.stack.truncate(1);
+    }
+}
+
+/// Seconds as a runner writes them, in whole milliseconds.
+pub fn millis(seconds: f64) -> Option<u64> {
+    milliseconds(seconds * 1000.0)
+}
+
+/// Milliseconds as a runner writes them; none for what is no time.
+#[expect(clippy::cast_sign_loss, reason = "negative numbers are left out")]
+pub fn milliseconds(value: f64) -> Option<u64> {
+    (value.is_finite() && (0.0..1e15).contains(&value)).then(|| value.round() as u64)
+}
+
+/// An id out of what stands around a test and its name.
+pub fn joined<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ")
+}
+
+/// The worse of two states of one test.
+pub fn worse(one: State, other: State) -> State {
+    if one.is_failure() { one } else { other }
+}

@@ -1,0 +1,64 @@
+//! Gathers diagnostics, within the limits.
+
+use super::reading::CheckResults;
+use super::{clean, stack};
+use crate::limits::{MAX_KEPT_DIAGNOSTICS, MAX_RELATED, MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES};
+use crate::testrun::model::{Diagnostic, Related, Severity};
+
+/// The gatherer.
+pub struct Findings<'a> {
+    /// What was found.
+    pub checked: CheckResults,
+    root: &'a str,
+}
+
+impl<'a> Findings<'a> {
+    /// For a check that began in `root`.
+    pub fn new(root: &'a str) -> Self {
+        Self { checked: CheckResults::default(), root }
+    }
+
+    /// One more, with its texts as the checker wrote them.
+    pub fn add(&mut self, mut diagnostic: Diagnostic) {
+        if self.checked.diagnostics.len() >= MAX_KEPT_DIAGNOSTICS {
+            match diagnostic.severity {
+                Severity::Error => self.checked.beyond[0] += 1,
+                Severity::Warning => self.checked.beyond[1] += 1,
+                Severity::Note => {}
+            }
+            return;
+        }
+        diagnostic.file = diagnostic.file.map(|file| self.path(&file));
+        let message = stack::without_root(&diagnostic.message, self.root);
+        (diagnostic.message, _) = clean::head(&message, MAX_TEST_TEXT_BYTES);
+        diagnostic.code = diagnostic.code.map(|code| clean::name(&code, MAX_TEST_NAME_BYTES).0);
+        diagnostic.related.truncate(MAX_RELATED);
+        for related in &mut diagnostic.related {
+            related.file = related.file.take().map(|file| stack::relative(&file, self.root).to_owned());
+            (related.message, _) = clean::head(&related.message, MAX_TEST_TEXT_BYTES);
+        }
+        // The same file may be compiled more than once, as a library and as its own tests.
+        let recent = self.checked.diagnostics.iter().rev().take(256);
+        if !recent.into_iter().any(|other| *other == diagnostic) {
+            self.checked.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// What belongs to the last one; false if it is of another line.
+    pub fn relate(&mut self, file: &str, line: Option<u32>, related: Related) -> bool {
+        let file = self.path(file);
+        let Some(last) = self.checked.diagnostics.last_mut() else { return false };
+        if last.file.as_deref() != Some(&file) || last.line != line || last.severity == Severity::Note {
+            return false;
+        }
+        if last.related.len() < MAX_RELATED {
+            let (message, _) = clean::head(&related.message, MAX_TEST_TEXT_BYTES);
+            last.related.push(Related { message, ..related });
+        }
+        true
+    }
+
+    fn path(&self, path: &str) -> String {
+        clean::name(stack::relative(path, self.root), MAX_TEST_NAME_BYTES).0
+    }
+}

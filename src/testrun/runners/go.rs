@@ -1,0 +1,173 @@
+//! `go test -json`.
+
+mod report;
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::cancel::Bound;
+use crate::limits::{MAX_LEFT_OUT, MAX_TEST_FILES};
+use crate::policy::{Checked, Read};
+use crate::testrun::changes::{Affected, Changes};
+use crate::testrun::command::{Paths, Plan, Wanted, by_name, escape_regex, paths};
+use crate::testrun::context::RunContext;
+use crate::testrun::error::TestrunError;
+use crate::testrun::project::disk::Tree as _;
+use crate::testrun::project::files::Target;
+use crate::testrun::project::go;
+use crate::testrun::project::language::Language;
+use crate::testrun::project::program::Program;
+use crate::testrun::project::signs::{Level, Sign};
+use crate::testrun::reports::reading::{Sources, TestResults};
+use crate::testrun::runner::{Asked, Counted, Facts, Runner};
+use crate::testrun::selection::Selection;
+use crate::testrun::tool::Tool;
+
+/// The tests of Go.
+pub struct Go;
+
+impl Tool for Go {
+    fn name(&self) -> &'static str {
+        "go"
+    }
+
+    fn title(&self) -> &'static str {
+        "go test"
+    }
+
+    fn language(&self) -> Option<Language> {
+        Some(Language::Go)
+    }
+
+    fn sign(&self, level: &Level<'_>) -> Sign {
+        level.named("go.mod").or_else(|| level.named("go.work"))
+    }
+
+    fn program(&self, _: &RunContext<'_>, _: &Checked<Read>) -> Program {
+        Program::on_path("go")
+    }
+
+    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
+        RunContext::not_found_hint("go")
+    }
+}
+
+impl Runner for Go {
+    /// Of a workspace (`go.work`) without a module of its own these are its modules, since `./...` names nothing there; beside
+    /// a module they are left out.
+    fn whole(&self, context: &RunContext<'_>, project: &Path) -> (Selection, Option<String>) {
+        let text = |name: &str| context.disk().text(&project.join(name));
+        let modules = text("go.work").map(|work| go::modules(&work)).unwrap_or_default();
+        if text("go.mod").is_some() {
+            let others: Vec<&str> = modules.iter().map(String::as_str).filter(|module| *module != ".").collect();
+            let named = others[..others.len().min(MAX_LEFT_OUT)].join(", ");
+            return (Selection::All, (!others.is_empty()).then(|| format!("other modules of go.work: {named}")));
+        }
+        let below = modules.iter().map(|module| project.join(module)).filter(|dir| dir.starts_with(project));
+        let targets: Vec<Target> = below.take(MAX_TEST_FILES).map(|dir| Target::whole(dir, true)).collect();
+        (if targets.is_empty() { Selection::All } else { Selection::Targets(targets) }, None)
+    }
+
+    fn affected(&self, project: &Path, changes: &Changes) -> Option<Affected> {
+        Some(changes.packages(project, |file| file.extension().is_some_and(|extension| extension == "go")))
+    }
+
+    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
+        let mut plan = Plan { reports: false, ..Plan::of(wanted) };
+        plan.add(["test", "-json"]);
+        if let Some(filter) = wanted.filter {
+            plan.argv.push(format!("-run={filter}"));
+        }
+        match wanted.selection {
+            Selection::Failed(failed) => {
+                let mut names: Vec<String> =
+                    failed.iter().filter_map(|test| test.names.first()).map(|name| escape_regex(name)).collect();
+                names.sort();
+                names.dedup();
+                if by_name(failed) {
+                    plan.argv.push(format!("-run=^(?:{})$", names.join("|")));
+                }
+                plan.argv.extend(paths(wanted, Paths::Exact));
+            }
+            Selection::Targets(targets) => plan.add(go::packages(wanted.project, targets)),
+            Selection::All | Selection::Changed => plan.argv.push("./...".to_owned()),
+        }
+        Ok(plan)
+    }
+
+    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, _: &Wanted<'_>) -> Facts {
+        Facts { go_package: go::import_path(&context.disk(), project.shown()), ..Facts::default() }
+    }
+
+    fn count(&self, line: &[u8], counted: &mut Counted) {
+        let Ok(event) = serde_json::from_slice::<Event>(line) else { return };
+        let has_ended = !event.test.is_empty() && matches!(event.action.as_str(), "pass" | "fail" | "skip");
+        counted.done += u64::from(has_ended);
+    }
+
+    fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+        report::parse(sources, bound)
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn is_test_name(&self, path: &Path) -> bool {
+        path.to_string_lossy().ends_with("_test.go")
+    }
+
+    fn missed<'t>(&self, asked: &Asked<'_>, targets: &[&'t Target], results: &TestResults) -> Vec<&'t Target> {
+        let packages: HashSet<&str> = results.tests.iter().map(|test| self.file_of(&test.id)).collect();
+        let missed: Vec<&Target> =
+            targets.iter().copied().filter(|target| !has_run(asked, target, results, &packages)).collect();
+        // Of each by itself Go says nothing where there is a filter; that no test of all of them ran is known.
+        if asked.is_filtered && missed.len() < targets.len() { Vec::new() } else { missed }
+    }
+}
+
+fn has_run(asked: &Asked<'_>, target: &Target, results: &TestResults, packages: &HashSet<&str>) -> bool {
+    let dir = if target.is_dir { &*target.path } else { target.path.parent().unwrap_or(&target.path) };
+    let Ok(below) = dir.strip_prefix(asked.project) else { return true };
+    if asked.facts.go_package.is_empty() {
+        return true;
+    }
+    let package = match below.to_str() {
+        Some("") => asked.facts.go_package.clone(),
+        Some(below) => format!("{}/{below}", asked.facts.go_package),
+        None => return true,
+    };
+    if target.is_dir {
+        let inside = format!("{package}/");
+        return packages.iter().any(|name| *name == package || name.starts_with(&inside));
+    }
+    if !packages.contains(package.as_str()) {
+        return false;
+    }
+    // A file of a package that others of it ran of: one that a build constraint leaves out has none of its tests among them.
+    let text = asked.tree.text(&target.path).unwrap_or_default();
+    let names: HashSet<&str> = declared(&text).collect();
+    let of_test = |id: &str| {
+        let (of, name) = id.split_once(" > ").unwrap_or(("", id));
+        of == package && names.contains(name.split('/').next().unwrap_or(name))
+    };
+    names.is_empty() || results.tests.iter().any(|test| of_test(&test.id))
+}
+
+/// Tests that a Go file declares: `func TestName(t *testing.T)`, and the same of fuzz targets.
+fn declared(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let name = line.strip_prefix("func ")?.split('(').next()?;
+        ((name.starts_with("Test") && name != "TestMain") || name.starts_with("Fuzz")).then_some(name)
+    })
+}
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(default, rename = "Action")]
+    action: String,
+    #[serde(default, rename = "Test")]
+    test: String,
+}

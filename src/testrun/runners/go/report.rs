@@ -1,0 +1,416 @@
+//! `go test -json`: the events of `go doc test2json`, and what the compiler says of packages that cannot be built.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use crate::cancel::Bound;
+use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
+use crate::testrun::model::{Case, Frame, Phase, State, TestError};
+use crate::testrun::reports::collector::{Collector, joined, millis};
+use crate::testrun::reports::reading::{Sources, TestResults};
+use crate::testrun::reports::{go_text, lines, stack};
+
+/// What is kept of the output of one test before it is read, in bytes; of a panic the beginning matters.
+const MAX_RAW_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;
+/// And of all tests that have not ended yet.
+const MAX_OPEN_BYTES: usize = 1024 * MAX_RAW_BYTES;
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Event {
+    action: String,
+    #[serde(default)]
+    package: String,
+    #[serde(default)]
+    test: String,
+    #[serde(default)]
+    output: String,
+    elapsed: Option<f64>,
+    failed_build: Option<String>,
+}
+
+#[derive(Default)]
+struct Open {
+    order: usize,
+    output: String,
+    /// Whether tests ran inside of it: it is a suite then.
+    is_suite: bool,
+    /// What follows it is the word on its package: the test program ended in it.
+    is_cut: bool,
+}
+
+#[derive(Default)]
+struct Package {
+    order: usize,
+    output: String,
+    failures: u64,
+    ended: bool,
+    /// The test program has said that it is done: an exit of its own before that is none.
+    done: bool,
+}
+
+struct Reader<'a> {
+    collector: Collector<'a>,
+    go_package: &'a str,
+    /// By package and test.
+    open: HashMap<(String, String), Open>,
+    packages: HashMap<String, Package>,
+    begun: usize,
+    bytes: usize,
+}
+
+/// Reads stdout, and stderr for older compilers.
+pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+    let mut reader = Reader {
+        collector: Collector::new(sources.root),
+        go_package: sources.go_package,
+        open: HashMap::new(),
+        packages: HashMap::new(),
+        begun: 0,
+        bytes: 0,
+    };
+    for line in lines::lines(sources.stdout, bound) {
+        match serde_json::from_slice::<Event>(line) {
+            Ok(event) => reader.event(&event),
+            Err(_) => reader.compiler(&String::from_utf8_lossy(line)),
+        }
+    }
+    for line in lines::lines(sources.stderr, bound) {
+        reader.compiler(&String::from_utf8_lossy(line));
+    }
+    reader.finish()
+}
+
+impl Reader<'_> {
+    fn event(&mut self, event: &Event) {
+        let results = &mut self.collector.results;
+        match event.action.as_str() {
+            "build-output" => return self.compiler(event.output.trim_end()),
+            "build-fail" => {
+                (results.build_failed, results.begun) = (true, true);
+                return;
+            }
+            _ => results.begun = true,
+        }
+        if event.package.is_empty() {
+            return;
+        }
+        if !self.packages.contains_key(&event.package) {
+            if self.packages.len() >= MAX_KEPT_TESTS {
+                return;
+            }
+            let package = Package { order: self.packages.len(), ..Package::default() };
+            self.packages.insert(event.package.clone(), package);
+        }
+        if event.test.is_empty() { self.of_package(event) } else { self.of_test(event) }
+    }
+
+    fn of_package(&mut self, event: &Event) {
+        let Some(package) = self.packages.get_mut(&event.package) else { return };
+        match event.action.as_str() {
+            "output" => {
+                package.done |= event.output.ends_with("PASS\n");
+                let frame = ["FAIL\t", "FAIL\n", "ok  \t", "PASS\n", "?   \t", "exit status "];
+                if event.output.contains("[build failed]") || event.output.contains("[setup failed]") {
+                    self.collector.results.build_failed = true;
+                    package.failures += 1;
+                } else if !frame.iter().any(|word| event.output.starts_with(word))
+                    && package.output.len() < MAX_RAW_BYTES
+                {
+                    package.output.push_str(&event.output);
+                }
+            }
+            "fail" => {
+                package.ended = true;
+                let output = std::mem::take(&mut package.output);
+                self.left_open(event, &output);
+                let Some(package) = self.packages.get(&event.package) else { return };
+                // Nothing else would say why: it died before or between its tests.
+                if package.failures == 0 && event.failed_build.is_none() {
+                    let (message, frames) = of_panic(&output);
+                    let place = frames.iter().find(|frame| !stack::is_library(&frame.file)).cloned();
+                    let line = place.as_ref().and_then(|frame| frame.line);
+                    let file = place.map_or_else(|| event.package.clone(), |frame| frame.file);
+                    self.collector.file_error(&file, Phase::Hook, message, line, None);
+                }
+            }
+            "pass" => {
+                package.ended = true;
+                if !package.done {
+                    self.collector.silent(&event.package);
+                }
+            }
+            "skip" => package.ended = true,
+            _ => {}
+        }
+    }
+
+    /// Tests of a package that has failed before they ended: the process died in one of them.
+    fn left_open(&mut self, event: &Event, output: &str) {
+        let mut left: Vec<_> = self.open.extract_if(|(package, _), _| *package == event.package).collect();
+        left.sort_by_key(|(_, open)| open.order);
+        let is_told = left.iter().any(|(_, open)| is_panic(&open.output));
+        for ((package, test), mut open) in left {
+            self.bytes = self.bytes.saturating_sub(open.output.len());
+            if open.is_suite && !is_panic(&open.output) {
+                continue;
+            }
+            if is_told && !is_panic(&open.output) {
+                // It waited for its turn, or ran beside the one that failed.
+                self.collector.not_run(1);
+                continue;
+            }
+            if !is_told {
+                open.output.push_str(output);
+                open.output.push_str("\nthe test program died\n");
+            }
+            open.is_suite = false;
+            let failed = Event { action: "fail".to_owned(), package, test, output: String::new(), ..Event::default() };
+            self.end(&failed, &open);
+        }
+    }
+
+    fn of_test(&mut self, event: &Event) {
+        let key = (event.package.clone(), event.test.clone());
+        match event.action.as_str() {
+            "run" => {
+                if self.open.len() >= MAX_KEPT_TESTS {
+                    return;
+                }
+                // A subtest's name is that of the test around it, a slash and its own, which may have slashes too.
+                let mut around = event.test.as_str();
+                for _ in 0..MAX_TEST_SUITES {
+                    let Some((parent, _)) = around.rsplit_once('/') else { break };
+                    if let Some(open) = self.open.get_mut(&(event.package.clone(), parent.to_owned())) {
+                        open.is_suite = true;
+                        break;
+                    }
+                    around = parent;
+                }
+                self.begun += 1;
+                self.open.insert(key, Open { order: self.begun, ..Open::default() });
+            }
+            "output" => {
+                let Some(open) = self.open.get_mut(&key) else { return };
+                let words = event.output.trim_start();
+                let is_frame = words.starts_with("=== ") || words.starts_with("--- ");
+                // test2json before Go 1.20 takes what is said of the package for the test's, and its end for the test's end.
+                let of_package =
+                    event.output.strip_prefix("ok  \t").and_then(|rest| rest.strip_prefix(&*event.package));
+                open.is_cut = !is_frame && (open.is_cut || of_package.is_some_and(|rest| rest.starts_with('\t')));
+                let room = open.output.len() < MAX_RAW_BYTES && self.bytes < MAX_OPEN_BYTES;
+                if !is_frame && room {
+                    open.output.push_str(&event.output);
+                    self.bytes += event.output.len();
+                }
+            }
+            "pass" if self.open.get(&key).is_some_and(|open| open.is_cut) => {}
+            "pass" | "fail" | "skip" => {
+                if let Some(open) = self.open.remove(&key) {
+                    self.bytes = self.bytes.saturating_sub(open.output.len());
+                    self.end(event, &open);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, event: &Event, open: &Open) {
+        let failed = event.action == "fail";
+        let mut state = match event.action.as_str() {
+            "pass" => State::Passed,
+            "skip" => State::Skipped,
+            _ => State::Failed,
+        };
+        if let (true, Some(package)) = (failed, self.packages.get_mut(&event.package)) {
+            package.failures += 1;
+        }
+        let mut errors = Vec::new();
+        let mut out = String::new();
+        if failed {
+            (errors, out) = self.errors(&event.package, &open.output);
+            if open.output.contains("panic: test timed out after ") {
+                state = State::TimedOut;
+            } else if is_panic(&open.output) || open.output.ends_with("\nthe test program died\n") {
+                state = State::Crashed;
+            }
+        }
+        if open.is_suite && errors.is_empty() {
+            return;
+        }
+        let (parents, name) = event.test.rsplit_once('/').unwrap_or(("", &event.test));
+        let id = joined([event.package.as_str(), event.test.as_str()]);
+        let mut case = Case::new(self.collector.name(&id), self.collector.name(name), state);
+        let parents = Some(parents).filter(|parents| !parents.is_empty());
+        case.suite = self.collector.suite(&[event.package.as_str()].into_iter().chain(parents).collect::<Vec<_>>());
+        case.duration_ms = event.elapsed.and_then(millis);
+        case.errors = errors;
+        case.stdout = self.collector.output(&out);
+        self.collector.add(case);
+    }
+
+    /// The errors in a test's output, and the rest of it. `t.Error` writes `    file.go:12: message`, further lines
+    /// with four more spaces.
+    fn errors(&mut self, package: &str, output: &str) -> (Vec<TestError>, String) {
+        if is_panic(output) {
+            let at = output.find("panic: ").unwrap_or_default();
+            let (message, frames) = of_panic(&output[at..]);
+            let message = message.strip_prefix("panic: ").unwrap_or(message);
+            let message = message.trim_end_matches(" [recovered, repanicked]").trim_end_matches(" [recovered]");
+            let mut error = self.collector.error(Some("panic"), message);
+            error.stack = self.collector.stack(frames);
+            return (vec![error], output[..at].to_owned());
+        }
+        if let Some((got, want)) = output.strip_prefix("got:\n").and_then(|rest| rest.split_once("want:\n")) {
+            let mut error = self.collector.error(None, "the example wrote something else");
+            error.actual = Some(self.collector.text(got));
+            error.expected = Some(self.collector.text(want));
+            return (vec![error], String::new());
+        }
+        let mut found: Vec<(Frame, String)> = Vec::new();
+        let mut rest = String::new();
+        for line in output.lines() {
+            if let Some((frame, message)) = said_at(line) {
+                found.push((frame, message.to_owned()));
+            } else if let (Some(last), Some(more)) = (found.last_mut(), line.strip_prefix("        ")) {
+                last.1.push('\n');
+                last.1.push_str(more);
+            } else {
+                rest.push_str(line);
+                rest.push('\n');
+            }
+        }
+        let dir = self.dir(package);
+        let mut errors: Vec<_> = found
+            .into_iter()
+            .map(|(mut frame, message)| {
+                frame.file = format!("{dir}{}", frame.file);
+                let mut error = self.collector.error(None, &message);
+                error.stack = self.collector.stack(vec![frame]);
+                error
+            })
+            .collect();
+        if let (true, Some(at)) = (errors.is_empty(), rest.find("the test program died")) {
+            errors.push(self.collector.error(None, "the test program died"));
+            rest.truncate(at);
+        }
+        (errors, rest)
+    }
+
+    /// Where a package is, if the package of the root is known.
+    fn dir(&self, package: &str) -> String {
+        let below = (!self.go_package.is_empty()).then(|| package.strip_prefix(self.go_package)).flatten();
+        match below.and_then(|rest| rest.strip_prefix('/')) {
+            Some(below) => format!("{below}/"),
+            None if below == Some("") => String::new(),
+            None => format!("{package}/"),
+        }
+    }
+
+    /// A line of the compiler, or of `go vet`, which runs before the tests.
+    fn compiler(&mut self, line: &str) {
+        if let Some((file, number, column, message)) = go_text::line(line) {
+            self.collector.results.build_failed = true;
+            self.collector.file_error(file, Phase::Compile, message, Some(number), column);
+        }
+    }
+
+    fn finish(mut self) -> TestResults {
+        let mut packages: Vec<_> = self.packages.into_iter().collect();
+        packages.sort_by_key(|(_, package)| package.order);
+        let ended = packages.iter().all(|(_, package)| package.ended);
+        self.collector.results.ended = self.collector.results.begun && ended;
+        let mut open: Vec<_> = self.open.into_iter().filter(|(_, open)| !open.is_suite).collect();
+        open.sort_by_key(|(_, open)| open.order);
+        for ((package, test), _) in &open {
+            self.collector.unfinished(&joined([package.as_str(), test.as_str()]));
+        }
+        self.collector.not_run(open.len() as u64);
+        for (name, package) in packages {
+            if !package.ended && !open.iter().any(|((of, _), _)| *of == name) {
+                self.collector.unfinished(&name);
+            }
+        }
+        // Packages are tested beside each other, and end in any order.
+        let results = &mut self.collector.results;
+        results.failures.sort_by(|one, other| one.suite.first().cmp(&other.suite.first()));
+        results.tests.sort_by(|one, other| package_of(&one.id).cmp(package_of(&other.id)));
+        self.collector.results
+    }
+}
+
+/// The package in the id of a test.
+fn package_of(id: &str) -> &str {
+    id.split_once(" > ").map_or(id, |(package, _)| package)
+}
+
+fn is_panic(output: &str) -> bool {
+    (output.starts_with("panic: ") || output.contains("\npanic: ") || output.contains("fatal error: "))
+        && output.contains("\ngoroutine ")
+}
+
+/// The words of a panic and its frames: `\t/dir/file.go:12 +0x1d`.
+fn of_panic(output: &str) -> (&str, Vec<Frame>) {
+    let (message, stack) = output.split_once("\ngoroutine ").unwrap_or((output, ""));
+    // Of all goroutines: the one that a test hangs in is not the one that ends it.
+    let mut function = None;
+    let mut frames = Vec::new();
+    for line in stack.lines().skip(1) {
+        let Some(place) = line.strip_prefix('\t') else {
+            function = line.split('(').next().filter(|name| !name.is_empty());
+            continue;
+        };
+        let place = place.split(" +0x").next().unwrap_or(place);
+        let Some((file, number)) = place.rsplit_once(':') else { continue };
+        let line = number.parse().ok();
+        let function = function.map(|name| name.rsplit('/').next().unwrap_or(name).to_owned());
+        frames.push(Frame { file: file.to_owned(), line, column: None, function });
+        if frames.len() >= MAX_TEST_FRAMES * 8 {
+            break;
+        }
+    }
+    (message.trim(), frames)
+}
+
+/// `    file.go:12: message`.
+fn said_at(line: &str) -> Option<(Frame, &str)> {
+    let line = line.trim_start();
+    let (place, message) = line.split_once(": ").or_else(|| Some((line.strip_suffix(':')?, "")))?;
+    let (file, number) = place.rsplit_once(':')?;
+    let base = file.strip_suffix(".go").filter(|base| !base.contains(' '))?;
+    let file = format!("{base}.go");
+    Some((Frame { file, line: Some(number.parse().ok()?), column: None, function: None }, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn a_test_that_the_program_ends_in_has_not_passed() {
+        let of = |lines: &[(&str, &str, &str)]| {
+            let event = |(action, test, output): &(&str, &str, &str)| {
+                serde_json::json!({"Action": action, "Package": "x", "Test": test, "Output": output}).to_string()
+            };
+            let text = lines.iter().map(event).collect::<Vec<_>>().join("\n");
+            let results = parse(&Sources { stdout: text.as_bytes(), ..Sources::default() }, Bound::default());
+            (results.summary.passed, results.unfinished, results.ended)
+        };
+        // `syscall.Exit(0)` with Go 1.19.
+        let cut = [("run", "TestA", ""), ("output", "TestA", "ok  \tx\t0.012s\n"), ("pass", "TestA", "")];
+        assert_eq!(of(&cut), (0, vec!["x > TestA".to_owned()], false));
+        // One that only writes so.
+        let whole = [
+            ("run", "TestA", ""),
+            ("output", "TestA", "ok  \tx\t0.012s\n"),
+            ("output", "TestA", "--- PASS: TestA (0.00s)\n"),
+            ("pass", "TestA", ""),
+            ("output", "", "PASS\n"),
+            ("pass", "", ""),
+        ];
+        assert_eq!(of(&whole), (1, vec![], true));
+    }
+}

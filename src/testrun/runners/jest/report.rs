@@ -1,0 +1,292 @@
+//! Jest, through the bundled reporter (`reporter.cjs`), which says what its events are.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use crate::cancel::Bound;
+use crate::limits::MAX_KEPT_TESTS;
+use crate::testrun::model::{Case, Phase, State, TestError};
+use crate::testrun::reports::collector::{Collector, joined, milliseconds};
+use crate::testrun::reports::lines::events;
+use crate::testrun::reports::reading::{Sources, TestResults};
+use crate::testrun::reports::{clean, stack};
+
+#[derive(Deserialize)]
+struct Event {
+    ev: String,
+    #[serde(default)]
+    file: String,
+    project: Option<String>,
+    #[serde(default)]
+    suite: Vec<String>,
+    #[serde(default)]
+    name: String,
+    test: Option<Test>,
+    #[serde(default)]
+    broken: bool,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    tests: Vec<Test>,
+    #[serde(default)]
+    files: u64,
+    #[serde(default)]
+    success: bool,
+    #[serde(default)]
+    errors: Vec<String>,
+    #[serde(default)]
+    goes_on: bool,
+    #[serde(default)]
+    options: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Test {
+    #[serde(default)]
+    suite: Vec<String>,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    status: String,
+    ms: Option<f64>,
+    #[serde(default)]
+    retries: u64,
+    line: Option<u32>,
+    column: Option<u32>,
+    #[serde(default)]
+    messages: Vec<String>,
+    #[serde(default)]
+    values: Vec<Option<Values>>,
+}
+
+#[derive(Deserialize)]
+struct Values {
+    expected: Option<String>,
+    actual: Option<String>,
+}
+
+/// A file that has begun.
+struct Open {
+    order: usize,
+    file: String,
+    /// Tests that have ended, for the case that the file does not.
+    ended: Vec<Test>,
+    /// Ids of tests that have begun, and no more, in order.
+    running: HashMap<String, usize>,
+}
+
+/// Reads the events.
+pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+    let mut collector = Collector::new(sources.root);
+    let mut open: HashMap<String, Open> = HashMap::new();
+    let (mut order, mut planned, mut ended) = (0, 0, 0);
+    for event in events::<Event>(sources.report, bound) {
+        order += 1;
+        let key = key(&collector, &event);
+        match event.ev.as_str() {
+            "init" => collector.results.begun = true,
+            "file_start" => {
+                collector.seen(&event.file);
+                if open.len() < MAX_KEPT_TESTS {
+                    let begun = Open { order, file: event.file, ended: Vec::new(), running: HashMap::new() };
+                    open.insert(key, begun);
+                }
+            }
+            "start" => {
+                if let Some(open) = open.get_mut(&key).filter(|open| open.running.len() < MAX_KEPT_TESTS) {
+                    open.running.insert(id(&key, &event.suite, &event.name), order);
+                }
+            }
+            "case" => {
+                let known = open.get_mut(&key).filter(|open| open.ended.len() < MAX_KEPT_TESTS);
+                if let (Some(open), Some(test)) = (known, event.test) {
+                    open.running.remove(&id(&key, &test.suite, &test.name));
+                    // One that is tried again is told each time.
+                    open.ended.retain(|other| (&other.suite, &other.name) != (&test.suite, &test.name));
+                    open.ended.push(test);
+                }
+            }
+            "file" => {
+                open.remove(&key);
+                ended += 1;
+                collector.seen(&event.file);
+                if event.broken {
+                    file_error(&mut collector, &event);
+                }
+                for test in &event.tests {
+                    add(&mut collector, &key, &event.file, test);
+                }
+            }
+            "left_out" => collector.left_out("the project's configuration", &event.options),
+            "takes" => collector.takes(&event.options),
+            "end" => {
+                collector.results.ended = true;
+                collector.results.passed = Some(event.success);
+                collector.results.is_cut_short = event.goes_on;
+                planned = event.files;
+                for message in &event.errors {
+                    collector.run_error(None, message, Vec::new());
+                }
+            }
+            "over" => collector.results.is_cut_short = false,
+            _ => {}
+        }
+    }
+    if !collector.results.begun {
+        collector.takes(&said_of_files(sources));
+    }
+    if collector.results.ended && collector.results.passed == Some(true) && ended < planned {
+        let message = format!("only {ended} of {planned} files came to their end");
+        collector.run_error(None, &message, Vec::new());
+    } else if collector.results.ended && ended + (open.len() as u64) < planned {
+        // Jest does not say which: `bail`.
+        let left = planned - ended - open.len() as u64;
+        collector.unreached(&format!("{left} of {planned} files, at which Jest did not arrive (`bail`)"));
+    }
+    let mut open: Vec<_> = open.into_iter().collect();
+    open.sort_by_key(|(_, open)| open.order);
+    for (key, open) in open {
+        for test in &open.ended {
+            add(&mut collector, &key, &open.file, test);
+        }
+        if open.running.is_empty() {
+            collector.unfinished(&key);
+        }
+        let mut running: Vec<_> = open.running.into_iter().collect();
+        running.sort_by_key(|(_, order)| *order);
+        collector.not_run(running.len() as u64);
+        for (id, _) in &running {
+            collector.unfinished(id);
+        }
+    }
+    collector.results
+}
+
+/// What Jest says of its configuration where it finds no file, as `testMatch: **/*.js - 0 matches`: its reporters are not asked
+/// then (`getNoTestsFoundMessage` of jest-core).
+fn said_of_files(sources: &Sources<'_>) -> Vec<String> {
+    let text = String::from_utf8_lossy(sources.stdout);
+    let told = text.lines().filter_map(|line| {
+        let (told, _) = line.trim().rsplit_once(" - ")?;
+        let (name, value) = told.split_once(':')?;
+        let is_meant = ["testMatch", "testPathIgnorePatterns", "testRegex", "roots"].contains(&name);
+        (is_meant && !value.trim().is_empty()).then(|| told.to_owned())
+    });
+    told.collect()
+}
+
+/// A file, once for each project.
+fn key(collector: &Collector<'_>, event: &Event) -> String {
+    let file = stack::relative(&event.file, collector.root());
+    match event.project.as_deref() {
+        Some(project) => format!("|{project}| {file}"),
+        None => file.to_owned(),
+    }
+}
+
+fn id(key: &str, suite: &[String], name: &str) -> String {
+    joined([key].into_iter().chain(suite.iter().map(String::as_str)).chain([name]))
+}
+
+fn add(collector: &mut Collector<'_>, key: &str, file: &str, test: &Test) {
+    let state = match test.status.as_str() {
+        "passed" => State::Passed,
+        "failed" if test.messages.iter().any(|text| text.contains("Exceeded timeout of ")) => State::TimedOut,
+        "failed" => State::Failed,
+        "todo" => State::Todo,
+        "pending" | "skipped" | "disabled" => State::Skipped,
+        _ => State::NotRun,
+    };
+    let id = id(key, &test.suite, &test.name);
+    let mut case = Case::new(collector.name(&id), collector.name(&test.name), state);
+    case.file = Some(collector.path(file));
+    (case.line, case.column) = (test.line, test.column);
+    case.suite = collector.suite(&test.suite);
+    case.duration_ms = test.ms.and_then(milliseconds);
+    case.retries = test.retries;
+    if state.is_failure() {
+        let values = test.values.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        let told = test.messages.iter().zip(values).take(crate::limits::MAX_TEST_ERRORS);
+        case.errors = told.map(|(text, values)| error(collector, text, values)).collect();
+    }
+    collector.add(case);
+}
+
+/// The text is a stack; values stand beside it.
+fn error(collector: &mut Collector<'_>, text: &str, values: Option<&Values>) -> TestError {
+    let (text, frames) = stack::of_v8(text);
+    let (class, message) = classified(text);
+    let (expected, actual) =
+        values.map(|values| (values.expected.as_deref(), values.actual.as_deref())).unwrap_or_default();
+    // Values that are told apart from the message need not stand in it, nor does the difference.
+    let (message, diff) = match (message.split_once("\n\n- Expected"), message.split_once("\n\nExpected:")) {
+        (Some((message, diff)), _) => (message, Some(format!("- Expected{diff}"))),
+        (None, Some((message, _))) if expected.is_some() && actual.is_some() => (message, None),
+        _ => (message, None),
+    };
+    let mut error = collector.error(class, message);
+    error.expected = expected.map(|text| collector.text(text));
+    error.actual = actual.map(|text| collector.text(text));
+    error.diff = diff.map(|text| collector.text(&text));
+    error.stack = collector.stack(frames);
+    error
+}
+
+/// `TypeError: message` taken apart.
+fn classified(text: &str) -> (Option<&str>, &str) {
+    let class = text.split_once(": ").filter(|(class, _)| {
+        class.chars().all(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '.'))
+            && class.starts_with(|next: char| next.is_ascii_uppercase())
+    });
+    class.map_or((None, text), |(class, message)| (Some(class), message))
+}
+
+/// A file that did not run: its message is a block with a bullet, the code around the place, and a stack.
+fn file_error(collector: &mut Collector<'_>, file: &Event) {
+    let (text, _) = clean::head(&file.message, crate::limits::MAX_TEST_TEXT_BYTES * 4);
+    let body =
+        text.trim_start().strip_prefix('●').map_or(text.as_str(), |rest| rest.split_once('\n').map_or("", |two| two.1));
+    let own = |text: &str| -> String {
+        let lines = text.lines().map(|line| line.strip_prefix("    ").unwrap_or(line));
+        lines.take_while(|line| !line.trim_start().starts_with("at ")).collect::<Vec<_>>().join("\n").trim().to_owned()
+    };
+    // Files that cannot be parsed get a page of advice first.
+    let message = match body.split_once("\n    Details:\n") {
+        Some((head, details)) => {
+            let first = head.trim().lines().next().unwrap_or_default();
+            format!("{first}\n{}", own(details))
+        }
+        None => own(body),
+    };
+    let base = file.file.rsplit('/').next().unwrap_or_default();
+    // Babel writes the place as `(1:27)`.
+    let babel = || {
+        let (_, rest) = text.split_once(base)?;
+        let (place, _) = rest[rest.find('(')? + 1..].split_once(')')?;
+        let (line, column) = place.split_once(':')?;
+        Some((line.parse().ok()?, column.parse::<u32>().ok()?.checked_add(1)))
+    };
+    let (line, column) = stack::place_in(&text, base).or_else(babel).unzip();
+    let phase = if file.tests.is_empty() { Phase::Collect } else { Phase::Hook };
+    collector.file_error(&file.file, phase, &message, line, column.flatten());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_ends_before_jest_does_is_seen() {
+        let of = |more: &str| {
+            let report =
+                format!("{{\"ev\":\"init\",\"files\":0}}\n{{\"ev\":\"end\",\"success\":true,\"files\":0{more}\n");
+            let results = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
+            (results.ended, results.is_cut_short)
+        };
+        assert_eq!(of(",\"goes_on\":true}"), (true, true));
+        assert_eq!(of(",\"goes_on\":true}\n{\"ev\":\"over\"}"), (true, false));
+        // With `forceExit` Jest itself ends the process.
+        assert_eq!(of("}"), (true, false));
+    }
+}

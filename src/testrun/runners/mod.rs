@@ -1,0 +1,51 @@
+//! The runners of tests, a file each. A new one is its file and a place in [`RUNNERS`].
+
+mod cargo;
+mod javascript;
+
+mod cargo_test;
+mod go;
+mod jest;
+mod junit;
+mod nextest;
+mod pytest;
+#[cfg(test)]
+mod tests;
+mod vitest;
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+#[cfg(test)]
+pub use self::{
+    cargo_test::CargoTest, go::Go, jest::Jest, junit::Junit, nextest::Nextest, pytest::Pytest, vitest::Vitest,
+};
+use super::model::RunnerName;
+use super::runner::Runner;
+use super::tool::{Kind, Tool};
+
+/// All of them. Of two that a project has for equal reasons the first is taken.
+pub static RUNNERS: [&dyn Runner; 7] =
+    [&vitest::Vitest, &jest::Jest, &cargo_test::CargoTest, &nextest::Nextest, &go::Go, &pytest::Pytest, &junit::Junit];
+
+impl Kind for dyn Runner {
+    fn all() -> &'static [&'static Self] {
+        &RUNNERS
+    }
+}
+
+/// The runner of this name.
+pub fn named(name: RunnerName) -> Option<&'static dyn Runner> {
+    RUNNERS.into_iter().find(|runner| runner.id() == name)
+}
+
+impl JsonSchema for RunnerName {
+    fn schema_name() -> Cow<'static, str> {
+        "TestRunner".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": RUNNERS.map(Tool::name) })
+    }
+}

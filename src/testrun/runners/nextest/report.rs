@@ -1,0 +1,148 @@
+//! `cargo nextest`, by the `JUnit` XML of a profile of its own; what the XML leaves out stands on stderr.
+//!
+//! The XML is written when the run ends, and says nothing of ignored tests. Of a run that was ended before, the lines
+//! on stderr tell what became of each test (<https://nexte.st/docs/machine-readable/junit/>). A program with a harness of
+//! its own need not name its tests (<https://nexte.st/docs/design/custom-test-harnesses/>).
+
+use crate::cancel::Bound;
+use crate::testrun::model::{Case, State};
+use crate::testrun::reports::collector::{Collector, millis};
+use crate::testrun::reports::junit::{self, Element};
+use crate::testrun::reports::reading::{Sources, TestResults};
+use crate::testrun::reports::{clean, lines, rust_text};
+
+/// Reads the XML, and stderr for what is not in it.
+pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+    let mut collector = Collector::new(sources.root);
+    let (begun, ended) = junit::cases(sources.report, bound, |element| add(&mut collector, &element));
+    (collector.results.begun, collector.results.ended) = (begun, ended);
+    let stderr = String::from_utf8_lossy(sources.stderr);
+    collector.results.build_failed = rust_text::compile_errors(&mut collector, &stderr);
+    let mut slow: Vec<String> = Vec::new();
+    let mut expected = None;
+    // What failed is told once more after the summary.
+    let mut summed_up = false;
+    for line in lines::lines(sources.stderr, bound) {
+        let line = String::from_utf8_lossy(line);
+        let (line, _) = clean::head(&line, crate::limits::MAX_TEST_TEXT_BYTES);
+        let line = line.trim();
+        if let Some(rest) = line.strip_prefix("Starting ") {
+            expected = rest.split(' ').next().and_then(|count| count.parse::<u64>().ok());
+        } else if let Some(rest) = line.strip_prefix("Summary ") {
+            let skipped = rest.split(", ").find_map(|part| part.strip_suffix(" skipped")?.parse().ok());
+            collector.skipped(skipped.unwrap_or_default());
+            summed_up = true;
+        } else if !begun
+            && !summed_up
+            && let Some((word, seconds, id)) = status_line(line)
+        {
+            let state = match word {
+                "PASS" | "LEAK" => State::Passed,
+                "TMT" | "TIMEOUT" => State::TimedOut,
+                "SLOW" => {
+                    if !slow.contains(&id) && slow.len() < crate::limits::MAX_RUN_FAULTS {
+                        slow.push(id);
+                    }
+                    continue;
+                }
+                "FAIL" => State::Failed,
+                _ => State::Crashed,
+            };
+            slow.retain(|other| *other != id);
+            let mut case = Case::new(collector.name(&id), id.rsplit(' ').next().unwrap_or_default(), state);
+            case.duration_ms = seconds.and_then(millis);
+            collector.add(case);
+        }
+    }
+    if !begun {
+        let missing = expected.unwrap_or_default().saturating_sub(collector.results.summary.total);
+        collector.results.begun = expected.is_some();
+        collector.results.ended = summed_up;
+        collector.not_run(missing);
+        for id in &slow {
+            collector.unfinished(id);
+        }
+    }
+    // A program that nextest asked for its tests, and that named none, was not run.
+    for name in sources.own_harness {
+        let is_of = |id: &str| {
+            let program = id.split(' ').next().unwrap_or_default();
+            program.rsplit(['/', ':']).next() == Some(name.as_str())
+        };
+        if !collector.results.tests.iter().any(|test| is_of(&test.id)) {
+            collector.own_harness(name);
+        }
+    }
+    collector.results
+}
+
+/// `PASS [   0.007s] ( 1/11) demo-core tests::adds`, taken apart.
+fn status_line(line: &str) -> Option<(&str, Option<f64>, String)> {
+    let (word, rest) = line.split_once(" [")?;
+    // `TRY 2 FAIL`, of a test that is tried again.
+    let word = word.strip_prefix("TRY ").and_then(|rest| rest.split_once(' ')).map_or(word, |(_, word)| word);
+    let known = ["PASS", "FAIL", "LEAK", "TMT", "TIMEOUT", "SLOW", "ABRT"].contains(&word) || word.starts_with("SIG");
+    let (seconds, rest) = rest.split_once(']')?;
+    let rest = rest.trim_start();
+    // Only the last attempt has a number: `(2/5)`.
+    let (number, id) = rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")).unwrap_or(("1/1", rest));
+    let is_last = word == "SLOW" || number.contains('/');
+    let seconds = seconds.trim_start_matches(['>', ' ']).trim_end_matches('s').parse().ok();
+    (known && is_last).then(|| (word, seconds, id.trim().to_owned()))
+}
+
+fn add(collector: &mut Collector<'_>, element: &Element) {
+    // The class is the binary's id; together with the name it is what nextest itself calls the test.
+    let fault = element.faults.first();
+    let state = match fault {
+        Some(fault) if fault.kind == "test timeout" => State::TimedOut,
+        Some(fault) if fault.kind == "test abort" => State::Crashed,
+        Some(_) => State::Failed,
+        None if element.skipped.is_some() => State::Skipped,
+        None if is_cut_off(&element.out) => State::Crashed,
+        None => State::Passed,
+    };
+    let (modules, name) = element.name.rsplit_once("::").unwrap_or(("", &element.name));
+    let id = format!("{} {}", element.class, element.name);
+    let mut case = Case::new(collector.name(&id), collector.name(name), state);
+    let modules = modules.split("::").filter(|module| !module.is_empty());
+    case.suite = collector.suite(&[element.class.as_str()].into_iter().chain(modules).collect::<Vec<_>>());
+    case.duration_ms = element.time.and_then(millis);
+    case.retries = element.attempts;
+    if fault.is_none() && state == State::Crashed {
+        case.errors.push(collector.error(None, "the process ended with success before the test did"));
+    }
+    if let Some(fault) = fault {
+        let (section, out) = own_output(&element.out);
+        let message = [element.err.as_str(), section].concat();
+        let of_panic = message.contains(" panicked at ") || message.contains("note: test did not panic");
+        let (error, err) = if of_panic {
+            let (error, _) = rust_text::failure(collector, &message);
+            (error, element.err.split("\nthread '").next().unwrap_or_default())
+        } else {
+            let text = [fault.message.as_str(), fault.text.as_str(), fault.kind.as_str()];
+            let text = text.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+            (collector.error(None, text), element.err.as_str())
+        };
+        let err = if err.starts_with("thread '") || err.trim() == error.message { "" } else { err };
+        case.errors.push(error);
+        case.stdout = collector.output(out);
+        case.stderr = collector.output(err);
+    }
+    collector.add(case);
+}
+
+/// Whether libtest has announced a test, and never told how it ended: the test has ended the process.
+fn is_cut_off(out: &str) -> bool {
+    out.trim_start().starts_with("running 1 test\n") && !out.contains("\ntest result: ")
+}
+
+/// What libtest says of the failure in a test's stdout, and what the test itself wrote.
+fn own_output(out: &str) -> (&str, &str) {
+    let text = out.trim_start_matches('\n');
+    let text = text.strip_prefix("running 1 test\n").unwrap_or(text);
+    let own = text.find("\ntest ").map_or(text, |at| &text[..at]);
+    let own = if text.starts_with("test ") { "" } else { own };
+    let section = text.split_once(" stdout ----\n").map_or("", |(_, rest)| rest);
+    (section.split("\n\nfailures:").next().unwrap_or_default(), own)
+}

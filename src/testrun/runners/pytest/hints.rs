@@ -1,0 +1,115 @@
+//! What a run of pytest lacked, as far as its own words tell it: a plugin, or the project on Python's path.
+
+use std::path::Path;
+
+use crate::testrun::context::RunContext;
+use crate::testrun::model::{TestReport, TestStatus};
+use crate::testrun::project::disk::Tree as _;
+use crate::text::escape::{show, show_path};
+
+/// Options that plugins bring, by how they begin.
+const PLUGINS: [(&str, &str); 8] = [
+    ("--cov", "pytest-cov"),
+    ("--no-cov", "pytest-cov"),
+    ("--numprocesses", "pytest-xdist"),
+    ("--dist", "pytest-xdist"),
+    ("--timeout", "pytest-timeout"),
+    ("--asyncio-mode", "pytest-asyncio"),
+    ("--benchmark", "pytest-benchmark"),
+    ("--reruns", "pytest-rerunfailures"),
+];
+
+/// How pytest begins what it says of an option that nobody has declared (`argparse`).
+const UNKNOWN: &str = "unrecognized arguments: ";
+
+/// The next step for who lacks something; none if that is not known.
+pub fn hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
+    if report.status == TestStatus::ConfigError {
+        let said = report.run_errors.iter().find_map(|error| unknown_options(&error.message));
+        if let Some(options) = said {
+            return Some(plugin_hint(context, report, options));
+        }
+    }
+    module_hint(context, report)
+}
+
+fn unknown_options(message: &str) -> Option<&str> {
+    message.lines().find_map(|line| Some(line.split_once(UNKNOWN)?.1.trim()))
+}
+
+fn plugin_hint(context: &RunContext<'_>, report: &TestReport, options: &str) -> String {
+    let shown = show(options.as_bytes());
+    match plugin_of(options) {
+        Some(plugin) => format!(
+            "the project's own options (`addopts`) ask for `{shown}`, and {plugin}, which brings that, is not there: {}",
+            context.how_to_install(&report.runner.command, plugin)
+        ),
+        None => format!(
+            "the project's own options (`addopts`) ask for `{shown}`, which neither pytest nor a plugin that is there knows: \
+             install the plugin that brings it"
+        ),
+    }
+}
+
+/// The plugin that brings the first of these options that one is known for.
+fn plugin_of(options: &str) -> Option<&'static str> {
+    options.split_whitespace().find_map(|word| {
+        let is_short = word.starts_with("-n") && !word.starts_with("--");
+        let known = PLUGINS.iter().find(|(option, _)| word.starts_with(option));
+        known.map(|(_, plugin)| *plugin).or_else(|| is_short.then_some("pytest-xdist"))
+    })
+}
+
+/// Of a module that is not found and lies in the project all the same.
+fn module_hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
+    let of_files = report.file_errors.iter().map(|error| &error.message);
+    let of_tests = report.failures.iter().flat_map(|case| &case.errors).map(|error| &error.message);
+    let of_run = report.run_errors.iter().map(|error| &error.message);
+    let module = of_files.chain(of_run).chain(of_tests).find_map(|message| missing_module(message))?;
+    let project = Path::new(&report.runner.cwd);
+    let is_there = |dir: &Path| context.disk().names(&dir.join(module)).is_some();
+    let install = || context.how_to_install(&report.runner.command, "-e .");
+    for place in ["src", "."] {
+        if is_there(&project.join(place)) {
+            let shown = if place == "." { module.to_owned() } else { format!("{place}/{module}") };
+            return Some(format!(
+                "`{shown}` is there, but not where Python looks: set pytest's `pythonpath` to `{place}` (pytest 7 and newer), \
+                 or put the project into the environment: {}",
+                install()
+            ));
+        }
+    }
+    let above =
+        project.ancestors().skip(1).take_while(|dir| context.disk().names(dir).is_some()).find(|dir| is_there(dir))?;
+    Some(format!("`{module}` lies in `{0}`: if the tests are run from there, give `{0}` as `cwd`", show_path(above)))
+}
+
+/// The whole package that an import did not find. A module that a package lacks is none.
+fn missing_module(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once("No module named '")?;
+    let name = rest.split('\'').next()?;
+    (!name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn options_tell_their_plugin() {
+        let said = "ERROR: usage: __main__.py [options]\n__main__.py: error: unrecognized arguments: --x --cov=a\n  inifile: a";
+        assert_eq!(unknown_options(said), Some("--x --cov=a"));
+        let found = ["--x --cov=a", "-n4", "--nothing -q", "--reruns 2"].map(plugin_of);
+        assert_eq!(found, [Some("pytest-cov"), Some("pytest-xdist"), None, Some("pytest-rerunfailures")]);
+    }
+
+    #[test]
+    fn only_whole_packages_are_missing() {
+        let of = |name: &str| {
+            missing_module(&format!("E   ModuleNotFoundError: No module named '{name}'")).map(str::to_owned)
+        };
+        assert_eq!(["humanize", "a.b", "../etc", ""].map(of), [Some("humanize".to_owned()), None, None, None]);
+    }
+}

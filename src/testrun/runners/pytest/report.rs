@@ -1,0 +1,397 @@
+//! pytest from 6 on, through the bundled plugin (`replay_pytest.py`), which says what its events are.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Deserialize;
+
+use crate::cancel::Bound;
+use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES};
+use crate::testrun::model::{Case, Frame, Phase, State, TestError};
+use crate::testrun::reports::collector::{Collector, millis, worse};
+use crate::testrun::reports::lines::events;
+use crate::testrun::reports::reading::{Sources, TestResults};
+use crate::testrun::reports::stack;
+
+#[derive(Deserialize)]
+struct Event {
+    ev: String,
+    version: Option<String>,
+    #[serde(default)]
+    tests: u64,
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    files: Vec<String>,
+    file: Option<String>,
+    line: Option<u32>,
+    #[serde(default)]
+    when: String,
+    #[serde(default)]
+    outcome: String,
+    #[serde(default)]
+    seconds: f64,
+    #[serde(default)]
+    xfail: bool,
+    subtest: Option<String>,
+    #[serde(default)]
+    message: String,
+    failure: Option<Failure>,
+    #[serde(rename = "type")]
+    class: Option<String>,
+    compare: Option<[String; 2]>,
+    out: Option<String>,
+    err: Option<String>,
+    exit: Option<i32>,
+    #[serde(default)]
+    asked: bool,
+    #[serde(default)]
+    options: Vec<String>,
+    #[serde(default)]
+    dropped: u64,
+    #[serde(default)]
+    ignored: Vec<String>,
+    #[serde(default)]
+    count: u64,
+}
+
+/// What the project's own configuration leaves out.
+#[derive(Default)]
+struct LeftOut {
+    /// Options of pytest.
+    options: Vec<String>,
+    /// The call has a filter of its own, which leaves tests out as well.
+    is_asked: bool,
+    /// Tests that were taken from the list without a word.
+    dropped: u64,
+    /// Files and directories that were not looked into, and how many there are.
+    ignored: Vec<String>,
+    count: u64,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    #[serde(default)]
+    message: String,
+    file: Option<String>,
+    line: Option<u32>,
+    #[serde(default)]
+    stack: Vec<Place>,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    file: String,
+    line: Option<u32>,
+}
+
+/// A test between its start and the end of its tear-down.
+struct Running {
+    order: usize,
+    case: Case,
+    seconds: f64,
+    reruns: u64,
+    rerun: bool,
+    /// The test itself was called, or left itself out.
+    is_called: bool,
+}
+
+/// Reads the events.
+pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+    let mut reader = Reader {
+        collector: Collector::new(sources.root),
+        running: HashMap::new(),
+        begun: 0,
+        collected: 0,
+        left_out: LeftOut::default(),
+        emptied: HashSet::new(),
+        modules: HashSet::new(),
+    };
+    let mut broken = HashSet::new();
+    for event in events::<Event>(sources.report, bound) {
+        match event.ev.as_str() {
+            "init" => {
+                reader.collector.results.begun = true;
+                reader.collector.results.version = event.version.map(|version| reader.collector.name(&version));
+            }
+            // Every worker of xdist collects the same.
+            "collected" => reader.collected = reader.collected.max(event.tests),
+            "deselected" => {
+                reader.collector.results.deselected = reader.collector.results.deselected.max(event.tests);
+                let room = MAX_KEPT_TESTS.saturating_sub(reader.emptied.len());
+                reader.emptied.extend(event.files.into_iter().take(room));
+            }
+            "left_out" => {
+                let left_out = &mut reader.left_out;
+                left_out.dropped = left_out.dropped.max(event.dropped);
+                if event.count > left_out.count {
+                    (left_out.ignored, left_out.count) = (event.ignored, event.count);
+                }
+            }
+            "takes" => reader.collector.takes(&event.options),
+            "options" => (reader.left_out.is_asked, reader.left_out.options) = (event.asked, event.options),
+            // Every worker of xdist tells it.
+            "collect_error" if broken.len() < MAX_KEPT_TESTS && broken.insert(event.id.clone()) => {
+                reader.collect_error(&event);
+            }
+            "start" => reader.start(event),
+            "phase" => reader.phase(event),
+            "leak" => reader.leak(&event),
+            "module_skipped" => reader.module_skipped(&event),
+            "unreached" => event.files.iter().for_each(|file| reader.collector.unreached(file)),
+            "internal" => reader.collector.run_error(Some("internal error"), &last_error(&event.message), Vec::new()),
+            "end" => {
+                reader.collector.results.ended = true;
+                reader.collector.results.passed = event.exit.map(|exit| exit == 0);
+            }
+            _ => {}
+        }
+    }
+    reader.finish()
+}
+
+struct Reader<'a> {
+    collector: Collector<'a>,
+    running: HashMap<String, Running>,
+    begun: usize,
+    collected: u64,
+    left_out: LeftOut,
+    /// Files of tests that were deselected.
+    emptied: HashSet<String>,
+    /// Files that left themselves out.
+    modules: HashSet<String>,
+}
+
+impl Reader<'_> {
+    fn start(&mut self, event: Event) {
+        if self.running.contains_key(&event.id) || self.running.len() >= MAX_KEPT_TESTS {
+            return;
+        }
+        let (file, suite, name) = taken_apart(&event.id);
+        self.collector.seen(file);
+        let mut case = Case::new(self.collector.name(&event.id), self.collector.name(name), State::Passed);
+        case.file = Some(self.collector.path(event.file.as_deref().unwrap_or(file)));
+        case.line = event.line;
+        case.suite = self.collector.suite(&suite);
+        self.begun += 1;
+        let running = Running { order: self.begun, case, seconds: 0.0, reruns: 0, rerun: false, is_called: false };
+        self.running.insert(event.id, running);
+    }
+
+    fn phase(&mut self, event: Event) {
+        let Some(mut running) = self.running.remove(&event.id) else { return };
+        running.seconds += event.seconds.max(0.0);
+        running.is_called |= event.when != "teardown";
+        let case = &mut running.case;
+        match (event.outcome.as_str(), event.when.as_str()) {
+            ("rerun", _) => running.rerun = true,
+            // A worker of xdist died; nothing more will be told of the test.
+            ("failed", "???") => {
+                case.state = State::Crashed;
+                case.errors.extend(event.failure.as_ref().map(|failure| self.collector.error(None, &failure.message)));
+                return self.end(running);
+            }
+            ("failed", when) => {
+                let state = if when == "call" { State::Failed } else { State::Errored };
+                case.state = worse(case.state, state);
+                if case.errors.len() < MAX_TEST_ERRORS {
+                    case.errors.extend(error(&mut self.collector, &event));
+                }
+                case.stdout = event.out.as_deref().and_then(|text| self.collector.output(text)).or(case.stdout.take());
+                case.stderr = event.err.as_deref().and_then(|text| self.collector.output(text)).or(case.stderr.take());
+            }
+            ("skipped", _) if event.subtest.is_none() && !case.state.is_failure() => {
+                case.state = if event.xfail { State::Todo } else { State::Skipped };
+            }
+            _ => {}
+        }
+        if event.when == "teardown" {
+            if running.rerun {
+                let reruns = running.reruns + 1;
+                running.case.state = State::Passed;
+                running.case.errors.clear();
+                running = Running { reruns, rerun: false, ..running };
+            } else {
+                return self.end(running);
+            }
+        }
+        self.running.insert(event.id, running);
+    }
+
+    fn end(&mut self, mut running: Running) {
+        if running.case.state == State::Passed && !running.is_called {
+            // `--setup-plan` tells only of set-up and tear-down.
+            running.case.state = State::NotRun;
+        }
+        running.case.duration_ms = millis(running.seconds);
+        running.case.retries = running.reruns;
+        self.collector.add(running.case);
+    }
+
+    fn collect_error(&mut self, event: &Event) {
+        let file = event.id.split("::").next().unwrap_or_default();
+        self.collector.seen(file);
+        let absolute = format!("{}/{file}", self.collector.root());
+        let place = stack::place_in(&event.message, &absolute)
+            .or_else(|| stack::place_in(&event.message, file))
+            .or_else(|| Some((event.line?, None)));
+        let (line, column) = place.unzip();
+        self.collector.file_error(file, Phase::Collect, &last_error(&event.message), line, column.flatten());
+    }
+
+    /// What a thread or a finalizer raised: the error that the runner takes for a warning.
+    fn leak(&mut self, event: &Event) {
+        let class = event.class.as_deref().unwrap_or_default();
+        let class = class.strip_prefix("Pytest").and_then(|name| name.strip_suffix("Warning")).unwrap_or(class);
+        // A sentence, a traceback that ends with the error, and advice.
+        let is_error = |line: &&str| !line.is_empty() && !line.starts_with([' ', '\t']) && !line.starts_with("Enable ");
+        let (first, last) = (event.message.lines().next(), event.message.lines().rfind(is_error));
+        let last = last.filter(|last| Some(*last) != first);
+        let words = [Some(event.id.as_str()).filter(|id| !id.is_empty()), first, last];
+        let message = words.into_iter().flatten().collect::<Vec<_>>().join(": ");
+        self.collector.run_error(Some(class), &message, Vec::new());
+    }
+
+    /// A file that left itself out before its tests were known: one test that was skipped, as pytest itself counts it.
+    fn module_skipped(&mut self, event: &Event) {
+        let Some(file) = event.file.as_deref() else { return };
+        let first = self.modules.len() < MAX_KEPT_TESTS && self.modules.insert(file.to_owned());
+        if first {
+            self.collector.skipped(1);
+            let reason = event.message.trim().trim_start_matches("Skipped: ");
+            self.collector.left_out(&format!("all of {file} by itself"), &[reason.to_owned()]);
+        }
+    }
+
+    fn tell_left_out(&mut self) {
+        let LeftOut { options, is_asked, dropped, ignored, count } = std::mem::take(&mut self.left_out);
+        let told = self.emptied.iter().chain(&self.modules).chain(&ignored).map(|path| self.collector.path(path));
+        let told = told.collect();
+        self.collector.results.told = told;
+        // Whoever asked for a filter knows that it leaves out tests. What the project leaves out did not run.
+        if is_asked {
+            for file in std::mem::take(&mut self.emptied) {
+                self.collector.seen(&file);
+            }
+        }
+        self.collector.left_out("options of the project", &options);
+        let deselected = self.collector.results.deselected;
+        let left_out = &mut self.collector.results.left_out;
+        if deselected > 0 && !is_asked {
+            left_out.push(format!("{} deselected", tests_were(deselected)));
+        }
+        if dropped > 0 {
+            left_out.push(format!("{} collected and then taken out by conftest.py or a plugin", tests_were(dropped)));
+        }
+        let more = count.saturating_sub(ignored.len() as u64);
+        let lead = if more > 0 { format!("not looked into, with {more} more") } else { "not looked into".to_owned() };
+        self.collector.left_out(&lead, &ignored);
+    }
+
+    fn finish(mut self) -> TestResults {
+        let done = self.collector.results.summary.total - self.modules.len() as u64;
+        self.collector.not_run(self.collected.saturating_sub(done).max(self.running.len() as u64));
+        self.tell_left_out();
+        let mut running: Vec<_> = self.running.into_values().collect();
+        running.sort_by_key(|running| running.order);
+        for running in running {
+            self.collector.unfinished(&running.case.id);
+        }
+        self.collector.results
+    }
+}
+
+/// `1 test was`, `2 tests were`.
+fn tests_were(count: u64) -> String {
+    if count == 1 { "1 test was".to_owned() } else { format!("{count} tests were") }
+}
+
+/// The file, the classes and the name in a node id; parameters may hold anything.
+fn taken_apart(id: &str) -> (&str, Vec<&str>, &str) {
+    let (path, parameters) = id.split_at(id.find('[').unwrap_or(id.len()));
+    let mut parts = path.split("::");
+    let file = parts.next().unwrap_or_default();
+    let mut suite: Vec<_> = parts.collect();
+    let name = suite.pop().unwrap_or(file);
+    let start = id.len() - parameters.len() - name.len();
+    (file, suite, &id[start..])
+}
+
+fn error(collector: &mut Collector<'_>, event: &Event) -> Option<TestError> {
+    let failure = event.failure.as_ref()?;
+    let message = match &event.subtest {
+        Some(subtest) => format!("[{subtest}] {}", failure.message),
+        None => failure.message.clone(),
+    };
+    // The class stands in front of most messages.
+    let class = event.class.as_deref();
+    let text = class.and_then(|class| message.strip_prefix(class)?.strip_prefix(": ")).unwrap_or(&message);
+    let mut error = collector.error(class, text);
+    if let Some([actual, expected]) = &event.compare {
+        error.expected = Some(collector.text(expected));
+        error.actual = Some(collector.text(actual));
+    }
+    let mut frames: Vec<_> = failure
+        .stack
+        .iter()
+        .take(MAX_TEST_FRAMES * 4)
+        .map(|place| Frame { file: place.file.clone(), line: place.line, column: None, function: None })
+        .collect();
+    if let (true, Some(file)) = (frames.is_empty(), &failure.file) {
+        frames.push(Frame { file: file.clone(), line: failure.line, column: None, function: None });
+    }
+    error.stack = collector.stack(frames);
+    Some(error)
+}
+
+/// What pytest marks as the error in a traceback (`E   `), or all of it.
+fn last_error(message: &str) -> String {
+    let marked: Vec<_> =
+        message.lines().filter_map(|line| line.strip_prefix("E ").or((line == "E").then_some(""))).collect();
+    if marked.is_empty() {
+        return message.lines().last().filter(|line| line.starts_with("INTERNALERROR>")).unwrap_or(message).to_owned();
+    }
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let least = marked.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min().unwrap_or_default();
+    marked.iter().map(|line| line.get(least..).unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_caught_and_nobody_ran_is_told() {
+        let report = "{\"ev\":\"init\"}\n\
+            {\"ev\":\"module_skipped\",\"file\":\"b.py\",\"message\":\"Skipped: no tool\"}\n\
+            {\"ev\":\"module_skipped\",\"file\":\"b.py\",\"message\":\"Skipped: no tool\"}\n\
+            {\"ev\":\"collected\",\"tests\":1}\n\
+            {\"ev\":\"leak\",\"id\":\"a.py::t\",\"type\":\"PytestUnhandledThreadExceptionWarning\",\
+            \"message\":\"Exception in thread T\\n\\nTraceback:\\n  x\\nValueError: y\\n\\nEnable tracemalloc\"}\n\
+            {\"ev\":\"unreached\",\"files\":[\"c.py\"]}\n{\"ev\":\"end\",\"exit\":0}\n";
+        let results = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
+        assert_eq!((results.summary.skipped, results.summary.not_run, results.summary.total), (1, 1, 2));
+        assert_eq!(
+            (results.unreached, results.left_out),
+            (vec!["c.py".to_owned()], vec!["all of b.py by itself: no tool".to_owned()])
+        );
+        let told: Vec<_> =
+            results.run_errors.iter().map(|error| (error.class.as_deref(), error.message.as_str())).collect();
+        assert_eq!(told, [(Some("UnhandledThreadException"), "a.py::t: Exception in thread T: ValueError: y")]);
+    }
+
+    #[test]
+    fn ids_are_taken_apart() {
+        assert_eq!(taken_apart("d/t.py::A::B::test_x[a::b-]"), ("d/t.py", vec!["A", "B"], "test_x[a::b-]"));
+        assert_eq!(taken_apart("t.py::test_x"), ("t.py", vec![], "test_x"));
+        assert_eq!(taken_apart("README.md"), ("README.md", vec![], "README.md"));
+        assert_eq!(taken_apart("[::"), ("", vec![], "[::"));
+    }
+
+    #[test]
+    fn the_error_of_a_traceback_is_what_is_marked() {
+        assert_eq!(
+            last_error("t.py:1: in <module>\n    x\nE     File \"t.py\"\nE   Bad: y\nE"),
+            "  File \"t.py\"\nBad: y\n"
+        );
+    }
+}

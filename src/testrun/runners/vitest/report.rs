@@ -1,0 +1,345 @@
+//! Vitest 3 to 5, through the bundled reporter (`reporter.mjs`), which says what its events are.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde::Deserialize;
+
+use crate::cancel::Bound;
+use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES};
+use crate::testrun::model::{Case, Frame, Phase, State, TestError};
+use crate::testrun::reports::collector::{Collector, joined, milliseconds};
+use crate::testrun::reports::lines::events;
+use crate::testrun::reports::reading::{Sources, TestResults};
+use crate::testrun::reports::stack;
+
+#[derive(Deserialize)]
+struct Event {
+    ev: String,
+    version: Option<String>,
+    #[serde(default)]
+    file: String,
+    path: Option<String>,
+    project: Option<String>,
+    #[serde(default)]
+    tests: u64,
+    #[serde(default)]
+    suite: Vec<String>,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    state: String,
+    mode: Option<String>,
+    #[serde(default)]
+    never: bool,
+    ms: Option<f64>,
+    #[serde(default)]
+    retries: u64,
+    line: Option<u32>,
+    column: Option<u32>,
+    #[serde(default)]
+    errors: Vec<Failure>,
+    #[serde(default)]
+    logs: Vec<Log>,
+    reason: Option<String>,
+    #[serde(default)]
+    open: Vec<String>,
+    #[serde(default)]
+    options: Vec<String>,
+    #[serde(default)]
+    closes: bool,
+    #[serde(default)]
+    planned: Vec<Planned>,
+}
+
+#[derive(Deserialize)]
+struct Planned {
+    #[serde(default)]
+    file: String,
+    project: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    name: Option<String>,
+    #[serde(default)]
+    message: String,
+    expected: Option<String>,
+    actual: Option<String>,
+    diff: Option<String>,
+    cause: Option<String>,
+    #[serde(default)]
+    stacks: Vec<Place>,
+    stack: Option<String>,
+    loc: Option<Place>,
+    suite: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    file: Option<String>,
+    line: Option<u32>,
+    column: Option<u32>,
+    method: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    stream: String,
+    text: String,
+}
+
+/// A file that has begun.
+#[derive(Default)]
+struct Open {
+    order: usize,
+    collected: u64,
+    seen: u64,
+    /// Ids of tests that have begun, and no more, in order.
+    running: HashMap<String, usize>,
+}
+
+/// Reads the events.
+pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+    let mut collector = Collector::new(sources.root);
+    let mut files: HashMap<String, Open> = HashMap::new();
+    let (mut begun, mut closes) = (0, false);
+    // Those of which nothing has been heard yet.
+    let mut planned: BTreeSet<String> = BTreeSet::new();
+    for event in events::<Event>(sources.report, bound) {
+        if matches!(event.ev.as_str(), "file_start" | "collected" | "test" | "file_end") {
+            collector.seen(event.path.as_deref().unwrap_or(&event.file));
+            planned.remove(&key(&event));
+        }
+        match event.ev.as_str() {
+            "init" => {
+                collector.results.begun = true;
+                closes = event.closes;
+                collector.results.version = event.version.map(|version| collector.name(&version));
+            }
+            "planned" => {
+                let files = event.planned.iter().take(MAX_KEPT_TESTS);
+                planned.extend(files.map(|planned| of_project(planned.project.as_deref(), &planned.file)));
+            }
+            "file_start" | "collected" => {
+                let order = files.len();
+                if order < MAX_KEPT_TESTS {
+                    let open = files.entry(key(&event)).or_insert_with(|| Open { order, ..Open::default() });
+                    open.collected = open.collected.max(event.tests);
+                }
+            }
+            "start" => {
+                let id = id(&event);
+                if let Some(open) = files.get_mut(&key(&event)).filter(|open| open.running.len() < MAX_KEPT_TESTS) {
+                    begun += 1;
+                    open.running.insert(id, begun);
+                }
+            }
+            "test" => {
+                if let Some(open) = files.get_mut(&key(&event)) {
+                    open.seen += 1;
+                    open.running.remove(&id(&event));
+                }
+                add(&mut collector, &event);
+            }
+            "file_end" => {
+                // Where tests were found, the file could be loaded.
+                let loaded = files.remove(&key(&event)).is_some_and(|open| open.collected > 0);
+                file_errors(&mut collector, &event, if loaded { Phase::Hook } else { Phase::Collect });
+            }
+            "end" => {
+                collector.results.ended = true;
+                collector.results.passed = Some(event.reason.as_deref() == Some("passed"));
+                // What `bail` keeps from beginning is not to blame for the end.
+                let is_stopped = event.reason.as_deref() == Some("interrupted");
+                for file in &event.open {
+                    if is_stopped { collector.unreached(file) } else { collector.unfinished(file) }
+                }
+                for failure in event.errors {
+                    run_error(&mut collector, &failure);
+                }
+            }
+            "left_out" => collector.left_out("the project's configuration", &event.options),
+            "takes" => collector.takes(&event.options),
+            "closed" => {
+                closes = false;
+                for failure in event.errors {
+                    run_error(&mut collector, &Failure { kind: Some("error after the tests".to_owned()), ..failure });
+                }
+            }
+            _ => {}
+        }
+    }
+    if closes && collector.results.ended {
+        let message = "the runner ended after the tests and before it was done: look for an exit in the tear-down of a \
+                       global set-up";
+        collector.run_error(Some("end too early"), message, Vec::new());
+    }
+    let mut files: Vec<_> = files.into_iter().collect();
+    files.sort_by_key(|(_, open)| open.order);
+    for (file, open) in files {
+        collector.not_run(open.collected.saturating_sub(open.seen));
+        if collector.results.ended {
+            continue;
+        }
+        if open.running.is_empty() {
+            collector.unfinished(&file);
+        }
+        let mut running: Vec<_> = open.running.into_iter().collect();
+        running.sort_by_key(|(_, order)| *order);
+        for (id, _) in &running {
+            collector.unfinished(id);
+        }
+    }
+    if !collector.results.ended {
+        for file in &planned {
+            collector.unreached(file);
+        }
+    }
+    collector.results
+}
+
+/// A file, once for each project.
+fn key(event: &Event) -> String {
+    of_project(event.project.as_deref(), &event.file)
+}
+
+fn of_project(project: Option<&str>, file: &str) -> String {
+    match project {
+        Some(project) => format!("|{project}| {file}"),
+        None => file.to_owned(),
+    }
+}
+
+fn id(event: &Event) -> String {
+    let file = key(event);
+    let suites = event.suite.iter().map(String::as_str);
+    joined([file.as_str()].into_iter().chain(suites).chain([event.name.as_str()]))
+}
+
+fn add(collector: &mut Collector<'_>, event: &Event) {
+    let id = id(event);
+    let timed_out = event.errors.iter().any(|error| error.message.starts_with("Test timed out in "));
+    let state = match event.state.as_str() {
+        "passed" => State::Passed,
+        "failed" if timed_out => State::TimedOut,
+        "failed" => State::Failed,
+        _ if event.mode.as_deref() == Some("todo") => State::Todo,
+        _ if event.never && event.mode.as_deref() != Some("skip") => State::NotRun,
+        "skipped" => State::Skipped,
+        _ => State::NotRun,
+    };
+    let log = |stream: &str| -> String {
+        event.logs.iter().filter(|log| log.stream == stream).map(|log| log.text.as_str()).collect()
+    };
+    let (stdout, stderr) = (log("stdout"), log("stderr"));
+    let mut case = Case::new(collector.name(&id), collector.name(&event.name), state);
+    case.file = Some(collector.path(&event.file));
+    (case.line, case.column) = (event.line, event.column);
+    case.suite = collector.suite(&event.suite);
+    case.duration_ms = event.ms.and_then(milliseconds);
+    case.retries = event.retries;
+    case.stdout = collector.output(&stdout);
+    case.stderr = collector.output(&stderr);
+    case.errors = event.errors.iter().map(|failure| error(collector, failure)).collect();
+    collector.add(case);
+}
+
+fn frames(failure: &Failure) -> Vec<Frame> {
+    if failure.stacks.is_empty() {
+        return failure.stack.as_deref().map(|text| stack::of_v8(text).1).unwrap_or_default();
+    }
+    let frame = |place: &Place| {
+        let file = place.file.clone()?;
+        Some(Frame { file, line: place.line, column: place.column, function: place.method.clone() })
+    };
+    failure.stacks.iter().take(MAX_TEST_FRAMES * 4).filter_map(frame).collect()
+}
+
+/// The message with its cause.
+fn message(failure: &Failure) -> String {
+    match failure.cause.as_deref().filter(|cause| !cause.is_empty()) {
+        Some(cause) => format!("{}\ncaused by: {cause}", failure.message),
+        None => failure.message.clone(),
+    }
+}
+
+fn error(collector: &mut Collector<'_>, failure: &Failure) -> TestError {
+    let mut error = collector.error(failure.name.as_deref(), &message(failure));
+    // Both are told for errors without values too, as texts of `undefined`.
+    if failure.diff.is_some() {
+        error.expected = failure.expected.as_deref().map(|text| collector.text(text));
+        error.actual = failure.actual.as_deref().map(|text| collector.text(text));
+        error.diff = failure.diff.as_deref().map(|text| collector.text(text));
+    }
+    error.stack = collector.stack(frames(failure));
+    error
+}
+
+fn file_errors(collector: &mut Collector<'_>, event: &Event, phase: Phase) {
+    for failure in &event.errors {
+        let place = failure.loc.as_ref().and_then(|loc| Some((loc.line?, loc.column)));
+        let own = || frames(failure).into_iter().find(|frame| frame.file.ends_with(&event.file));
+        let found = place
+            .or_else(|| stack::place_in(&failure.message, &event.file))
+            .or_else(|| own().and_then(|frame| Some((frame.line?, frame.column))));
+        let text = match &failure.suite {
+            Some(suite) => format!("{}: {}", suite.join(" > "), message(failure)),
+            None => message(failure),
+        };
+        let (line, column) = found.unzip();
+        collector.file_error(&event.file, phase, &text, line, column.flatten());
+    }
+}
+
+fn run_error(collector: &mut Collector<'_>, failure: &Failure) {
+    let text = match failure.name.as_deref() {
+        Some(name) if name != "Error" => format!("{name}: {}", message(failure)),
+        _ => message(failure),
+    };
+    collector.run_error(failure.kind.as_deref(), &text, frames(failure));
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn files_that_bail_kept_from_beginning_did_not_run() {
+        let of = |reason: &str| {
+            let end = serde_json::json!({"ev": "end", "reason": reason, "open": ["b.test.ts"], "errors": []});
+            let report = format!("{{\"ev\":\"init\"}}\n{end}\n");
+            let results = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
+            (results.unreached, results.unfinished, results.passed)
+        };
+        let file = || vec!["b.test.ts".to_owned()];
+        assert_eq!(of("interrupted"), (file(), vec![], Some(false)));
+        assert_eq!(of("failed"), (vec![], file(), Some(false)));
+    }
+
+    #[test]
+    fn what_was_planned_and_never_begun_did_not_run() {
+        let file = |name: &str| serde_json::json!({"file": name});
+        let events = [
+            serde_json::json!({"ev": "init"}),
+            serde_json::json!({"ev": "planned", "planned": [file("bad.test.ts"), file("cart.test.ts"), file("ok.test.ts"),
+                {"file": "cart.test.ts", "project": "web"}]}),
+            serde_json::json!({"ev": "file_start", "file": "ok.test.ts"}),
+            serde_json::json!({"ev": "file_end", "file": "ok.test.ts", "state": "passed"}),
+            serde_json::json!({"ev": "file_start", "file": "bad.test.ts"}),
+        ];
+        let of = |events: &[serde_json::Value]| {
+            let report: String = events.iter().flat_map(|event| [event.to_string(), "\n".to_owned()]).collect();
+            let results = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
+            (results.unreached, results.unfinished)
+        };
+        let text = |name: &str| name.to_owned();
+        assert_eq!(of(&events), (vec![text("cart.test.ts"), text("|web| cart.test.ts")], vec![text("bad.test.ts")]));
+        // What a run that has ended did not begin is told by its end.
+        let end = serde_json::json!({"ev": "end", "reason": "passed", "open": [], "errors": []});
+        assert_eq!(of(&[&events[..4], &[end]].concat()), (vec![], vec![]));
+    }
+}

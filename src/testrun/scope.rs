@@ -1,0 +1,165 @@
+//! Which tests a call means, once its runner is known.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::changes;
+use super::choice::Choice;
+use super::context::RunContext;
+use super::error::TestrunError;
+use super::project::files::{self, Target};
+use super::request::Request;
+use super::selection::Selection;
+use crate::exec::Exit;
+use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_LEFT_OUT, MAX_TEST_FILES};
+use crate::policy::{Checked, Read};
+
+/// What a call means; `Err` is the note that says why there is nothing to run.
+pub type Meant = Result<Selection, String>;
+
+/// Which tests the arguments mean. Adds to the notes what is not plain from them.
+pub fn scope(
+    context: &RunContext<'_>,
+    chosen: &mut Choice,
+    request: &Request<'_>,
+    cwd: &Checked<Read>,
+    project: &Checked<Read>,
+) -> Result<Meant, TestrunError> {
+    let asked = [!request.files.is_empty(), request.changed, request.rerun_failed];
+    if asked.iter().filter(|asked| **asked).count() > 1 {
+        return Err(TestrunError::arguments(
+            "`testFiles`, `changed` and `rerunFailed` exclude one another; give one of them",
+        ));
+    }
+    if chosen.runner.is_given() && asked.contains(&true) {
+        return Err(TestrunError::arguments(format!(
+            "`testFiles`, `changed` and `rerunFailed` mean nothing to `runner: \"{}\"`; say in `command` what is run",
+            chosen.runner.name()
+        )));
+    }
+    if request.rerun_failed {
+        let known = context.history.failed(project.shown(), chosen.runner.id()).ok_or_else(|| {
+            let (runner, dir) = (chosen.runner.name(), project.shown().display());
+            TestrunError::arguments(format!(
+                "`rerunFailed` has nothing to go by: {runner} has not run in `{dir}` since the server was started"
+            ))
+        })?;
+        if let (true, Some(cut)) = (known.is_empty(), context.history.cut(project.shown(), chosen.runner.id())) {
+            return Ok(Err(format!(
+                "nothing to run again: no test that has failed is known; but there are {}: run them without `rerunFailed`",
+                cut.told()
+            )));
+        }
+        if known.is_empty() {
+            return Ok(Err(format!(
+                "nothing to run again: every test that has failed by {} in `{}` since the server was started has passed \
+                 since, or is gone",
+                chosen.runner.name(),
+                project.shown().display()
+            )));
+        }
+        chosen.notes.push(format!("only what failed and has not passed since: {}", known.len()));
+        return Ok(Ok(Selection::Failed(known.to_vec())));
+    }
+    if request.changed {
+        return changed_tests(context, chosen, project);
+    }
+    if !request.files.is_empty() {
+        let mut targets = files::targets(context.call(), &[cwd, project], request.files)?;
+        for target in &mut targets {
+            if target.is_dir && target.path == project.shown() {
+                return Ok(Ok(whole(context, chosen, project)));
+            }
+            if !target.part.is_empty() && !chosen.runner.takes_parts() {
+                return Err(TestrunError::arguments(format!(
+                    "`{}` names a test in a file, which only pytest understands; give the name as `filter`",
+                    target.part
+                )));
+            }
+        }
+        return Ok(Ok(Selection::Targets(targets)));
+    }
+    let below = cwd.shown() != project.shown();
+    if below && !chosen.runner.takes_whole_projects() {
+        chosen.notes.push(format!("only what is below `cwd`; the project is `{}`", project.shown().display()));
+        return Ok(Ok(Selection::Targets(vec![Target::whole(cwd.shown().to_path_buf(), true)])));
+    }
+    Ok(Ok(whole(context, chosen, project)))
+}
+
+/// All tests of a project.
+fn whole(context: &RunContext<'_>, chosen: &mut Choice, project: &Checked<Read>) -> Selection {
+    let (selection, left_out) = chosen.runner.whole(context, project.shown());
+    chosen.left_out.extend(left_out);
+    selection
+}
+
+/// Files that a note names.
+const NAMED: usize = 5;
+
+/// `1 changed file`.
+fn changed_files(count: usize) -> String {
+    format!("{count} changed file{}", if count == 1 { "" } else { "s" })
+}
+
+fn changed_tests(
+    context: &RunContext<'_>,
+    chosen: &mut Choice,
+    project: &Checked<Read>,
+) -> Result<Meant, TestrunError> {
+    let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
+    let outcome = context.shell(project, changes::GIT, timeout, &mut |_, _| {})?;
+    let text = outcome.stdout.text();
+    let files = changes::changed(&text).filter(|_| outcome.exit == Exit::Code(0)).ok_or_else(|| {
+        let said = outcome.stderr.text();
+        let said = said.lines().next().unwrap_or("git said nothing").trim();
+        TestrunError::arguments(format!("`changed` needs git to say what has changed, and it does not: {said}"))
+    })?;
+    let own = files.files.iter().chain(&files.gone).filter(|file| file.starts_with(project.shown())).count();
+    if own == 0 {
+        return Ok(Err("no file of the project differs from the last commit".to_owned()));
+    }
+    let Some(found) = chosen.runner.affected(project.shown(), &files) else {
+        chosen.notes.push(format!("tests that {} finds affected by {}", chosen.runner.name(), changed_files(own)));
+        return Ok(Ok(Selection::Changed));
+    };
+    let mut targets = found.targets;
+    let below = |file: &Path| file.strip_prefix(project.shown()).unwrap_or(file).display().to_string();
+    let mut alone: Vec<String> = found.unknown.iter().map(|file| below(file)).collect();
+    for (glob, file) in found.globs.iter().take(MAX_TEST_FILES) {
+        let tests = files::matching(context.call(), project, glob)?;
+        if tests.is_empty() {
+            alone.push(below(file));
+        }
+        targets.extend(tests.into_iter().map(|path| Target::whole(path, false)));
+    }
+    if !alone.is_empty() {
+        let more = alone.len().saturating_sub(MAX_LEFT_OUT);
+        alone.truncate(MAX_LEFT_OUT);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let what = if found.by_package { "no source of a package" } else { "no test is named after them" };
+        chosen.left_out.push(format!("changed, and {what}: {}{more}", alone.join(", ")));
+    }
+    if targets.is_empty() {
+        return Ok(Err(format!(
+            "no test is known to belong to {}; tests that use them were not looked for",
+            changed_files(own)
+        )));
+    }
+    if found.by_package {
+        chosen.notes.push(format!(
+            "only the packages of {} were tested; tests elsewhere that use them were not run",
+            changed_files(own)
+        ));
+    } else {
+        let named: Vec<String> = targets.iter().take(NAMED).map(|target| target.below(project.shown())).collect();
+        let more = targets.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        chosen.notes.push(format!(
+            "only {}{more} were run, by the names of {}; tests elsewhere that use the changed files were not",
+            named.join(", "),
+            changed_files(own)
+        ));
+    }
+    Ok(Ok(Selection::Targets(targets.into_iter().collect())))
+}

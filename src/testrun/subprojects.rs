@@ -1,0 +1,74 @@
+//! Projects below the directory that was told, which is none itself or lacks a program: what to give as `cwd` instead.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::context::RunContext;
+use super::detection;
+use super::error::Subprojects;
+use super::tool::Kind;
+use crate::limits::MAX_NAMED_PROJECTS;
+use crate::text::escape::show_path;
+use crate::text::glob::is_glob;
+
+/// The projects below `cwd`: first those that have the files that were named, then those whose runner or checker is for such
+/// files, then the others.
+pub fn projects<T: Kind + ?Sized>(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Subprojects {
+    let disk = context.disk();
+    let is_there = |dir: &str, file: &String| {
+        let path = file.split("::").next().unwrap_or(file);
+        !is_glob(path) && context.policy.is_there(cwd.join(dir).join(path))
+    };
+    let mut ranked: Vec<(u8, String, &'static str)> = detection::below::<T>(&disk, cwd)
+        .into_iter()
+        .filter_map(|(dir, tools)| {
+            let suits = tools.iter().find(|tool| files.iter().all(|file| tool.suits(file)));
+            let rank = match suits {
+                Some(_) if files.iter().all(|file| is_there(&dir, file)) => 0,
+                Some(_) => 1,
+                None => 2,
+            };
+            let tool = suits.or_else(|| tools.first())?;
+            Some((rank, shown(context, &cwd.join(&dir)), tool.name()))
+        })
+        .collect();
+    ranked.sort_by_key(|(rank, ..)| *rank);
+    Subprojects::of(ranked.into_iter().map(|(_, dir, what)| (dir, what)).collect())
+}
+
+/// The next step where a tool is missing that projects below have: those in which it is installed, else those that use it.
+/// None if there are none.
+pub fn who_has<T: Kind + ?Sized>(context: &RunContext<'_>, cwd: &Path, tool: &T) -> Option<String> {
+    let disk = context.disk();
+    let has_tool = |tools: &[&T]| tools.iter().any(|known| known.name() == tool.name());
+    let mut users: Vec<String> = detection::below::<T>(&disk, cwd)
+        .into_iter()
+        .filter(|(_, tools)| has_tool(tools))
+        .map(|(dir, _)| dir)
+        .collect();
+    let owners: Vec<String> = users.iter().filter(|dir| tool.is_in(disk, &cwd.join(dir))).cloned().collect();
+    // Mere tests lack the same as the project that they are of.
+    users.retain(|dir| detection::is_project(&disk, &cwd.join(dir), tool));
+    let what = if owners.is_empty() { "use it" } else { "have it" };
+    if !owners.is_empty() {
+        users = owners;
+    }
+    let more = users.len().saturating_sub(MAX_NAMED_PROJECTS);
+    users.truncate(MAX_NAMED_PROJECTS);
+    let mut named = String::new();
+    for (at, dir) in users.iter().enumerate() {
+        let comma = if at == 0 { "" } else { ", " };
+        // Writing to a String cannot fail.
+        let _ = write!(named, "{comma}`{}`", shown(context, &cwd.join(dir)));
+    }
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!named.is_empty()).then(|| {
+        format!("{} is not here, but projects below {what}: give one of these as `cwd`: {named}{more}", tool.name())
+    })
+}
+
+/// A directory as `cwd` takes it: from the first allowed directory on, or absolute.
+fn shown(context: &RunContext<'_>, dir: &Path) -> String {
+    let below = context.policy.project().and_then(|root| dir.strip_prefix(root.path()).ok());
+    show_path(below.unwrap_or(dir)).to_string()
+}

@@ -1,0 +1,459 @@
+//! Golden tests: what runners and checkers really wrote (`testdata/testrun`, one name with the endings `report`,
+//! `stdout`, `stderr` and `exit`), read, judged and told.
+#![expect(clippy::disallowed_methods, reason = "tests read their data")]
+
+use std::fmt::Write as _;
+
+use super::checkers::{CargoCheck, GoVet, Mypy, Pyright, Tsc};
+use super::model::{CheckStatus, Scope, State, TestReport, TestStatus, ToolInfo};
+use super::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
+use super::verdict::{self, Ending};
+use super::{Checker, Runner, Sources, text};
+use crate::cancel::Bound;
+
+struct Sample {
+    report: Vec<u8>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    own_harness: Vec<String>,
+    ending: Ending,
+}
+
+impl Sample {
+    fn of(tool: &str, name: &str) -> Self {
+        let read = |kind: &str| {
+            let root = env!("CARGO_MANIFEST_DIR");
+            std::fs::read(format!("{root}/testdata/testrun/{tool}/{name}.{kind}")).unwrap_or_default()
+        };
+        let exit = String::from_utf8(read("exit")).unwrap();
+        let exit_code = exit.trim().parse().ok();
+        let timed_out = exit.trim() == "timed out";
+        assert!(timed_out || exit_code.is_some(), "{tool}/{name} is not there");
+        let ending = Ending { exit_code, timed_out, duration_ms: 1230, ..Ending::default() };
+        let own_harness = vec!["own".to_owned()];
+        Self { report: read("report"), stdout: read("stdout"), stderr: read("stderr"), own_harness, ending }
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        Sources {
+            report: &self.report,
+            stdout: &self.stdout,
+            stderr: &self.stderr,
+            root: "/project",
+            go_package: "example.com/demo",
+            own_harness: &self.own_harness,
+        }
+    }
+
+    fn run(&self, runner: &'static dyn Runner) -> TestReport {
+        let results = runner.read(self.sources(), Bound::default());
+        let info = ToolInfo { name: runner.id(), version: None, command: Vec::new(), cwd: "/project".to_owned() };
+        verdict::test_report(runner, info, Scope::default(), results, Vec::new(), self.ending, true)
+    }
+}
+
+/// Where the samples of a runner lie: `cargo` and `go` are names of checkers, too.
+fn home(runner: &dyn Runner) -> &'static str {
+    if runner.name() == "cargo" { "cargo_test" } else { runner.name() }
+}
+
+/// The same for a checker.
+fn check_home(checker: &dyn Checker) -> &'static str {
+    match checker.name() {
+        "cargo" => "cargo_check",
+        "go" => "go_vet",
+        name => name,
+    }
+}
+
+/// Snapshots of the text of each sample, and of the whole of the first; returns statuses and counts: passed, failed,
+/// errored, skipped, todo, flaky, not run.
+fn runs(runner: &'static dyn Runner, names: &[&str]) -> Vec<(TestStatus, [u64; 7])> {
+    let mut told = String::new();
+    let mut found = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let report = Sample::of(home(runner), name).run(runner);
+        let _ = writeln!(told, "=== {name}\n{}\n", text::tests(&report));
+        if index == 0 {
+            insta::assert_json_snapshot!(format!("{}_whole", home(runner)), report);
+        }
+        let of = report.summary;
+        assert_eq!(of.total, of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run, "{name}");
+        let counts = [of.passed, of.failed, of.errored, of.skipped, of.todo, of.flaky, of.not_run];
+        found.push((report.status, counts));
+    }
+    insta::assert_snapshot!(format!("{}_text", home(runner)), told);
+    found
+}
+
+use TestStatus::{BuildError, ConfigError, Crashed, Failed, NoTests, Passed, TimedOut};
+
+#[test]
+fn vitest() {
+    let names = [
+        "mixed_5",
+        "mixed_4",
+        "mixed_3",
+        "pass_5",
+        "unhandled_3",
+        "unhandled_5",
+        "nomatch_5",
+        "tnomatch_3",
+        "tnomatch_5",
+        "exit_5",
+        "jsdom_3",
+        "jsdom_5",
+        "hang_3",
+        "hang_5",
+        "config_5",
+        "throws_4",
+        "quits_5",
+    ];
+    let mixed = (Failed, [4, 6, 0, 1, 1, 1, 3]);
+    let skipped = (NoTests, [0, 0, 0, 2, 0, 0, 0]);
+    let none = [0; 7];
+    let expected = [
+        mixed,
+        mixed,
+        mixed,
+        (Passed, [2, 0, 0, 0, 0, 0, 0]),
+        (Failed, [3, 0, 0, 0, 0, 0, 0]),
+        (Failed, [3, 0, 0, 0, 0, 0, 0]),
+        (NoTests, none),
+        skipped,
+        skipped,
+        (Failed, [2, 1, 0, 0, 0, 0, 0]),
+        (ConfigError, none),
+        (ConfigError, none),
+        (TimedOut, [2, 0, 0, 0, 0, 0, 2]),
+        (TimedOut, [2, 0, 0, 0, 0, 0, 2]),
+        (ConfigError, none),
+        // The tear-down of a global set-up throws, or exits, and Vitest exits with 0.
+        (Failed, [1, 0, 0, 0, 0, 0, 0]),
+        (Failed, [1, 0, 0, 0, 0, 0, 0]),
+    ];
+    assert_eq!(runs(&Vitest, &names), expected);
+}
+
+#[test]
+fn pytest() {
+    let names = [
+        "mixed_9",
+        "mixed_6",
+        "xdist_9",
+        "xdist_6",
+        "xcrash_9",
+        "xcrash_6",
+        "flaky_9",
+        "exit_9",
+        "hang_9",
+        "none_9",
+        "nofile_9",
+        "badarg_9",
+        "subtests_9",
+        "deselected_9",
+        "exit0_9",
+        "narrowed_9",
+        "narrowed_x_9",
+        "setup_plan_9",
+    ];
+    let xdist = (Failed, [3, 5, 2, 1, 1, 0, 0]);
+    let expected = [
+        // pytest's own words: 7 failed (one of them a subtest), 4 passed and 1 xpassed, of which one had a failed
+        // subtest and one a failed tear-down, 2 errors beside those of the two files.
+        (Failed, [3, 7, 2, 1, 1, 0, 0]),
+        (Failed, [3, 7, 2, 1, 1, 0, 0]),
+        xdist,
+        xdist,
+        (Failed, [2, 1, 0, 0, 0, 0, 0]),
+        (Failed, [2, 1, 0, 0, 0, 0, 0]),
+        (Passed, [1, 0, 0, 0, 0, 1, 0]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
+        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
+        (NoTests, [0; 7]),
+        (ConfigError, [0; 7]),
+        (ConfigError, [0; 7]),
+        // A test of which a subtest failed is one failure.
+        (Failed, [2, 2, 0, 1, 1, 0, 0]),
+        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+        (Crashed, [0; 7]),
+        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+        // Nothing but its set-up was looked at.
+        (NoTests, [0, 0, 0, 0, 0, 0, 1]),
+    ];
+    let narrowed = ["narrowed_9", "narrowed_x_9"].map(|name| {
+        let report = Sample::of("pytest", name).run(&Pytest);
+        report.left_out.join("\n")
+    });
+    let told = "options of the project: -m not slow, --ignore=sub, --ignore-glob=tests2/*\n1 test was deselected\n\
+                1 test was collected and then taken out by conftest.py or a plugin\n\
+                not looked into: sub/, test_b.py, tests2/test_d.py";
+    assert_eq!(narrowed, [told; 2]);
+    let deselected = Sample::of("pytest", "deselected_9");
+    let results = (&Pytest as &dyn Runner).read(deselected.sources(), Bound::default());
+    assert_eq!(results.files.iter().collect::<Vec<_>>(), ["t/test_ok.py", "t/test_sub.py"]);
+    assert_eq!(runs(&Pytest, &names), expected);
+}
+
+#[test]
+fn jest() {
+    // Jest's own words: 5 failed, 1 pending, 1 todo, 5 passed.
+    let names =
+        ["mixed", "no_match", "no_name", "exit", "setup", "global", "teardown", "bail", "after", "hang", "ignored"];
+    let expected = [
+        (Failed, [5, 5, 0, 1, 1, 1, 0]),
+        (NoTests, [0; 7]),
+        (NoTests, [0, 0, 0, 1, 0, 0, 0]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 1]),
+        (Crashed, [0; 7]),
+        (Crashed, [0; 7]),
+        (Failed, [1, 0, 0, 0, 0, 0, 0]),
+        // The next file was on its way, and ended after the end.
+        (Failed, [1, 1, 0, 0, 0, 0, 0]),
+        (Failed, [1, 0, 0, 0, 0, 0, 0]),
+        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
+        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+    ];
+    assert_eq!(runs(&Jest, &names), expected);
+}
+
+#[test]
+fn junit() {
+    let expected = [(Failed, [3, 7, 3, 1, 1, 0, 0]), (Failed, [4, 9, 0, 5, 0, 0, 0]), (Failed, [6, 5, 0, 1, 0, 0, 0])];
+    assert_eq!(runs(&Junit, &["pytest", "vitest", "jest"]), expected);
+}
+
+#[test]
+fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
+    let status = |xml: &str| {
+        let sources = Sources { report: xml.as_bytes(), ..Sources::default() };
+        let results = (&Junit as &dyn Runner).read(sources, Bound::default());
+        let told: Vec<_> = results.run_errors.iter().map(|error| error.message.clone()).collect();
+        (verdict::of_tests(&Junit, &results, 0, Ending { exit_code: Some(0), ..Ending::default() }), told)
+    };
+    let counts = |name: &str, counted: &str| vec![format!("the suite `{name}` counts {counted}")];
+    let one = "<testcase name='a'/>";
+    let wrong = format!("<testsuite name='s' tests='3' failures='1' errors='1'>{one}</testsuite>");
+    assert_eq!(
+        status(&wrong),
+        (Failed, counts("s", "3 tests that ran and 2 failures, and holds 1 tests and 0 failures"))
+    );
+    let outer = format!("<testsuites name='w' failures='1'><testsuite name='s'>{one}</testsuite></testsuites>");
+    assert_eq!(
+        status(&outer),
+        (Failed, counts("w", "0 tests that ran and 1 failures, and holds 1 tests and 0 failures"))
+    );
+    let summary = "<testsuites><testsuite name='s' tests='2'/></testsuites>";
+    assert_eq!(
+        status(summary),
+        (Failed, counts("s", "2 tests that ran and 0 failures, and holds 0 tests and 0 failures"))
+    );
+    // Subtests of pytest have no case of their own; what is left out may have none.
+    let left_out = format!("<testsuites><testsuite tests='2' skipped='1' failures='0'>{one}</testsuite></testsuites>");
+    assert_eq!(status(&left_out), (Passed, vec![]));
+    let subtests = format!("<testsuite name='pytest' tests='2'>{one}</testsuite>");
+    assert_eq!(status(&subtests), (Passed, vec![]));
+    let short = format!("<testsuite name='s' tests='2'>{one}</testsuite>");
+    assert_eq!(
+        status(&short),
+        (Failed, counts("s", "2 tests that ran and 0 failures, and holds 1 tests and 0 failures"))
+    );
+    let set_up = format!("<testsuite name='s' tests='1' errors='1'>{one}<error message='no db'>x</error></testsuite>");
+    assert_eq!(status(&set_up), (Failed, vec!["the suite `s` holds `<error>` outside its tests: no db".to_owned()]));
+    let bare = format!("<testsuites>{one}<failure/></testsuites>");
+    assert_eq!(status(&bare), (Failed, vec!["the suite `` holds `<failure>` outside its tests".to_owned()]));
+    let half = format!("<testsuites><testsuite>{one}</testsuite>");
+    assert_eq!(status(&half), (Crashed, vec![]));
+}
+
+#[test]
+fn what_a_case_says_of_itself_is_believed() {
+    let states = |attributes: &[&str]| {
+        let cases = attributes.iter().map(|said| format!("<testcase name='a' {said}/>")).collect::<Vec<_>>().concat();
+        let xml = format!("<testsuite>{cases}</testsuite>");
+        let sources = Sources { report: xml.as_bytes(), ..Sources::default() };
+        let results = (&Junit as &dyn Runner).read(sources, Bound::default());
+        results.tests.iter().map(|test| test.state).collect::<Vec<_>>()
+    };
+    // GoogleTest, disabled and left out by itself.
+    let google =
+        ["status='run' result='completed'", "status='notrun' result='suppressed'", "status='run' result='skipped'"];
+    assert_eq!(states(&google), [State::Passed, State::Skipped, State::Skipped]);
+    let others =
+        ["status='failed'", "result='Failure'", "status='error' result='completed'", "status='Not Run'", "status='0'"];
+    assert_eq!(states(&others), [State::Failed, State::Failed, State::Errored, State::Skipped, State::Passed]);
+    let both = "<testsuite><testcase name='a' status='notrun'><failure/></testcase>\
+        <testcase name='b' status='failed'><skipped/></testcase></testsuite>";
+    let results =
+        (&Junit as &dyn Runner).read(Sources { report: both.as_bytes(), ..Sources::default() }, Bound::default());
+    assert_eq!((results.summary.failed, results.summary.total, results.failures[1].errors.len()), (2, 2, 1));
+}
+
+#[test]
+fn nextest() {
+    let expected = [
+        (Failed, [4, 7, 0, 1, 0, 0, 0]),
+        (Failed, [3, 2, 0, 0, 0, 0, 0]),
+        (BuildError, [0; 7]),
+        (TimedOut, [3, 1, 0, 0, 0, 0, 1]),
+        (NoTests, [0, 0, 0, 5, 0, 0, 0]),
+    ];
+    assert_eq!(runs(&Nextest, &["mixed", "abort", "build", "killed", "none"]), expected);
+}
+
+#[test]
+fn cargo_test() {
+    let names = ["mixed", "abort", "abort1", "hang", "build", "notarget", "nomatch", "exit", "own", "own_fails"];
+    let expected = [
+        (Failed, [7, 8, 0, 2, 0, 0, 0]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
+        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
+        (BuildError, [0; 7]),
+        (ConfigError, [0; 7]),
+        (NoTests, [0; 7]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
+        (Passed, [2, 0, 0, 0, 0, 0, 0]),
+        (Failed, [2, 0, 0, 0, 0, 0, 0]),
+    ];
+    assert_eq!(runs(&CargoTest, &names), expected);
+    let own = |own_harness| {
+        let results = Sample { own_harness, ..Sample::of("cargo_test", "own") };
+        let results = (&CargoTest as &dyn Runner).read(results.sources(), Bound::default());
+        (results.own_harness, results.silent)
+    };
+    assert_eq!(own(vec!["tests/own.rs".to_owned()]), (vec!["own (tests/own.rs)".to_owned()], vec![]));
+    // Which of them it was is not told.
+    let (known, silent) = own(vec![]);
+    assert_eq!((known.len(), silent.len(), silent[0].starts_with("1 of the programs ")), (0, 1, true));
+}
+
+#[test]
+fn go_packages_that_end_in_any_order_are_told_in_one() {
+    let of = |package: &str, action: &str, test: &str| {
+        let line =
+            serde_json::json!({"Package": format!("example.com/demo/{package}"), "Action": action, "Test": test});
+        format!("{line}\n")
+    };
+    let begun =
+        |package: &str| ["TestTwo", "TestOne"].map(|test| of(package, "run", test) + &of(package, "fail", test));
+    let ids = |first: &str, second: &str| {
+        let stdout = [begun(first), begun(second)].concat().concat().into_bytes();
+        let ending = Ending { exit_code: Some(1), ..Ending::default() };
+        let own_harness = Vec::new();
+        let sample = Sample { report: Vec::new(), stdout, stderr: Vec::new(), own_harness, ending };
+        let report = sample.run(&Go);
+        let failures: Vec<String> = report.failures.into_iter().map(|case| case.id).collect();
+        let tests: Vec<String> = report.tests.unwrap_or_default().into_iter().map(|test| test.id).collect();
+        assert_eq!(failures, tests);
+        failures
+    };
+    let expected =
+        ["a > TestTwo", "a > TestOne", "b > TestTwo", "b > TestOne"].map(|id| format!("example.com/demo/{id}"));
+    assert_eq!([ids("a", "b"), ids("b", "a")], [expected.to_vec(), expected.to_vec()]);
+}
+
+#[test]
+fn go() {
+    let expected = [
+        (Failed, [3, 5, 0, 1, 0, 0, 0]),
+        (NoTests, [0; 7]),
+        (Failed, [1, 1, 0, 0, 0, 0, 0]),
+        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
+        (BuildError, [0; 7]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 0]),
+    ];
+    assert_eq!(runs(&Go, &["mixed", "none", "timeout", "hang", "old", "exit"]), expected);
+}
+
+#[test]
+fn checkers() {
+    let samples: [(&dyn Checker, _, _, _, _); 17] = [
+        (&Tsc, "errors_5", CheckStatus::Errors, 7, 0),
+        (&Tsc, "errors_7", CheckStatus::Errors, 7, 0),
+        (&Tsc, "files_5", CheckStatus::Errors, 7, 0),
+        (&Tsc, "option_5", CheckStatus::ConfigError, 1, 0),
+        (&Tsc, "missing_7", CheckStatus::ConfigError, 1, 0),
+        (&CargoCheck, "errors", CheckStatus::Errors, 2, 0),
+        (&CargoCheck, "warnings", CheckStatus::Clean, 0, 2),
+        (&CargoCheck, "manifest", CheckStatus::ConfigError, 1, 0),
+        (&Mypy, "json", CheckStatus::Errors, 7, 0),
+        (&Mypy, "text", CheckStatus::Errors, 7, 0),
+        (&Mypy, "short", CheckStatus::Errors, 7, 0),
+        (&Mypy, "syntax", CheckStatus::Errors, 2, 0),
+        (&Mypy, "no_file", CheckStatus::Errors, 1, 0),
+        (&Pyright, "errors", CheckStatus::Errors, 7, 0),
+        (&Pyright, "no_file", CheckStatus::ConfigError, 1, 0),
+        (&GoVet, "text", CheckStatus::Errors, 3, 0),
+        (&GoVet, "json", CheckStatus::Errors, 3, 0),
+    ];
+    let mut told = String::new();
+    for (checker, name, status, errors, warnings) in samples {
+        let sample = Sample::of(check_home(checker), name);
+        let checked = checker.read(sample.sources(), Bound::default());
+        let info = ToolInfo { name: checker.id(), version: None, command: Vec::new(), cwd: "/project".to_owned() };
+        let report = verdict::diagnostics(info, Scope::default(), checked, sample.ending, |_| true);
+        let _ = writeln!(told, "=== {} {name}\n{}\n", check_home(checker), text::diagnostics(&report));
+        let found = (report.status, report.summary.errors, report.summary.warnings);
+        assert_eq!(found, (status, errors, warnings), "{} {name}: {}", check_home(checker), text::diagnostics(&report));
+        if ["errors_5", "errors", "json"].contains(&name) {
+            insta::assert_json_snapshot!(format!("{}_whole", check_home(checker)), report.diagnostics);
+        }
+    }
+    insta::assert_snapshot!("checkers_text", told);
+}
+
+#[test]
+fn a_flood_of_failures_is_bounded() {
+    let mut report = b"{\"ev\":\"init\",\"version\":\"5.1.1\"}\n".to_vec();
+    let noise = "x".repeat(3000);
+    for number in 0..600 {
+        let line = format!(
+            "{{\"ev\":\"test\",\"file\":\"a.ts\",\"name\":\"{number}\",\"state\":\"failed\",\"errors\":[{{\"message\":\"{noise}\",\
+             \"diff\":\"{noise}\",\"expected\":\"{noise}\",\"actual\":\"{noise}\"}}]}}\n"
+        );
+        report.extend_from_slice(line.as_bytes());
+    }
+    report.extend_from_slice(b"{\"ev\":\"end\",\"reason\":\"failed\"}\n");
+    let results = (&Vitest as &dyn Runner).read(Sources { report: &report, ..Sources::default() }, Bound::default());
+    assert_eq!((results.summary.failed, results.failures.len(), results.truncated.failures), (600, 500, 100));
+    let kept: usize = results.failures.iter().flat_map(|case| &case.errors).map(|error| error.message.len()).sum();
+    assert!(kept < 512 * 1024, "{kept} bytes");
+    assert_eq!(results.failures[499].errors[0].message.chars().count(), 161);
+}
+
+#[test]
+fn a_report_that_is_cut_off_gives_what_stands_before() {
+    let samples: [(&dyn Runner, _); 7] = [
+        (&Vitest, "mixed_5"),
+        (&Pytest, "mixed_9"),
+        (&Jest, "mixed"),
+        (&Junit, "pytest"),
+        (&Nextest, "mixed"),
+        (&CargoTest, "mixed"),
+        (&Go, "mixed"),
+    ];
+    for (runner, name) in samples {
+        let whole = Sample::of(home(runner), name);
+        let ran = |sample: &Sample| runner.read(sample.sources(), Bound::default()).summary.ran();
+        let all = ran(&whole);
+        let mut before = 0;
+        for part in 0..=20 {
+            let cut = |bytes: &[u8]| bytes[..bytes.len() * part / 20].to_vec();
+            let sample = Sample {
+                report: cut(&whole.report),
+                stdout: cut(&whole.stdout),
+                stderr: Vec::new(),
+                own_harness: Vec::new(),
+                ..whole
+            };
+            let now = ran(&sample);
+            assert!(now >= before && now <= all, "{runner:?} at {part}: {now} after {before}, of {all}");
+            before = now;
+            let report = sample.run(runner);
+            assert!(report.status != TestStatus::Passed, "{runner:?} at {part}");
+        }
+        assert_eq!(before, all, "{runner:?}");
+    }
+}
