@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= sandbox= network= allow-network isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= sandbox= network= allow-network isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -24,274 +24,274 @@ function __fish_replay_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c replay -n "__fish_replay_needs_command" -l mock -d 'Serve what a manifest of `replay mock` declares beside the tools' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l record -d 'Record the session for `replay mock --cassette`; values of variables that look like secrets are left out' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_needs_command" -l mock -d 'Serve the tools of this manifest of `replay mock`, too' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l record -d 'Record the session for `replay mock --cassette`' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_needs_command" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_needs_command" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_needs_command" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_needs_command" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_needs_command" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_needs_command" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_needs_command" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_needs_command" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_needs_command" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_needs_command" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_needs_command" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_needs_command" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_needs_command" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_needs_command" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_needs_command" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_needs_command" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_needs_command" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_needs_command" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_needs_command" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_needs_command" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_needs_command" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_needs_command" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_needs_command" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_needs_command" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_needs_command" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_needs_command" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_needs_command" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_needs_command" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_needs_command" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_needs_command" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_needs_command" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_needs_command" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_needs_command" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_needs_command" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_needs_command" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_needs_command" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_needs_command" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_needs_command" -l http -d 'Serve over HTTP at this address instead of stdin and stdout: /mcp, /mcp/ws, /health, /docs, /openapi.json and /metrics, and at / a page on which a person sees what agents do. Any address but one of loopback needs tokens. Port 0 takes a free one, which the log names' -r
-complete -c replay -n "__fish_replay_needs_command" -l token-file -d 'Who may ask: one JSON object a line, as `replay token new` prints them. Without a file the token in the variable `REPLAY_TOKEN` is the only one; without both, whoever reaches the address may' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l tls-cert -d 'Certificates to be known by, the own one first, as PEM; with them only TLS is spoken' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l http -d 'Serve over HTTP at this address instead of stdin and stdout' -r
+complete -c replay -n "__fish_replay_needs_command" -l token-file -d 'Answer only clients with a token of this file, which `replay token` writes' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l tls-cert -d 'Speak TLS with this certificate' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l tls-key -d 'The key of the certificate, as PEM' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l allow-origin -d 'Let pages of this origin ask, such as `https://app.example`. Repeatable; others are refused' -r
-complete -c replay -n "__fish_replay_needs_command" -l allow-host -d 'Answer to this name, beside those of loopback. Repeatable; at an address that other machines reach any name will do unless some are given' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-connections -d 'Connections at the same time; never more than the limit of open files leaves room for' -r
-complete -c replay -n "__fish_replay_needs_command" -l client-timeout-secs -d 'Hang up on a client that for so many seconds says nothing of what it has begun, asks nothing, or takes nothing of what is sent to it' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-sessions -d 'Sessions of each token at the same time' -r
-complete -c replay -n "__fish_replay_needs_command" -l session-idle-secs -d 'A session that nobody uses for so many seconds ends' -r
-complete -c replay -n "__fish_replay_needs_command" -l rate-limit -d 'Messages of each token in a minute; 0 for any number' -r
-complete -c replay -n "__fish_replay_needs_command" -l rate-burst -d 'Messages that a token which was silent may send at once' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-calls -d 'Calls of each token that run at the same time; some more wait' -r
-complete -c replay -n "__fish_replay_needs_command" -l audit -d 'Add a line for each call to this file, chained by hashes, before the call is answered; no call is served that cannot be written down. Below an allowed directory the file is hidden from tools and commands' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l audit-key -d 'Chain the lines with HMAC-SHA256 and the key in this file, so that whoever can write the log cannot write it anew. Nobody else may be able to read it (chmod 600)' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l audit-previous -d 'Where --audit is a new file, go on in it with the chain of this one, as after a rotation; `replay audit verify` takes both. It need not exist' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l otlp-endpoint -d 'Export a span of each request to the OpenTelemetry collector at this URL, over OTLP/HTTP as JSON; spans go to /v1/traces below it. The variables `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_TRACES_SAMPLER` are heeded' -r -f
-complete -c replay -n "__fish_replay_needs_command" -l mcp-server -d 'Serve the Model Context Protocol on stdin and stdout, or with --http over HTTP'
+complete -c replay -n "__fish_replay_needs_command" -l allow-origin -d 'Answer pages of this origin, such as `https://app.example`' -r
+complete -c replay -n "__fish_replay_needs_command" -l allow-host -d 'Answer requests for this host name, beside those of loopback' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-connections -d 'Limit the connections' -r
+complete -c replay -n "__fish_replay_needs_command" -l client-timeout-secs -d 'Hang up on a client that sends and takes nothing for so many seconds' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-sessions -d 'Limit the sessions of each token' -r
+complete -c replay -n "__fish_replay_needs_command" -l session-idle-secs -d 'End a session that nobody uses for so many seconds' -r
+complete -c replay -n "__fish_replay_needs_command" -l rate-limit -d 'Limit the messages of each token in a minute; 0 sets no limit' -r
+complete -c replay -n "__fish_replay_needs_command" -l rate-burst -d 'Let a token that was silent send so many messages at once' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-calls -d 'Run so many calls of each token at the same time; some more wait' -r
+complete -c replay -n "__fish_replay_needs_command" -l audit -d 'Log each call in this file before the call is answered' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l audit-key -d 'Chain the lines with HMAC-SHA256 and the key in this file' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l audit-previous -d 'Continue the chain of this file if --audit is a new file, as after a rotation' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l otlp-endpoint -d 'Export a span of each request to the OpenTelemetry collector at this URL' -r -f
+complete -c replay -n "__fish_replay_needs_command" -l mcp-server -d 'Serve the tools: on stdin and stdout, or with --http over HTTP'
 complete -c replay -n "__fish_replay_needs_command" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_needs_command" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_needs_command" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_needs_command" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_needs_command" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_needs_command" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_needs_command" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_needs_command" -l stdio -d 'Serve stdin and stdout as well'
 complete -c replay -n "__fish_replay_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_needs_command" -s V -l version -d 'Print version'
-complete -c replay -n "__fish_replay_needs_command" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
+complete -c replay -n "__fish_replay_needs_command" -f -a "call" -d 'Run one tool and print its answer; the exit status is 1 if the tool failed'
 complete -c replay -n "__fish_replay_needs_command" -f -a "tools" -d 'List the tools'
-complete -c replay -n "__fish_replay_needs_command" -f -a "bench" -d 'Search a tree with the tools and with what is installed here (rg, grep, fd, find), and print how long each took. Nothing is written to it'
+complete -c replay -n "__fish_replay_needs_command" -f -a "bench" -d 'Compare the speed of the tools with rg, grep, fd and find on your own tree'
 complete -c replay -n "__fish_replay_needs_command" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
-complete -c replay -n "__fish_replay_needs_command" -f -a "calls" -d 'Record what a program calls over the network, and answer it from the recording'
-complete -c replay -n "__fish_replay_needs_command" -f -a "sandbox" -d 'Look at the walls around commands'
-complete -c replay -n "__fish_replay_needs_command" -f -a "token" -d 'Make tokens for a server over HTTP, list them, replace them and take them away'
-complete -c replay -n "__fish_replay_needs_command" -f -a "audit" -d 'Read an audit log (--audit)'
-complete -c replay -n "__fish_replay_needs_command" -f -a "health" -d 'Ask a server over HTTP whether it is well; the exit status is 1 if it is not'
+complete -c replay -n "__fish_replay_needs_command" -f -a "calls" -d 'Record what a program calls over the network, and replay the answers'
+complete -c replay -n "__fish_replay_needs_command" -f -a "sandbox" -d 'Explain the walls around commands, attack them, or run a program inside'
+complete -c replay -n "__fish_replay_needs_command" -f -a "token" -d 'Make, list, replace and revoke tokens of a server over HTTP'
+complete -c replay -n "__fish_replay_needs_command" -f -a "audit" -d 'Check or show an audit log (--audit)'
+complete -c replay -n "__fish_replay_needs_command" -f -a "health" -d 'Ask a server over HTTP whether it is healthy; the exit status is 1 if it is not'
 complete -c replay -n "__fish_replay_needs_command" -f -a "generate" -d 'Print a document that is derived from the declarations'
 complete -c replay -n "__fish_replay_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand call" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand call" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand call" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand call" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand call" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand call" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand call" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand call" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand call" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand call" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand call" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand call" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand call" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand call" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand call" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand call" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l json -d 'Print the whole result as JSON instead of its text'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand call" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand call" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand call" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand call" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand call" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand call" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand call" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand tools" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand tools" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand tools" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand tools" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand tools" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l json -d 'Print the list as clients get it, schemas included'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l json -d 'Print the list as clients get it, with schemas'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand tools" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand tools" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand tools" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand bench" -l tree -d 'The directory to search' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l pattern -d 'What to search for: a pattern that means the same to all of them' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l tree -d 'The directory to search; nothing is written to it' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l pattern -d 'The pattern to search for; take one that means the same to all programs' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l rounds -d 'Rounds, after one to warm up' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand bench" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand bench" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand bench" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand bench" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand bench" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand bench" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand bench" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand bench" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools-from -d 'Serve this manifest: YAML, or a snapshot of tools/list in JSON (.json)' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l preset -d 'Serve a manifest that is built in; `replay mock presets` lists them' -r -f -a "evil\t''
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools-from -d 'Serve this manifest: YAML, or the answer to tools/list as JSON (.json)' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l preset -d 'Serve a built-in manifest; `replay mock presets` lists them' -r -f -a "evil\t''
 rugpull\t''
 flood\t''
 unicode\t''
@@ -299,1477 +299,1477 @@ slowloris\t''
 badjson\t''
 wrong-id\t''
 stdout-noise\t''"
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l cassette -d 'Serve what `replay mock record` or `replay --mcp-server --record` has recorded' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l on-miss -d 'What becomes of a request that the cassette does not have: `passthrough` and `record` ask the server of --target' -r -f -a "fail\t'An error that says so'
-passthrough\t'The answer of the real server'
-record\t'The same, kept in a new set with all of this one'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l cassette -d 'Serve a recording of `replay mock record` or `replay --mcp-server --record`' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l on-miss -d 'What to do with a request that the cassette does not have' -r -f -a "fail\t'Fail it, and say so'
+passthrough\t'Ask the real server'
+record\t'Ask the real server, and keep the answer'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l target -d 'The command of the server behind the cassette, for /bin/sh' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l redact-env -d 'Leave out the value of this variable wherever it stands, beside those whose names look like secrets. Repeatable' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l redact -d 'Leave out what a pattern matches, and write `[NAME]` instead. Repeatable' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l journal -d 'Write every message and its answer to this file, a JSON line each' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l expect -d 'Compare what the client does with this file; at the end a report is printed on stderr, and the exit status is 1 if something is missing or too much' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l report -d 'Write the report of --expect to this file, too: for clients that hide stderr and the exit status' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l fault -d 'What goes wrong with every tools/call (`replay mock presets --faults` says what each does): none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS, silent, badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise or exit' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l http -d 'Serve over HTTP at this address of loopback instead of stdin and stdout; port 0 takes a free one, which the log names' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l redact-env -d 'Leave out the value of this variable wherever it stands' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l redact -d 'Write `[NAME]` instead of what a pattern matches; repeatable' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l journal -d 'Write every message and its answer to this file, as lines of JSON' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l expect -d 'Check what the client does against this file' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l report -d 'Write the report of --expect to this file, too' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l fault -d 'Make every tools/call go wrong in this way; `replay mock presets --faults` lists the ways' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l http -d 'Serve over HTTP at this loopback address instead of stdin and stdout' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l debug -d 'The same as --log-level trace'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l verbose -d 'The same as --log-level debug'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "check" -d 'Say what is wrong with a manifest, by file, line and column; the exit status is 1 if something is'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "check" -d 'Say what is wrong with a manifest, with line and column; the exit status is 1 if something is'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "init" -d 'Write a commented manifest to start from'
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "presets" -d 'List the built-in servers, and the attack that each models'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "presets" -d 'List the built-in servers and the attack that each models'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "schema" -d 'Print the JSON schema of manifests, for editors'
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "record" -d 'Stand between a client and a real server, and record what they say'
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "distill" -d 'Print a manifest that answers as a cassette does, to be edited'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "record" -d 'Stand between a client and a real server and record what they say'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "distill" -d 'Print a manifest that answers as a cassette does, for you to edit'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l faults -d 'Say what each --fault does instead'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l faults -d 'Say what each --fault does'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l target -d 'The command of the server, for /bin/sh' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -s o -l output -d 'The cassette; an existing one is replaced' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l redact-env -d 'Leave out the value of this variable wherever it stands, beside those whose names look like secrets. Repeatable' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l redact -d 'Leave out what a pattern matches, and write `[NAME]` instead. Repeatable' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l redact-env -d 'Leave out the value of this variable wherever it stands' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l redact -d 'Write `[NAME]` instead of what a pattern matches; repeatable' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "check" -d 'Say what is wrong with a manifest, by file, line and column; the exit status is 1 if something is'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "check" -d 'Say what is wrong with a manifest, with line and column; the exit status is 1 if something is'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a commented manifest to start from'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "presets" -d 'List the built-in servers, and the attack that each models'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "presets" -d 'List the built-in servers and the attack that each models'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Print the JSON schema of manifests, for editors'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "record" -d 'Stand between a client and a real server, and record what they say'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "distill" -d 'Print a manifest that answers as a cassette does, to be edited'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "record" -d 'Stand between a client and a real server and record what they say'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "distill" -d 'Print a manifest that answers as a cassette does, for you to edit'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "record" -d 'Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise'
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "test" -d 'Run a program whose calls are answered from a mock set; the exit status is its own, or 1 when a call was missed'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "record" -d 'Run a program and keep its calls as a new mock set'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "test" -d 'Run a program and answer its calls from a mock set'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "list" -d 'List the mock sets, the latest first'
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "noise" -d 'Compare two recordings of the same run, and show which values of their calls differ: noise, which a replay is not to look at'
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "show" -d 'Show what a mock set holds: what was called, how often, how long it took'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "noise" -d 'Compare two recordings of the same run and show the values that differ: noise for replays'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "show" -d 'Show the calls of a mock set: what, how often, how long'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l timeout-secs -d 'Seconds after which the program is ended; what was recorded until then is kept' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l timeout-secs -d 'End the program after so many seconds; what was recorded until then is kept' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l keep-secrets -d 'Keep passwords, keys and tokens, which otherwise are replaced, and need not be the same in a replay'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l keep-secrets -d 'Keep passwords, keys and tokens, which are replaced otherwise'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l mock -d 'The mock set (default: the latest that was recorded with the same command, or else the latest)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l on-miss -d 'What becomes of a call that no recording answers: it fails, goes to the real server, or does and is kept in a new set with all of this one. What is asked on a database connection that the recording answers fails in any case' -r -f -a "fail\t'An error that says so'
-passthrough\t'The answer of the real server'
-record\t'The same, kept in a new set with all of this one'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l timeout-secs -d 'Seconds after which the program is ended; what was recorded until then is kept' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l mock -d 'The mock set [default: the latest of the same command, or else the latest]' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l on-miss -d 'What to do with a call that no recording answers' -r -f -a "fail\t'Fail it, and say so'
+passthrough\t'Ask the real server'
+record\t'Ask the real server, and keep the answer'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l timeout-secs -d 'End the program after so many seconds; what was recorded until then is kept' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l exact -d 'Have values that each run makes anew (UUIDs, times near the run\'s, random tokens) be another call, as all others'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l exact -d 'Compare values that each run makes anew, too: UUIDs, current times, random tokens'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l write -d 'Write what is shown into the files of both sets, so that replays of either leave it out'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l write -d 'Write the noise into both sets, so that replays of either ignore it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l html -d 'Print a page for a browser, with every call on a line of time'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l html -d 'Print a page for a browser, with a timeline of the calls'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "record" -d 'Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "test" -d 'Run a program whose calls are answered from a mock set; the exit status is its own, or 1 when a call was missed'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "record" -d 'Run a program and keep its calls as a new mock set'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "test" -d 'Run a program and answer its calls from a mock set'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the mock sets, the latest first'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "noise" -d 'Compare two recordings of the same run, and show which values of their calls differ: noise, which a replay is not to look at'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what a mock set holds: what was called, how often, how long it took'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "noise" -d 'Compare two recordings of the same run and show the values that differ: noise for replays'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show the calls of a mock set: what, how often, how long'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "explain" -d 'Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "probe" -d 'Attack the walls on this machine, and print what held; the exit status is 1 if something got through that is promised to hold. Flags such as --sandbox and --network say which walls'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "run" -d 'Run a program inside the walls, with this terminal or these pipes as its own; the exit status is the program\'s'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "explain" -d 'Print every rule that holds commands and its reason, limits, environment and gaps'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "probe" -d 'Attack the walls on this machine and print which held; the exit status is 1 if one did not'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "run" -d 'Run a program inside the walls, on this terminal; the exit status is the program\'s'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "probe" -d 'Attack the walls on this machine, and print what held; the exit status is 1 if something got through that is promised to hold. Flags such as --sandbox and --network say which walls'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a program inside the walls, with this terminal or these pipes as its own; the exit status is the program\'s'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Print every rule that holds commands and its reason, limits, environment and gaps'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "probe" -d 'Attack the walls on this machine and print which held; the exit status is 1 if one did not'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a program inside the walls, on this terminal; the exit status is the program\'s'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "new" -d 'Print a new token, and below it the line for --token-file, which holds no more than its SHA-256'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "list" -d 'List who has a token, since when, and what for'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "revoke" -d 'Take a token away: its line becomes a comment. A server that runs does so at its next SIGHUP'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "rotate" -d 'Print another token for a name, whose line stays as it is otherwise. A server that runs takes it, and ends what belongs to the one before, at its next SIGHUP'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "new" -d 'Print a new token, and the line for --token-file that holds its SHA-256'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "list" -d 'List the tokens: whose, since when, for what'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "revoke" -d 'Revoke a token; a running server obeys at its next SIGHUP'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "rotate" -d 'Replace a token and print the new one; a running server obeys at its next SIGHUP'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l file -d 'Append the line to this file, which is made if there is none, and print the token alone' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l own -d 'Directories of its own instead of those of the server, as with the server\'s --allow' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l own-tools -d 'Sets of tools of its own instead of those of the server' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l file -d 'Append the line to this file and print the token alone; the file need not exist' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l own -d 'Give it a directory of its own instead of those of the server; repeatable, as --allow is' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l own-tools -d 'Give it sets of tools of its own instead of those of the server' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l rate-limit -d 'Its messages in a minute, instead of the server\'s --rate-limit; 0 for any number' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l rate-burst -d 'Its messages at once after silence, instead of the server\'s --rate-burst' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-calls -d 'Its calls that run at the same time, instead of the server\'s --max-calls' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-sessions -d 'Its sessions, instead of the server\'s --max-sessions' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-connections -d 'Its connections, instead of three quarters of the server\'s --max-connections' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l rate-limit -d 'Limit its messages in a minute, instead of the server\'s --rate-limit; 0 sets no limit' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l rate-burst -d 'Let it send so many messages at once, instead of the server\'s --rate-burst' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-calls -d 'Run so many of its calls at the same time, instead of the server\'s --max-calls' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-sessions -d 'Limit its sessions, instead of the server\'s --max-sessions' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-connections -d 'Limit its connections, instead of three quarters of the server\'s --max-connections' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l operator -d 'Let it see what all tokens do: on the page at /, in /activity, /metrics and /health/detailed'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l operator -d 'Let it see what all tokens do'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l file -d 'The file of --token-file' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l file -d 'The file of --token-file' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l file -d 'The file of --token-file' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "new" -d 'Print a new token, and below it the line for --token-file, which holds no more than its SHA-256'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "list" -d 'List who has a token, since when, and what for'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "revoke" -d 'Take a token away: its line becomes a comment. A server that runs does so at its next SIGHUP'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "rotate" -d 'Print another token for a name, whose line stays as it is otherwise. A server that runs takes it, and ends what belongs to the one before, at its next SIGHUP'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "new" -d 'Print a new token, and the line for --token-file that holds its SHA-256'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the tokens: whose, since when, for what'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "revoke" -d 'Revoke a token; a running server obeys at its next SIGHUP'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "rotate" -d 'Replace a token and print the new one; a running server obeys at its next SIGHUP'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "verify" -d 'Check that no line of a log was changed, left out, put in or moved; the exit status is 1 if one was'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "verify" -d 'Check that nobody changed, removed, added or moved a line; the exit status is 1 if somebody did'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "show" -d 'Print the calls of a log as a table'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l audit-key -d 'The key that the server was given as --audit-key' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l head -d 'A hash that was once the last one: the log must still hold the line that it belongs to' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l audit-key -d 'The key that the server has as --audit-key' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l head -d 'Check that the log still holds the line with this hash, which was once the last' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l tool -d 'Those of this tool' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l path -d 'Those that touched or asked for this path or something below it; a relative one is compared with the end' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l outcome -d 'Those that ended so; `unended` are those that began and whose server was killed, or serves them now' -r -f -a "ok\t''
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l tool -d 'Only calls of this tool' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l path -d 'Only calls that touched or asked for this path, or one below it' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l outcome -d 'Only calls that ended so' -r -f -a "ok\t''
 failed\t''
 denied\t''
 invalid\t''
@@ -1778,214 +1778,214 @@ gave_up\t''
 panicked\t''
 silent\t''
 unended\t''"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l client -d 'Those of this client: the name of a token, or stdio' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l since -d 'Those from this time on: such as 2026-07-28T12:00:00Z, or 2h for the last two hours' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l last -d 'The last ones of them only' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l client -d 'Only calls of this client: the name of a token, or stdio' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l since -d 'Only calls from this time on, such as 2026-07-28T12:00:00Z, or 2h for the last two hours' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l last -d 'Only the last so many' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l json -d 'Print the lines as they stand'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l json -d 'Print the lines of the log as they are'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check that no line of a log was changed, left out, put in or moved; the exit status is 1 if one was'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check that nobody changed, removed, added or moved a line; the exit status is 1 if somebody did'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the calls of a log as a table'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand health" -l cacert -d 'Trust the certificates of this file, as PEM, instead of those of the system' -r -F
-complete -c replay -n "__fish_replay_using_subcommand health" -l timeout-secs -d 'How long it may take, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand health" -l cacert -d 'Trust the certificates of this PEM file instead of those of the system' -r -F
+complete -c replay -n "__fish_replay_using_subcommand health" -l timeout-secs -d 'Wait so many seconds for the answer' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand health" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand health" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand health" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand health" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand health" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand health" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand health" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand health" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand health" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand health" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand health" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand health" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand health" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand health" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand health" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand health" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand health" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand health" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand health" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand health" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand health" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand health" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand generate" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand generate" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand generate" -l unprotect -d 'Let agents change a path that is read-only by default, or all such paths below it. Repeatable; `replay sandbox explain` lists them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
-namespaces\t'A root of its own in namespaces, or no command'
-landlock\t'Landlock on the system\'s own root, or no command'
-off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand generate" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand generate" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'
-env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
-read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l git-identity -d 'Author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+host\t'The system\'s network'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l memory-mib -d 'Memory that all calls together may hold for files, requests, replies and recordings, in MiB; what needs more waits, or is refused. With several tokens each leaves others as much as it takes itself. By default a quarter of the memory of the machine, or of its cgroup' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB, of --memory-mib a quarter at most; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line'
+info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand generate" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand generate" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "call" -d 'Run one tool and print its answer; the exit status is 1 if the tool failed'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "tools" -d 'List the tools'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "bench" -d 'Search a tree with the tools and with what is installed here (rg, grep, fd, find), and print how long each took. Nothing is written to it'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "bench" -d 'Compare the speed of the tools with rg, grep, fd and find on your own tree'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "calls" -d 'Record what a program calls over the network, and answer it from the recording'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "sandbox" -d 'Look at the walls around commands'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "token" -d 'Make tokens for a server over HTTP, list them, replace them and take them away'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "audit" -d 'Read an audit log (--audit)'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "health" -d 'Ask a server over HTTP whether it is well; the exit status is 1 if it is not'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "calls" -d 'Record what a program calls over the network, and replay the answers'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "sandbox" -d 'Explain the walls around commands, attack them, or run a program inside'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "token" -d 'Make, list, replace and revoke tokens of a server over HTTP'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "audit" -d 'Check or show an audit log (--audit)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "health" -d 'Ask a server over HTTP whether it is healthy; the exit status is 1 if it is not'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "check" -d 'Say what is wrong with a manifest, by file, line and column; the exit status is 1 if something is'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "check" -d 'Say what is wrong with a manifest, with line and column; the exit status is 1 if something is'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "init" -d 'Write a commented manifest to start from'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "presets" -d 'List the built-in servers, and the attack that each models'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "presets" -d 'List the built-in servers and the attack that each models'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "schema" -d 'Print the JSON schema of manifests, for editors'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "record" -d 'Stand between a client and a real server, and record what they say'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "distill" -d 'Print a manifest that answers as a cassette does, to be edited'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "record" -d 'Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "test" -d 'Run a program whose calls are answered from a mock set; the exit status is its own, or 1 when a call was missed'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "record" -d 'Stand between a client and a real server and record what they say'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "distill" -d 'Print a manifest that answers as a cassette does, for you to edit'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "record" -d 'Run a program and keep its calls as a new mock set'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "test" -d 'Run a program and answer its calls from a mock set'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "list" -d 'List the mock sets, the latest first'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "noise" -d 'Compare two recordings of the same run, and show which values of their calls differ: noise, which a replay is not to look at'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "show" -d 'Show what a mock set holds: what was called, how often, how long it took'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "explain" -d 'Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "probe" -d 'Attack the walls on this machine, and print what held; the exit status is 1 if something got through that is promised to hold. Flags such as --sandbox and --network say which walls'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "run" -d 'Run a program inside the walls, with this terminal or these pipes as its own; the exit status is the program\'s'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "new" -d 'Print a new token, and below it the line for --token-file, which holds no more than its SHA-256'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "list" -d 'List who has a token, since when, and what for'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "revoke" -d 'Take a token away: its line becomes a comment. A server that runs does so at its next SIGHUP'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "rotate" -d 'Print another token for a name, whose line stays as it is otherwise. A server that runs takes it, and ends what belongs to the one before, at its next SIGHUP'
-complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "verify" -d 'Check that no line of a log was changed, left out, put in or moved; the exit status is 1 if one was'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "noise" -d 'Compare two recordings of the same run and show the values that differ: noise for replays'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "show" -d 'Show the calls of a mock set: what, how often, how long'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "explain" -d 'Print every rule that holds commands and its reason, limits, environment and gaps'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "probe" -d 'Attack the walls on this machine and print which held; the exit status is 1 if one did not'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "run" -d 'Run a program inside the walls, on this terminal; the exit status is the program\'s'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "new" -d 'Print a new token, and the line for --token-file that holds its SHA-256'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "list" -d 'List the tokens: whose, since when, for what'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "revoke" -d 'Revoke a token; a running server obeys at its next SIGHUP'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "rotate" -d 'Replace a token and print the new one; a running server obeys at its next SIGHUP'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "verify" -d 'Check that nobody changed, removed, added or moved a line; the exit status is 1 if somebody did'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "show" -d 'Print the calls of a log as a table'

@@ -1,4 +1,4 @@
-//! `--audit` and `replay audit`: one line for each call in a file whose lines are chained by hashes, and what reads it.
+//! `--audit`: one line for each call in a file whose lines are chained by hashes, and what reads it.
 //!
 //! `chain` is the format; `entry` makes lines of calls; `log` is an observer of the ledger, and `writing` what it writes to;
 //! `opening` sees to it that nobody else changes the file (and `secrets`, that no agent reaches it); `verify` and `show` read it.
@@ -17,7 +17,7 @@ mod writing;
 
 use std::fs::File;
 use std::io::{BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -25,7 +25,7 @@ use chain::Hasher;
 pub use log::AuditLog;
 pub use start::Started;
 
-use crate::cli::{AuditAction, AuditArgs};
+use crate::cli::{AuditArgs, Wanted};
 use crate::limits::{MAX_AUDIT_KEY_BYTES, MIN_AUDIT_KEY_BYTES};
 use crate::secrets::reading;
 
@@ -42,25 +42,16 @@ pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
     Ok(Some(log))
 }
 
-/// Carries out `replay audit`; whether all was as it should be.
-pub fn act(action: &AuditAction, out: &mut impl Write) -> Result<bool> {
-    match action {
-        AuditAction::Verify { files, key, head } => {
-            let (hasher, _) = hasher(key.as_deref())?;
-            let named = files.iter().map(|file| Ok((file.display().to_string(), reader(file)?)));
-            let mut named = named.collect::<Result<Vec<_>>>()?;
-            let (text, good) = verify::report(&mut named, &hasher, head.as_deref())?;
-            out.write_all(text.as_bytes())?;
-            Ok(good)
-        }
-        AuditAction::Show { file, wanted } => {
-            if show::show(&mut reader(file)?, wanted, out)? == 0 {
-                // Writing to stderr may fail; there is nothing to be shown either way.
-                let _ = writeln!(std::io::stderr(), "no call matches");
-            }
-            Ok(true)
-        }
-    }
+/// Checks the files of a log, the oldest first: what is said of it, and whether it is whole.
+pub fn verify(files: &[PathBuf], key: Option<&Path>, head: Option<&str>) -> Result<(String, bool)> {
+    let (hasher, _) = hasher(key)?;
+    let named = files.iter().map(|file| Ok((file.display().to_string(), reader(file)?)));
+    verify::report(&mut named.collect::<Result<Vec<_>>>()?, &hasher, head)
+}
+
+/// Prints the wanted calls of a log; how many lines that were.
+pub fn show(file: &Path, wanted: &Wanted, out: &mut impl Write) -> Result<u64> {
+    show::show(&mut reader(file)?, wanted, out)
 }
 
 #[expect(clippy::disallowed_methods, reason = "an audit log is the operator's file, named on the command line")]

@@ -15,6 +15,7 @@ use super::lines::Lines;
 use crate::cli::{UNENDED, Wanted};
 use crate::limits::MAX_AUDIT_UNENDED;
 use crate::policy::Touch;
+use crate::text::count::duration;
 use crate::text::escape::{is_unsafe, show as shown};
 
 /// What is read of a line. Members that are missing are those of another kind of line.
@@ -66,7 +67,7 @@ const OF_PATHS: [&str; 8] = ["path", "dir", "file", "cwd", "source", "destinatio
 
 /// Prints the calls that are wanted, and without any wish also starts and ends of servers; how many lines that were. A call that
 /// began and has no end is printed where its server's part of the log ends. Whether lines are what was written is for
-/// [`super::verify`] to say. Fails if the log cannot be read, is none, or if what is wanted makes no sense.
+/// [`mod@super::verify`] to say. Fails if the log cannot be read, is none, or if what is wanted makes no sense.
 pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> Result<u64> {
     let since = wanted.since.as_deref().map(|text| time(text, SystemTime::now())).transpose()?;
     let mut printer = Printer { most: wanted.last.map(|last| last as usize), kept: VecDeque::new(), lines: 0, out };
@@ -270,8 +271,8 @@ fn table(row: &Row) -> String {
     };
     let (client, tool, outcome) = (safe(&row.client), safe(&row.tool), safe(&row.outcome));
     let detail = row.detail.as_deref().map(|detail| format!("[{}] ", safe(detail))).unwrap_or_default();
-    let took = if row.event == "begin" { "-".to_owned() } else { format!("{:.1}", row.duration_us as f64 / 1000.0) };
-    format!("{}  {client:<8} {tool:<16} {outcome:<9} {took:>9} ms  {detail}{what}", safe(&at))
+    let took = if row.event == "begin" { "-".to_owned() } else { duration(Duration::from_micros(row.duration_us)) };
+    format!("{}  {client:<8} {tool:<16} {outcome:<9} {took:>12}  {detail}{what}", safe(&at))
 }
 
 #[cfg(test)]

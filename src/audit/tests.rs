@@ -279,17 +279,17 @@ fn calls_without_an_end_are_told() {
             7,
             "2026-01-01 00:00:00  -- start\n\
              2026-01-01 00:00:03  c        t                ok              0.0 ms  {}\n\
-             2026-01-01 00:00:02  c        t                unended           - ms  {\"n\":2}\n\
+             2026-01-01 00:00:02  c        t                unended              -  {\"n\":2}\n\
              2026-01-01 00:00:04  -- start\n\
              2026-01-01 00:00:07  c        t                ok              0.0 ms  {}\n\
              2026-01-01 00:00:08  c        t                ok              0.0 ms  {}\n\
-             2026-01-01 00:00:05  c        t                unended           - ms  {\"n\":1}\n"
+             2026-01-01 00:00:05  c        t                unended              -  {\"n\":1}\n"
         )
     );
     let unended = Wanted { outcome: Some("unended".to_owned()), last: Some(1), ..Wanted::default() };
     assert_eq!(
         table(&text, &unended).1,
-        "2026-01-01 00:00:05  c        t                unended           - ms  {\"n\":1}\n"
+        "2026-01-01 00:00:05  c        t                unended              -  {\"n\":1}\n"
     );
 }
 

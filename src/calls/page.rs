@@ -4,10 +4,11 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
-use super::summary::{call, lines, milliseconds, spoken, status};
+use super::summary::{call, lines, spoken, status};
 use crate::record::naming::summary::Summary;
 use crate::record::words::text;
 use crate::record::{Content, Exchange, Message, Protocol, Side};
+use crate::text::count::duration;
 
 /// Most bytes of a body that the page shows.
 const SHOWN_BYTES: usize = 4096;
@@ -44,7 +45,7 @@ pub fn page(set: &str, exchanges: &[Exchange]) -> String {
         out,
         "<title>{name}</title>\n<h1>{name}</h1>\n<p>{} calls in {}, {}</p>\n",
         summary.calls,
-        milliseconds(took),
+        duration(took),
         escaped(&summary.protocol_words().join(", ")),
         name = escaped(set),
     );
@@ -59,8 +60,8 @@ pub fn page(set: &str, exchanges: &[Exchange]) -> String {
             escaped(&line.call),
             told(line.status.as_deref()),
             line.times,
-            milliseconds(mean),
-            milliseconds(line.longest),
+            duration(mean),
+            duration(line.longest),
         );
     }
     out.push_str("</table>\n<h2>Time</h2>\n");
@@ -80,8 +81,8 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
          </span><span class=d>{}</span></summary>\n<p>{protocol} to {target}, {} after the first</p>\n",
         share(since(exchange.sent_at)),
         share(took),
-        milliseconds(took),
-        milliseconds(since(exchange.sent_at)),
+        duration(took),
+        duration(since(exchange.sent_at)),
         status = told(status(exchange).as_deref()),
         protocol = spoken(exchange),
         target = escaped(&exchange.target.to_string()),

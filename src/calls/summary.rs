@@ -8,6 +8,8 @@ use crate::record::matching::describe;
 use crate::record::redact::{Left, left_over};
 use crate::record::words::text;
 use crate::record::{Content, Exchange, Protocol, Side, Wire};
+use crate::text::columns::columns;
+use crate::text::count::duration;
 
 /// One kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,27 +204,12 @@ pub fn table(exchanges: &[Exchange]) -> String {
             line.target,
             line.status.unwrap_or_default(),
             line.times.to_string(),
-            milliseconds(line.took / u32::try_from(line.times).unwrap_or(u32::MAX)),
-            milliseconds(line.longest),
+            duration(line.took / u32::try_from(line.times).unwrap_or(u32::MAX)),
+            duration(line.longest),
             line.call,
         ]);
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3, 4, 5].map(width);
-    let mut text = String::new();
-    for row in &rows {
-        for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
-            // Numbers stand at the right.
-            let _ = if column < 2 { write!(text, "{cell:<width$}  ") } else { write!(text, "{cell:>width$}  ") };
-        }
-        let _ = writeln!(text, "{}", row[6]);
-    }
-    text
-}
-
-/// Such as `12.3 ms`.
-pub(super) fn milliseconds(time: Duration) -> String {
-    format!("{:.1} ms", time.as_secs_f64() * 1e3)
+    columns(&rows, &(2..6))
 }
 
 #[cfg(test)]

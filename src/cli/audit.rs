@@ -13,17 +13,20 @@ use crate::server::Ending;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Audit")]
 pub struct AuditArgs {
-    /// Add a line for each call to this file, chained by hashes, before the call is answered; no call is served that cannot be
-    /// written down. Below an allowed directory the file is hidden from tools and commands
+    /// Log each call in this file before the call is answered
+    ///
+    /// A chain of hashes joins the lines. The server serves no call that it cannot log. Tools and commands do not see the file.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub audit: Option<PathBuf>,
-    /// Chain the lines with HMAC-SHA256 and the key in this file, so that whoever can write the log cannot write it anew.
-    /// Nobody else may be able to read it (chmod 600)
-    #[arg(long, requires = "audit", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    /// Chain the lines with HMAC-SHA256 and the key in this file
+    ///
+    /// Then nobody without the key can write the log anew. Nobody else may be able to read the key (chmod 600).
+    #[arg(long, hide_short_help = true, requires = "audit", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub audit_key: Option<PathBuf>,
-    /// Where --audit is a new file, go on in it with the chain of this one, as after a rotation; `replay audit verify` takes
-    /// both. It need not exist
-    #[arg(long, requires = "audit", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    /// Continue the chain of this file if --audit is a new file, as after a rotation
+    ///
+    /// The file need not exist. `replay audit verify` takes both.
+    #[arg(long, hide_short_help = true, requires = "audit", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub audit_previous: Option<PathBuf>,
 }
 
@@ -36,15 +39,15 @@ const LAST: Range = Range { min: 1, max: limits::MAX_AUDIT_LAST };
 /// `replay audit ...`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum AuditAction {
-    /// Check that no line of a log was changed, left out, put in or moved; the exit status is 1 if one was
+    /// Check that nobody changed, removed, added or moved a line; the exit status is 1 if somebody did
     Verify {
-        /// The log, or all files of it, the oldest first (--audit-previous)
+        /// The log, or all its files, the oldest first (--audit-previous)
         #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         files: Vec<PathBuf>,
-        /// The key that the server was given as --audit-key
+        /// The key that the server has as --audit-key
         #[arg(long = "audit-key", alias = "key", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         key: Option<PathBuf>,
-        /// A hash that was once the last one: the log must still hold the line that it belongs to
+        /// Check that the log still holds the line with this hash, which was once the last
         #[arg(long, value_name = "HASH")]
         head: Option<String>,
     },
@@ -66,25 +69,29 @@ fn outcomes() -> impl Iterator<Item = &'static str> {
 /// Which calls are shown, and how.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Wanted {
-    /// Those of this tool
+    /// Only calls of this tool
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
-    /// Those that touched or asked for this path or something below it; a relative one is compared with the end
+    /// Only calls that touched or asked for this path, or one below it
+    ///
+    /// A relative path is compared with the end of each path.
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub path: Option<PathBuf>,
-    /// Those that ended so; `unended` are those that began and whose server was killed, or serves them now
+    /// Only calls that ended so
+    ///
+    /// `unended` calls began, and their server was killed or still serves them.
     #[arg(long, value_name = "OUTCOME", value_parser = PossibleValuesParser::new(outcomes()))]
     pub outcome: Option<String>,
-    /// Those of this client: the name of a token, or stdio
+    /// Only calls of this client: the name of a token, or stdio
     #[arg(long, value_name = "NAME")]
     pub client: Option<String>,
-    /// Those from this time on: such as 2026-07-28T12:00:00Z, or 2h for the last two hours
+    /// Only calls from this time on, such as 2026-07-28T12:00:00Z, or 2h for the last two hours
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// Print the lines as they stand
+    /// Print the lines of the log as they are
     #[arg(long)]
     pub json: bool,
-    /// The last ones of them only
+    /// Only the last so many
     #[arg(long, value_name = "COUNT", value_parser = LAST.parser())]
     pub last: Option<u64>,
 }

@@ -6,12 +6,20 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::limits;
 
-const CALLS_HELP: &str = "The program has the environment of the shell, a HOME of its own, and the allowed directories: the working directory unless another one may be written to. The exit status is the program's own; 1 when it was 0, or a signal ended it, and a call was missed; 130 or 143 when Ctrl-C or SIGTERM ended it and none was: the program gets the signal itself, and SIGKILL 3 s later, or at once when a second one comes; what was recorded until then is kept; 2 when nothing could be run.\n\nExamples: replay calls record -- npm start, replay calls test -- npm test";
+const CALLS_HELP: &str = "\
+The program gets the environment of the shell, a HOME of its own, and the allowed directories. Without --allow DIR:rw it may write to the working directory.
+
+The exit status is the program's own. It is 1 if a call was missed and the program itself reports no failure, and 2 if nothing could be run. Ctrl-C and SIGTERM are passed on to the program, which is killed 3 s later, or at the second signal; what was recorded until then is kept, and the status is 130 or 143.
+
+Examples: replay calls record -- npm start
+          replay calls test -- npm test";
 
 /// `replay calls`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum CallsAction {
-    /// Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise
+    /// Run a program and keep its calls as a new mock set
+    ///
+    /// The program reaches real servers unless --network says otherwise.
     #[command(after_help = CALLS_HELP)]
     Record {
         #[command(flatten)]
@@ -20,24 +28,27 @@ pub enum CallsAction {
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         run: CallsRun,
-        /// Keep passwords, keys and tokens, which otherwise are replaced, and need not be the same in a replay
+        /// Keep passwords, keys and tokens, which are replaced otherwise
+        ///
+        /// A replay does not compare what was replaced.
         #[arg(long)]
         keep_secrets: bool,
     },
-    /// Run a program whose calls are answered from a mock set; the exit status is its own, or 1 when a call was missed
+    /// Run a program and answer its calls from a mock set
     #[command(after_help = CALLS_HELP)]
     Test {
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
-        /// The mock set (default: the latest that was recorded with the same command, or else the latest)
+        /// The mock set [default: the latest of the same command, or else the latest]
         #[arg(long, value_name = "NAME")]
         mock: Option<String>,
-        /// What becomes of a call that no recording answers: it fails, goes to the real server, or does and is kept in a
-        /// new set with all of this one. What is asked on a database connection that the recording answers fails in any case
+        /// What to do with a call that no recording answers
+        ///
+        /// On a database connection that the recording answers, such a call always fails.
         #[arg(long, value_enum, default_value_t = OnMissArg::Fail, value_name = "WAY")]
         on_miss: OnMissArg,
-        /// Have values that each run makes anew (UUIDs, times near the run's, random tokens) be another call, as all others
+        /// Compare values that each run makes anew, too: UUIDs, current times, random tokens
         #[arg(long)]
         exact: bool,
         #[command(flatten)]
@@ -50,8 +61,7 @@ pub enum CallsAction {
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
     },
-    /// Compare two recordings of the same run, and show which values of their calls differ: noise, which a replay is
-    /// not to look at
+    /// Compare two recordings of the same run and show the values that differ: noise for replays
     #[command(after_help = "Example: replay calls noise orders-http orders-http-2 --write")]
     Noise {
         /// The mock set
@@ -61,18 +71,18 @@ pub enum CallsAction {
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
-        /// Write what is shown into the files of both sets, so that replays of either leave it out
+        /// Write the noise into both sets, so that replays of either ignore it
         #[arg(long)]
         write: bool,
     },
-    /// Show what a mock set holds: what was called, how often, how long it took
+    /// Show the calls of a mock set: what, how often, how long
     Show {
-        /// The mock set (default: the latest)
+        /// The mock set [default: the latest]
         name: Option<String>,
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
-        /// Print a page for a browser, with every call on a line of time
+        /// Print a page for a browser, with a timeline of the calls
         #[arg(long)]
         html: bool,
     },
@@ -89,7 +99,7 @@ pub struct SetsPath {
 /// How a program is run whose calls are looked at.
 #[derive(Clone, Debug, Parser)]
 pub struct CallsRun {
-    /// Seconds after which the program is ended; what was recorded until then is kept
+    /// End the program after so many seconds; what was recorded until then is kept
     #[arg(long, value_name = "SECS", default_value_t = limits::DEFAULT_CALLS_TIMEOUT_SECS, value_parser = clap::value_parser!(u64).range(1..=limits::MAX_CALLS_TIMEOUT_SECS))]
     pub timeout_secs: u64,
     /// The program and its arguments, after `--`
@@ -100,22 +110,22 @@ pub struct CallsRun {
 /// `--isolation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Isolation {
-    /// The system's network, every connection of the program looked at
+    /// Look at the program's system calls; it has the system's network
     Seccomp,
-    /// A network of the program's own
+    /// The same, in a network of its own that leads nowhere
     Strict,
-    /// Variables that tell of a proxy, and nothing else
+    /// Only set `HTTP_PROXY` and its like; databases and direct connections are not seen
     Env,
 }
 
 /// `--on-miss`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OnMissArg {
-    /// An error that says so
+    /// Fail it, and say so
     #[default]
     Fail,
-    /// The answer of the real server
+    /// Ask the real server
     Passthrough,
-    /// The same, kept in a new set with all of this one
+    /// Ask the real server, and keep the answer
     Record,
 }

@@ -1,57 +1,70 @@
-//! Which of the flags that every mode accepts mean something to a mode: its help shows no others, and most refuse them.
+//! What help shows: of the flags that every mode accepts those that mean something to a mode, and of these the ones that many
+//! people need. Most modes refuse a flag that their help does not show.
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, Error};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, Error, FromArgMatches as _};
+
+use super::Cli;
 
 /// What may be reached on the disk.
-const DIRECTORIES: &[&str] = &["allow", "allow_read", "allow_write", "sandbox_profile", "log_level"];
+pub const DIRECTORIES: &str = "Directories";
 /// What a program is held in, and what it sees.
-const WALLS: &[&str] = &[
-    "protect",
-    "unprotect",
-    "sandbox",
-    "network",
-    "allow_network",
-    "env",
-    "home",
-    "git_identity",
-    "system",
-    "no_toolchains",
-    "limit_processes",
-    "limit_file_bytes",
-    "limit_cpu_secs",
-    "limit_memory_bytes",
-    "limit_open_files",
-];
-/// What sets of recordings are read with.
-const MEMORY: &[&str] = &["memory_mib"];
-/// What recordings are made and answered with.
-const CALLS: &[&str] = &["isolation", "no_fsync"];
-/// What a mock is.
-const MOCKS: &[&str] = &["errors", "max_line_bytes", "stall_timeout_secs", "log_level"];
+pub const WALLS: &str = "Walls around commands";
+/// What of the machine a program may take.
+pub const LIMITS: &str = "Limits of commands";
+/// How commands of agents run.
+pub const COMMANDS: &str = "Commands";
+/// What is served, and how.
+pub const SERVER: &str = "Server";
 
-/// The flags of every mode that mean something to a subcommand, by its words; those of `Options` by their ids. What stands
-/// for a subcommand stands for those below it too, unless they are named themselves.
-const SHOWN: [(&[&str], &[&[&str]]); 17] = [
+/// What is printed to whoever types the name alone.
+const OVERVIEW: &str = "\
+replay gives AI agents files, search, edits and a shell, held inside the directories that you allow.
+It is a server of the Model Context Protocol (MCP). The kernel holds the commands that agents run.
+
+  replay --mcp-server --allow .:rw                      serve the tools to an MCP client, on stdin and stdout
+  replay call grep_files regex='fn main' --allow .      run one tool and print its answer
+  replay sandbox run --allow .:rw -- ls -la /           run a program inside the walls
+
+  replay tools        every tool
+  replay --help       the flags that most people need
+  man replay          everything (or: replay help)
+";
+
+/// The flags of every mode that a subcommand reads, by its words: headings, and ids of single flags. What stands for a subcommand
+/// stands for those below it too, unless they are named themselves. What is not named reads all of them.
+const READ: [(&[&str], &[&str]); 18] = [
     (&["audit"], &[]),
     (&["health"], &[]),
     (&["token"], &[]),
     (&["bench"], &[]),
-    (&["mock"], &[MOCKS]),
+    (&["tools"], &[DIRECTORIES, WALLS, LIMITS, "tools"]),
+    (&["mock"], &["errors", "max_line_bytes", "stall_timeout_secs", "log_level"]),
     (&["mock", "check"], &[]),
     (&["mock", "init"], &[]),
     (&["mock", "presets"], &[]),
     (&["mock", "schema"], &[]),
-    (&["mock", "record"], &[&["log_level"]]),
+    (&["mock", "record"], &["log_level"]),
     (&["mock", "distill"], &[]),
-    (&["calls", "record"], &[DIRECTORIES, WALLS, CALLS]),
-    (&["calls", "test"], &[DIRECTORIES, WALLS, CALLS, MEMORY]),
-    (&["calls", "list"], &[DIRECTORIES, MEMORY]),
-    (&["calls", "noise"], &[DIRECTORIES, &["protect", "unprotect", "no_fsync"], MEMORY]),
-    (&["calls", "show"], &[DIRECTORIES, MEMORY]),
-    (&["sandbox"], &[DIRECTORIES, WALLS]),
+    (&["calls", "record"], &[DIRECTORIES, "log_level", WALLS, LIMITS, "no_fsync"]),
+    (&["calls", "test"], &[DIRECTORIES, "log_level", WALLS, LIMITS, "no_fsync", "memory_mib"]),
+    (&["calls", "list"], &[DIRECTORIES, "log_level", "memory_mib"]),
+    (&["calls", "noise"], &[DIRECTORIES, "log_level", "protect", "unprotect", "no_fsync", "memory_mib"]),
+    (&["calls", "show"], &[DIRECTORIES, "log_level", "memory_mib"]),
+    (&["sandbox"], &[DIRECTORIES, "log_level", WALLS, LIMITS]),
 ];
+
+/// What a subcommand reads, if not everything.
+fn read_by(words: &[&str]) -> Option<&'static [&'static str]> {
+    let of_words = READ.into_iter().filter(|(known, _)| words.starts_with(known));
+    of_words.max_by_key(|(known, _)| known.len()).map(|(_, read)| read)
+}
+
+/// Whether one of these headings and ids is of this flag.
+fn is_among(arg: &Arg, read: &[&str]) -> bool {
+    read.contains(&arg.get_id().as_str()) || arg.get_help_heading().is_some_and(|heading| read.contains(&heading))
+}
 
 /// The subcommands that refuse what their help does not show. All others look at whatever a server may be told.
 const REFUSES: [&str; 6] = ["audit", "health", "token", "bench", "mock", "calls"];
@@ -64,36 +77,72 @@ const OF_A_TOKEN: [(&str, &str); 4] = [
     ("tools", "--own-tools files"),
 ];
 
-/// The same command line, of which each help shows no flag that means nothing there.
-#[must_use]
-pub fn with_what_matters(command: Command) -> Command {
+/// What was typed.
+///
+/// # Errors
+///
+/// What to print instead: what is wrong with it, or the help that was asked for.
+pub fn parse() -> Result<Cli, Error> {
+    let mut command = with_what_matters(Cli::command());
+    if std::env::args_os().len() == 1 {
+        command = command.override_help(OVERVIEW);
+    }
+    let parsed = command.try_get_matches_from_mut(std::env::args_os()).and_then(|mut matches| {
+        refuse_unread(&mut command, &matches)?;
+        Cli::from_arg_matches_mut(&mut matches)
+    });
+    parsed.map_err(|mut error| {
+        let typed =
+            [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter().find_map(|kind| error.get(kind));
+        if let Some(ContextValue::String(file)) = typed
+            && [".yaml", ".yml", ".json"].iter().any(|end| file.ends_with(end))
+        {
+            let tip = format!("a manifest is served with '--tools-from {file}'");
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+        error
+    })
+}
+
+/// The same command line, of which each help shows no flag that means nothing there, and says where the rest is.
+fn with_what_matters(command: Command) -> Command {
     let everywhere: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
-    SHOWN.into_iter().fold(command, |command, (words, shown)| {
-        let others = everywhere.iter().filter(|arg| !shown.concat().contains(&arg.get_id().as_str()));
-        below(command, words, others.map(|arg| arg.clone().hide(true)).collect())
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).global(true).help("Print help");
+    narrowed(command, &[], &everywhere).disable_help_flag(true).arg(help.help_heading(None::<&str>))
+}
+
+/// With flags in the place of those that would come from above. One that only has others below it reads none itself.
+fn narrowed(command: Command, words: &[&str], everywhere: &[Arg]) -> Command {
+    let read = if command.is_subcommand_required_set() { Some::<&[&str]>(&[]) } else { read_by(words) };
+    let is_read = |arg: &Arg| read.is_none_or(|read| is_among(arg, read));
+    let own = everywhere.iter().filter(|_| read.is_some()).map(|arg| arg.clone().hide(!is_read(arg)));
+    let mut command = own.fold(command, Command::arg);
+    if everywhere.iter().any(|arg| arg.is_hide_short_help_set() && is_read(arg)) {
+        let example = command.get_after_help().map(|said| format!("{said}\n\n")).unwrap_or_default();
+        let words = [&["replay", "help"][..], words].concat().join(" ");
+        command = command.after_help(format!("{example}Every flag, in full: man replay, or `{words}`."));
+    }
+    command.mut_subcommands(|inner| {
+        let name = inner.get_name().to_owned();
+        narrowed(inner, &[words, &[&*name]].concat(), everywhere)
     })
 }
 
 /// Fails if a flag of the server was given to a subcommand that does not read it: whoever typed it relies on it. `command` is
 /// what has parsed `matches`.
-///
-/// # Errors
-///
-/// An error of the command line that names the flag, and what to type instead.
-pub fn refuse_unread(command: &mut Command, matches: &ArgMatches) -> Result<(), Error> {
+fn refuse_unread(command: &mut Command, matches: &ArgMatches) -> Result<(), Error> {
     let (mut words, mut last) = (Vec::new(), matches);
     while let Some((word, below)) = last.subcommand() {
         words.push(word);
         last = below;
     }
     let Some(&first) = words.first() else { return Ok(()) };
-    let of_words = SHOWN.iter().filter(|(known, _)| words.starts_with(known)).max_by_key(|(known, _)| known.len());
-    let read = of_words.filter(|_| REFUSES.contains(&first)).map(|(_, shown)| shown.concat());
+    let read = read_by(&words).filter(|_| REFUSES.contains(&first));
     let is_unread = |arg: &&Arg| {
         let id = arg.get_id().as_str();
-        let (is_read, given) = match &read {
+        let (is_read, given) = match read {
             _ if !arg.is_global_set() => (false, matches),
-            Some(read) => (read.contains(&id), last),
+            Some(read) => (is_among(arg, read), last),
             None => (true, last),
         };
         !is_read && given.ids().any(|known| known == id) && given.value_source(id) == Some(ValueSource::CommandLine)
@@ -117,21 +166,11 @@ pub fn refuse_unread(command: &mut Command, matches: &ArgMatches) -> Result<(), 
     ))
 }
 
-/// With these flags in the place of those that would come from above.
-fn below(command: Command, words: &[&str], args: Vec<Arg>) -> Command {
-    match words {
-        [] => command.args(args),
-        [first, rest @ ..] => command.mut_subcommand(*first, |inner| below(inner, rest, args)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::cli::Cli;
 
     /// The flags that the help of a subcommand shows.
     fn flags(words: &[&str]) -> Vec<String> {
@@ -143,12 +182,11 @@ mod tests {
     }
 
     #[test]
-    fn every_flag_that_is_named_is_one_of_every_mode() {
+    fn what_is_named_is_there() {
         let command = Cli::command();
-        let known: Vec<&str> =
-            command.get_arguments().filter(|arg| arg.is_global_set()).map(|arg| arg.get_id().as_str()).collect();
-        for id in SHOWN.iter().flat_map(|(_, shown)| shown.concat()) {
-            assert!(known.contains(&id), "{id}");
+        let everywhere: Vec<&Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).collect();
+        for name in READ.iter().flat_map(|(_, read)| *read) {
+            assert!(everywhere.iter().any(|arg| is_among(arg, &[name])), "{name}");
         }
     }
 

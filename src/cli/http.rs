@@ -12,57 +12,67 @@ use crate::limits;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "HTTP")]
 pub struct HttpArgs {
-    /// Serve over HTTP at this address instead of stdin and stdout: /mcp, /mcp/ws, /health, /docs, /openapi.json and
-    /// /metrics, and at / a page on which a person sees what agents do. Any address but one of loopback needs tokens. Port 0 takes a free one, which the log names
+    /// Serve over HTTP at this address instead of stdin and stdout
+    ///
+    /// The server answers at /mcp, /mcp/ws, /health, /docs, /openapi.json and /metrics. The page at / shows a person what agents
+    /// do. An address that other machines reach needs tokens. Port 0 takes a free port, which the log names.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["mock", "record"], value_parser = address)]
     pub http: Option<SocketAddr>,
     /// Serve stdin and stdout as well
-    #[arg(long, requires = "http")]
+    #[arg(long, requires = "http", hide_short_help = true)]
     pub stdio: bool,
-    /// Who may ask: one JSON object a line, as `replay token new` prints them. Without a file the token in the variable
-    /// `REPLAY_TOKEN` is the only one; without both, whoever reaches the address may
+    /// Answer only clients with a token of this file, which `replay token` writes
+    ///
+    /// Each line is a JSON object. Without a file the variable `REPLAY_TOKEN` holds the only token. Without both, the server answers
+    /// whoever reaches its address.
     #[arg(long, requires = "http", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub token_file: Option<PathBuf>,
-    /// Certificates to be known by, the own one first, as PEM; with them only TLS is spoken
+    /// Speak TLS with this certificate
+    ///
+    /// The file is PEM: the server's own certificate first, then those that vouch for it.
     #[arg(long, requires_all = ["http", "tls_key"], value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub tls_cert: Option<PathBuf>,
     /// The key of the certificate, as PEM
     #[arg(long, requires_all = ["http", "tls_cert"], value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub tls_key: Option<PathBuf>,
-    /// Let pages of this origin ask, such as `https://app.example`. Repeatable; others are refused
-    #[arg(long, requires = "http", value_name = "ORIGIN")]
+    /// Answer pages of this origin, such as `https://app.example`
+    ///
+    /// Repeatable. Pages of other origins are refused.
+    #[arg(long, requires = "http", value_name = "ORIGIN", hide_short_help = true)]
     pub allow_origin: Vec<String>,
-    /// Answer to this name, beside those of loopback. Repeatable; at an address that other machines reach any name will do
-    /// unless some are given
-    #[arg(long, requires = "http", value_name = "NAME", value_parser = host)]
+    /// Answer requests for this host name, beside those of loopback
+    ///
+    /// Repeatable. At an address that other machines reach, the server answers any name if none is given.
+    #[arg(long, requires = "http", value_name = "NAME", value_parser = host, hide_short_help = true)]
     pub allow_host: Vec<String>,
-    /// Connections at the same time; never more than the limit of open files leaves room for
-    #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::MAX_HTTP_CONNECTIONS,
+    /// Limit the connections
+    ///
+    /// The limit of open files may lower it.
+    #[arg(long, requires = "http", hide_short_help = true, value_name = "COUNT", default_value_t = limits::MAX_HTTP_CONNECTIONS,
         value_parser = CONNECTIONS.parser())]
     pub max_connections: u64,
-    /// Hang up on a client that for so many seconds says nothing of what it has begun, asks nothing, or takes nothing of
-    /// what is sent to it
-    #[arg(long, requires = "http", value_name = "SECS", default_value_t = limits::HTTP_CLIENT_TIMEOUT_SECS,
+    /// Hang up on a client that sends and takes nothing for so many seconds
+    #[arg(long, requires = "http", hide_short_help = true, value_name = "SECS", default_value_t = limits::HTTP_CLIENT_TIMEOUT_SECS,
         value_parser = CLIENT_SECS.parser())]
     pub client_timeout_secs: u64,
-    /// Sessions of each token at the same time
-    #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::MAX_HTTP_SESSIONS,
+    /// Limit the sessions of each token
+    #[arg(long, requires = "http", hide_short_help = true, value_name = "COUNT", default_value_t = limits::MAX_HTTP_SESSIONS,
         value_parser = CONNECTIONS.parser())]
     pub max_sessions: u64,
-    /// A session that nobody uses for so many seconds ends
-    #[arg(long, requires = "http", value_name = "SECS", default_value_t = limits::HTTP_SESSION_IDLE_SECS,
+    /// End a session that nobody uses for so many seconds
+    #[arg(long, requires = "http", hide_short_help = true, value_name = "SECS", default_value_t = limits::HTTP_SESSION_IDLE_SECS,
         value_parser = IDLE_SECS.parser())]
     pub session_idle_secs: u64,
-    /// Messages of each token in a minute; 0 for any number
-    #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::HTTP_RATE_PER_MINUTE,
+    /// Limit the messages of each token in a minute; 0 sets no limit
+    #[arg(long, requires = "http", hide_short_help = true, value_name = "COUNT", default_value_t = limits::HTTP_RATE_PER_MINUTE,
         value_parser = RATE.parser())]
     pub rate_limit: u64,
-    /// Messages that a token which was silent may send at once
-    #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::HTTP_RATE_BURST,
+    /// Let a token that was silent send so many messages at once
+    #[arg(long, requires = "http", hide_short_help = true, value_name = "COUNT", default_value_t = limits::HTTP_RATE_BURST,
         value_parser = BURST.parser())]
     pub rate_burst: u64,
-    /// Calls of each token that run at the same time; some more wait
-    #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::MAX_HTTP_CALLS,
+    /// Run so many calls of each token at the same time; some more wait
+    #[arg(long, requires = "http", hide_short_help = true, value_name = "COUNT", default_value_t = limits::MAX_HTTP_CALLS,
         value_parser = CALLS.parser())]
     pub max_calls: u64,
 }
@@ -83,16 +93,19 @@ pub const CALLS: Range = Range { min: 1, max: 1024 };
 /// `replay token ...`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum TokenAction {
-    /// Print a new token, and below it the line for --token-file, which holds no more than its SHA-256
+    /// Print a new token, and the line for --token-file that holds its SHA-256
     #[command(after_help = "Example: replay token new alice --own /src/alice:rw --own-tools files")]
     New(NewToken),
-    /// List who has a token, since when, and what for
+    /// List the tokens: whose, since when, for what
     List(TokenFile),
-    /// Take a token away: its line becomes a comment. A server that runs does so at its next SIGHUP
+    /// Revoke a token; a running server obeys at its next SIGHUP
+    ///
+    /// The line of the token becomes a comment.
     #[command(after_help = "Example: replay token revoke alice --file tokens.jsonl && systemctl reload replay")]
     Revoke(NamedToken),
-    /// Print another token for a name, whose line stays as it is otherwise. A server that runs takes it, and ends what belongs to
-    /// the one before, at its next SIGHUP
+    /// Replace a token and print the new one; a running server obeys at its next SIGHUP
+    ///
+    /// The line of the token stays as it is otherwise. The server then ends what belongs to the old token.
     Rotate(NamedToken),
 }
 
@@ -117,33 +130,35 @@ pub struct NamedToken {
 /// `replay token new`.
 #[derive(Clone, Debug, Args)]
 pub struct NewToken {
-    /// What to call whoever has it: letters, digits, `_`, `.` and `-`, at most 64
+    /// The name of its holder: at most 64 letters, digits, `_`, `.` and `-`
     pub name: String,
-    /// Append the line to this file, which is made if there is none, and print the token alone
+    /// Append the line to this file and print the token alone; the file need not exist
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub file: Option<PathBuf>,
-    /// Directories of its own instead of those of the server, as with the server's --allow
+    /// Give it a directory of its own instead of those of the server; repeatable, as --allow is
     #[arg(long = "own", value_name = "DIR[:ro|:rw]", value_hint = clap::ValueHint::DirPath)]
     pub own: Vec<PathBuf>,
-    /// Sets of tools of its own instead of those of the server
+    /// Give it sets of tools of its own instead of those of the server
     #[arg(long = "own-tools", value_enum, value_delimiter = ',', value_name = "SET,...")]
     pub own_tools: Vec<ToolsetArg>,
-    /// Let it see what all tokens do: on the page at /, in /activity, /metrics and /health/detailed
+    /// Let it see what all tokens do
+    ///
+    /// It sees that on the page at /, and in /activity, /metrics and /health/detailed.
     #[arg(long)]
     pub operator: bool,
-    /// Its messages in a minute, instead of the server's --rate-limit; 0 for any number
+    /// Limit its messages in a minute, instead of the server's --rate-limit; 0 sets no limit
     #[arg(long, value_name = "COUNT", value_parser = RATE.parser())]
     pub rate_limit: Option<u64>,
-    /// Its messages at once after silence, instead of the server's --rate-burst
+    /// Let it send so many messages at once, instead of the server's --rate-burst
     #[arg(long, value_name = "COUNT", value_parser = BURST.parser())]
     pub rate_burst: Option<u64>,
-    /// Its calls that run at the same time, instead of the server's --max-calls
+    /// Run so many of its calls at the same time, instead of the server's --max-calls
     #[arg(long, value_name = "COUNT", value_parser = CALLS.parser())]
     pub max_calls: Option<u64>,
-    /// Its sessions, instead of the server's --max-sessions
+    /// Limit its sessions, instead of the server's --max-sessions
     #[arg(long, value_name = "COUNT", value_parser = CONNECTIONS.parser())]
     pub max_sessions: Option<u64>,
-    /// Its connections, instead of three quarters of the server's --max-connections
+    /// Limit its connections, instead of three quarters of the server's --max-connections
     #[arg(long, value_name = "COUNT", value_parser = CONNECTIONS.parser())]
     pub max_connections: Option<u64>,
 }

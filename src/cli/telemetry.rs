@@ -10,10 +10,12 @@ use crate::limits::HEALTH_TIMEOUT_SECS;
 /// Spans of requests.
 #[derive(Clone, Debug, Args)]
 pub struct TelemetryArgs {
-    /// Export a span of each request to the OpenTelemetry collector at this URL, over OTLP/HTTP as JSON; spans go to
-    /// /v1/traces below it. The variables `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`,
-    /// `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_TRACES_SAMPLER` are heeded
-    #[arg(long, value_name = "URL", value_hint = clap::ValueHint::Url)]
+    /// Export a span of each request to the OpenTelemetry collector at this URL
+    ///
+    /// The spans go to /v1/traces below it, over OTLP/HTTP as JSON. The server reads the variables `OTEL_EXPORTER_OTLP_ENDPOINT`,
+    /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and
+    /// `OTEL_TRACES_SAMPLER`.
+    #[arg(long, help_heading = super::help::SERVER, hide_short_help = true, value_name = "URL", value_hint = clap::ValueHint::Url)]
     pub otlp_endpoint: Option<String>,
 }
 
@@ -21,13 +23,13 @@ pub struct TelemetryArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Example: replay health http://127.0.0.1:8000")]
 pub struct HealthArgs {
-    /// Where the server is; without a path, its /health is asked
+    /// The URL of the server; without a path, /health is asked
     #[arg(value_name = "URL", value_hint = clap::ValueHint::Url)]
     pub url: String,
-    /// Trust the certificates of this file, as PEM, instead of those of the system
+    /// Trust the certificates of this PEM file instead of those of the system
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub cacert: Option<PathBuf>,
-    /// How long it may take, in seconds
+    /// Wait so many seconds for the answer
     #[arg(long, value_name = "SECS", default_value_t = HEALTH_TIMEOUT_SECS, value_parser = HEALTH_SECS.parser())]
     pub timeout_secs: u64,
 }

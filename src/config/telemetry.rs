@@ -17,6 +17,7 @@ use crate::cli::TelemetryArgs;
 use crate::limits::EXPORT_TIMEOUT_MS;
 use crate::outbound::{Target, Trust};
 use crate::telemetry::{Sampler, Settings};
+use crate::text::reasons::reasons;
 
 /// Where OpenSSL and the distributions keep the authorities that everybody trusts.
 const AUTHORITIES: [&str; 4] = [
@@ -89,7 +90,7 @@ fn resolve(flag: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Res
         None => match variables.target() {
             Ok(target) => target,
             Err(error) => {
-                tracing::warn!("no spans are exported: {error:#}");
+                tracing::warn!("no spans are exported: {}", reasons(&error));
                 None
             }
         },

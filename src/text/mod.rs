@@ -2,6 +2,7 @@
 //!
 //! Functions over bytes. Nothing here touches the disk, and the only clock is a deadline that is passed in.
 
+pub mod columns;
 pub mod count;
 pub mod diff;
 pub mod encoding;
@@ -11,3 +12,4 @@ pub mod lines;
 pub mod mime;
 pub mod nearest;
 pub mod page;
+pub mod reasons;

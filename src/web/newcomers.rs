@@ -13,12 +13,12 @@ use super::{LeftBehind, tenant_of};
 use crate::audit::AuditLog;
 use crate::budget::Budget;
 use crate::cli::Options;
+use crate::compose::{private_directory, server_beside};
 use crate::config::{Config, TokenEntry};
 use crate::policy::{Hidden, Pins, Root};
 use crate::sandbox::{Ground, Scratch};
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Server};
-use crate::start;
 use crate::telemetry::Tracer;
 use crate::transport::http::{Leavings as _, Tenant, TenantLimits};
 
@@ -60,7 +60,7 @@ pub struct Yard {
 impl Yard {
     /// Makes it outside these directories, if that can be.
     pub fn make(config: &Config, roots: &[&Path]) -> Result<Self> {
-        let scratch = start::private_directory(config, roots)?;
+        let scratch = private_directory(config, roots)?;
         let hold = Ground::hold(&scratch.path().into()).map_err(|fault| anyhow::anyhow!(fault.to_string()))?;
         Ok(Self { scratch, hold })
     }
@@ -98,7 +98,7 @@ impl Newcomers {
         config.ground.clone_from(&self.ground);
         // Those that come later have to have some as well; a restart shares it out anew.
         config.search_memory_bytes = self.search_memory_bytes / 2;
-        let server = start::server_beside(&config, self.budget.account(), &mut self.pins)?;
+        let server = server_beside(&config, self.budget.account(), &mut self.pins)?;
         let admitted = self.check(&config, entry, &server, secrets);
         if admitted.is_err() {
             LeftBehind(Arc::clone(&server)).remove();

@@ -14,6 +14,7 @@ use super::newcomers::{Newcomers, Yard};
 use crate::cli::HttpArgs;
 use crate::config::{TokenEntry, encryption, tokens};
 use crate::secrets::{Reach, Secrets};
+use crate::text::reasons::reasons;
 use crate::transport::http::{Encryption, Roster};
 
 /// What is kept to compare the files with, and to serve what is new in them.
@@ -70,7 +71,7 @@ impl Reload {
             if self.args.token_file.is_some() {
                 match self.tokens() {
                     Ok(now) => self.apply(&now),
-                    Err(error) => tracing::error!("the tokens stay as they are: {error:#}"),
+                    Err(error) => tracing::error!("the tokens stay as they are: {}", reasons(&error)),
                 }
             }
             if let Some(tls) = &self.tls {
@@ -82,7 +83,7 @@ impl Reload {
                         );
                     }
                     Ok(None) => {}
-                    Err(error) => tracing::error!("the certificate stays as it is: {error:#}"),
+                    Err(error) => tracing::error!("the certificate stays as it is: {}", reasons(&error)),
                 }
             }
         }
@@ -147,7 +148,7 @@ impl Reload {
                         self.roster.add(tenant);
                         tracing::info!("`{}` is served from now on", entry.name);
                     }
-                    Err(error) => tracing::error!("`{}` is not served: {error:#}", entry.name),
+                    Err(error) => tracing::error!("`{}` is not served: {}", entry.name, reasons(&error)),
                 },
             }
         }

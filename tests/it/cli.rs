@@ -34,9 +34,9 @@ fn a_tool_runs_from_the_command_line() {
     let failed = run(tree.root(), &["call", "read_file", "path=/etc/hostname", "--allow", "."]);
     let root = tree.root().display();
     let message = format!(
-        "error -32001: `/etc/hostname` is outside the allowed directories\nhint: allowed directories: {root} (read-only)\n"
+        "error: `/etc/hostname` is outside the allowed directories\nhint: allowed directories: {root} (read-only)\n"
     );
-    assert_eq!(parts(&failed), (Some(1), message, String::new()));
+    assert_eq!(parts(&failed), (Some(1), String::new(), message));
 
     let command =
         run(tree.root(), &["call", "execute_command", "command=exit 3", "--allow", ".:rw", "--sandbox", "off"]);
@@ -73,11 +73,11 @@ fn commands_are_refused_when_no_wall_can_hold_what_was_asked_for() {
     let refused = run(tree.root(), &[&asked[..], &["--sandbox", "landlock"]].concat());
     let own = tree.text("own");
     let message = format!(
-        "error -32603: execute_command is refused: no wall can be built for them (landlock: `{own}` cannot be kept \
+        "error: execute_command is refused: no wall can be built for them (landlock: `{own}` cannot be kept \
          read-only (--protect, or it configures the server), because rules of Landlock only add rights; leave it out, give a narrower read-write \
          directory, or run where user namespaces work)\nhint: use the file tools; the operator can allow commands without a wall with --sandbox off\n"
     );
-    assert_eq!(parts(&refused), (Some(1), message, String::new()));
+    assert_eq!(parts(&refused), (Some(1), String::new(), message));
     assert!(!tree.has("x"));
 }
 
@@ -166,11 +166,12 @@ fn without_directories_everything_is_refused_with_a_hint() {
 #[test]
 fn help_is_what_it_was() {
     let tree = Tree::new();
-    let help = run(tree.root(), &["--help"]);
-    assert_eq!(help.status.code(), Some(0));
-    let text = String::from_utf8(help.stdout).unwrap();
+    let (status, stdout, overview) = parts(&run(tree.root(), &[]));
+    assert_eq!((status, stdout.as_str(), overview.lines().count()), (Some(2), "", 10));
+    let (_, whole, _) = parts(&run(tree.root(), &["help"]));
     let defaults = [
         ("--limit-processes <COUNT>", limits::MAX_COMMAND_PROCESSES),
+        ("--limit-open-files <COUNT>", limits::COMMAND_OPEN_FILES),
         ("--max-commands <COUNT>", limits::MAX_COMMANDS as u64),
         ("--max-background-commands <COUNT>", limits::MAX_BACKGROUND_COMMANDS as u64),
         ("--background-output-bytes <BYTES>", limits::BACKGROUND_OUTPUT_BYTES),
@@ -179,10 +180,13 @@ fn help_is_what_it_was() {
         ("--output-cap-bytes <BYTES>", limits::OUTPUT_CAP_BYTES as u64),
     ];
     for (flag, default) in defaults {
-        let (_, rest) = text.split_once(&format!("      {flag}\n")).unwrap();
+        let (_, rest) = whole.split_once(&format!("      {flag}\n")).unwrap();
         let (help, _) = rest.split_once("\n\n").unwrap();
         assert!(help.contains(&format!("({default} by default)")), "{flag}: {help}");
     }
+    let (status, text, _) = parts(&run(tree.root(), &["--help"]));
+    assert_eq!(status, Some(0));
+    insta::assert_snapshot!("overview", overview);
     insta::assert_snapshot!("help", text);
     let tools = run(tree.root(), &["tools"]);
     insta::assert_snapshot!("tools", String::from_utf8(tools.stdout).unwrap());

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clap::ValueEnum as _;
 use replay::cli::Document;
-use replay::docs;
+use replay::commands::generate;
 use replay::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
 use replay::testrun::{CHECKERS, Language, RUNNERS};
 use replay::tools::{Callable, Hints, TOOLS, Toolset};
@@ -30,7 +30,7 @@ pub fn committed(path: &str, expected: &str) {
 #[test]
 fn documents_are_what_the_declarations_give() {
     for document in Document::value_variants() {
-        let text = String::from_utf8(docs::generate(*document).unwrap()).unwrap();
+        let text = String::from_utf8(generate::document(*document).unwrap()).unwrap();
         match document {
             Document::Man => committed("man/replay.1", &text),
             Document::ManTools => committed("man/replay-tools.7", &text),

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use replay::cli::Cli;
+use replay::compose::alone;
 use replay::config::Config;
 use replay::protocol::{Incoming, parse};
 use replay::server::{Server, Session};
-use replay::start;
 use replay::transport::{Door, End, Limits, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -26,7 +26,7 @@ fn server(dir: &TempDir) -> Arc<Server> {
     std::fs::write(dir.path().join("a.txt"), "one\ntwo\n").unwrap();
     let words = [PathBuf::from("replay"), "--mcp-server".into(), "--allow-write".into(), dir.path().to_path_buf()];
     let config = Config::resolve(&Cli::try_parse_from(words).unwrap().options).unwrap();
-    start::alone(&config).unwrap()
+    alone(&config).unwrap()
 }
 
 /// What the session wrote.

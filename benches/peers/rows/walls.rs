@@ -123,7 +123,7 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
             Some(server) => server,
             none => {
                 let config = Config::resolve(&Cli::try_parse_from(&words)?.options)?;
-                none.insert(replay::start::alone(&config)?)
+                none.insert(replay::compose::alone(&config)?)
             }
         };
         let services = server.services();

@@ -71,7 +71,11 @@ impl Stage {
 fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
     for tier in ["namespaces", "landlock", "off"] {
         let stage = Stage::new(&["--sandbox", tier, "--tools", "files,command,python"]);
-        assert!(tier == "off" || stage.server.log().contains("own_wall=\"landlock"), "{}", stage.server.log());
+        assert!(
+            tier == "off" || stage.server.log().contains("walls around the server: landlock"),
+            "{}",
+            stage.server.log()
+        );
         let own = format!("{}:rw", stage.tree.text("src/bob"));
         let bob = format!("Bearer {}", stage.tokens(&["new", "bob", "--own", &own]).trim_end());
         assert_eq!(stage.status(&bob), 401);

@@ -1,17 +1,31 @@
 //! `replay health`: asks a server over HTTP how it is, for whoever looks after it and has no other client at hand.
 
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
+use super::process::print;
+use super::report;
 use crate::cli::HealthArgs;
 use crate::config;
 use crate::limits::MAX_KEPT_NAME_BYTES;
 use crate::outbound::{Question, Target, ask};
 use crate::text::escape::show;
 
+/// Prints `ok`, or says why not; then the exit status is 1, because 2 means nothing to a container's HEALTHCHECK.
+pub fn run(args: &HealthArgs) -> Result<ExitCode> {
+    match check(args) {
+        Ok(()) => print("ok\n"),
+        Err(error) => {
+            report(&error);
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
 /// Fails, with the reason, unless the server says that it is well.
-pub fn check(args: &HealthArgs) -> Result<()> {
+fn check(args: &HealthArgs) -> Result<()> {
     let mut target = Target::parse(&args.url).with_context(|| "the URL of the server")?;
     if target.path == "/" {
         target = target.below("health");

@@ -8,50 +8,41 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
+use super::process::print;
+use crate::cli::BenchArgs;
 use crate::limits::MAX_GREP_RESULTS;
+use crate::text::columns::columns;
+use crate::text::count::duration;
 use crate::text::escape::show_path;
 
-/// What is measured, and how often.
-#[derive(Debug)]
-pub struct Wanted<'a> {
-    /// The directory to search.
-    pub tree: &'a Path,
-    /// What to search for.
-    pub pattern: &'a str,
-    /// Interleaved rounds after one to warm up; at least 1.
-    pub rounds: u32,
-}
-
-/// Measures and gives the table. `progress` is told what is being measured.
-pub fn run(wanted: &Wanted<'_>, progress: &mut dyn FnMut(&str)) -> Result<String> {
-    let tree = wanted.tree.canonicalize().with_context(|| format!("`{}`", show_path(wanted.tree)))?;
+/// Measures, says on stderr how far it is, and prints the table.
+pub fn run(asked: &BenchArgs) -> Result<ExitCode> {
+    let tree = asked.tree.canonicalize().with_context(|| format!("`{}`", show_path(&asked.tree)))?;
     if !tree.is_dir() {
         bail!("`{}` is not a directory", show_path(&tree));
     }
-    let mut table = String::from(
-        "what                              by          median  (min - max)              count  replay is\n",
-    );
+    let mut rows = vec![["what", "by", "median", "(min - max)", "count", "replay is"].map(str::to_owned)];
     let mut versions = Vec::new();
-    for part in parts(&tree, wanted.pattern) {
-        progress(part.title);
+    for part in parts(&tree, &asked.pattern) {
+        // Nobody may be reading stderr; the table is what counts.
+        let _ = writeln!(std::io::stderr(), "measuring: {}", part.title);
         versions.extend(part.contenders.iter().map(|one| one.version.clone()));
-        let cells = measure(part.contenders, wanted.rounds)?;
-        write_rows(&mut table, part.title, &cells);
+        rows.extend(rows_of(part.title, &measure(part.contenders, asked.rounds)?));
     }
+    let mut table = columns(&rows, &(4..5));
     let versions: BTreeSet<String> = versions.into_iter().flatten().collect();
     let _ = write!(table, "\nreplay {}, {}\n", env!("CARGO_PKG_VERSION"), Vec::from_iter(versions).join(", "));
     table.push_str(
-        "\nTimes are end to end: for replay from the request to the whole reply, for programs from start to exit. \
-         Compare ratios, and look at the counts first: they differ where programs mean different things (replay's \
-         \\w and \\b are JavaScript's; binary files are told apart by different rules).\n",
+        "\nEach time runs from the request to the whole reply, or from the start of a program to its exit.\n\
+         Look at the counts first: they differ where programs mean different things.\n",
     );
-    Ok(table)
+    print(table)
 }
 
 /// One thing to measure, and who takes part.
@@ -219,25 +210,24 @@ fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Cell>> {
     Ok(cells)
 }
 
-fn write_rows(table: &mut String, title: &str, cells: &[Cell]) {
+fn rows_of(title: &str, cells: &[Cell]) -> Vec<[String; 6]> {
     let ours = cells.first().map_or(Duration::ZERO, Cell::median).as_secs_f64();
-    for (index, cell) in cells.iter().enumerate() {
-        let ms = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1e3);
-        let title = if index == 0 { title } else { "" };
+    let row = |(index, cell): (usize, &Cell)| {
+        let shown = |time: Option<&Duration>| duration(time.copied().unwrap_or_default());
         let ratio = match cell.median().as_secs_f64() {
             theirs if index > 0 && theirs > 0.0 => format!("{:.2} x {}", ours / theirs, cell.name),
             _ => String::new(),
         };
-        let (median, least, most) = (ms(Some(&cell.median())), ms(cell.times.first()), ms(cell.times.last()));
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            table,
-            "{title:<32}  {:<8} {median:>7.1} ms  ({least:.1} - {most:.1} ms){:>pad$}  {ratio}",
-            cell.name,
-            cell.count,
-            pad = 24_usize.saturating_sub(format!("({least:.1} - {most:.1} ms)").len()) + 6,
-        );
-    }
+        [
+            if index == 0 { title } else { "" }.to_owned(),
+            cell.name.to_owned(),
+            duration(cell.median()),
+            format!("({} - {})", shown(cell.times.first()), shown(cell.times.last())),
+            cell.count.to_string(),
+            ratio,
+        ]
+    };
+    cells.iter().enumerate().map(row).collect()
 }
 
 /// A session with this program as the server.

@@ -1,10 +1,11 @@
-//! Documents derived from the declarations: man pages, completions, the table of tools. Committed, and checked for
-//! drift by a test.
+//! `replay generate`: documents derived from the declarations: man pages, completions, the table of tools. Committed, and
+//! checked for drift by a test.
 
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use clap::CommandFactory as _;
+use clap_complete::Shell;
 use serde_json::Value;
 
 use crate::cli::{Cli, Document};
@@ -13,21 +14,23 @@ use crate::mock::of_manifest;
 use crate::tools::{Descriptor, Hints, TOOLS};
 
 /// One document, as it is committed.
-pub fn generate(document: Document) -> Result<Vec<u8>> {
-    let mut command = Cli::command();
+pub fn document(document: Document) -> Result<Vec<u8>> {
+    let text = match document {
+        Document::Man => man(Cli::command())?,
+        Document::ManTools => man_tools(),
+        Document::ToolsTable => tools_table(),
+        Document::MockSchema => format!("{:#}\n", of_manifest()),
+        Document::Bash => return Ok(completions(Shell::Bash)),
+        Document::Zsh => return Ok(completions(Shell::Zsh)),
+        Document::Fish => return Ok(completions(Shell::Fish)),
+    };
+    Ok(text.into_bytes())
+}
+
+fn completions(shell: Shell) -> Vec<u8> {
     let mut out = Vec::new();
-    match document {
-        Document::Man => out = man(command)?.into_bytes(),
-        Document::ManTools => out = man_tools().into_bytes(),
-        Document::ToolsTable => out = tools_table().into_bytes(),
-        Document::MockSchema => out = format!("{:#}\n", of_manifest()).into_bytes(),
-        Document::Bash | Document::Zsh | Document::Fish => {
-            if let Some(shell) = document.shell() {
-                clap_complete::generate(shell, &mut command, "replay", &mut out);
-            }
-        }
-    }
-    Ok(out)
+    clap_complete::generate(shell, &mut Cli::command(), "replay", &mut out);
+    out
 }
 
 fn tools_table() -> String {
@@ -70,6 +73,7 @@ fn man(command: clap::Command) -> Result<String> {
     const STATUS: &str = ".SH \"EXIT STATUS\"\n0 when all went well, 1 when the tool failed, 2 when the arguments are wrong or \
         the program cannot start.\n.SH EXAMPLES\n.nf\nreplay \\-\\-mcp\\-server \\-\\-allow /home/me/project:rw\nreplay call \
         grep_files regex=\\(aqfn main\\(aq directory=src \\-\\-allow .\n.fi\n.SH \"SEE ALSO\"\n.BR replay\\-tools (7)\n";
+    let command = command.mut_args(|arg| arg.hide_short_help(false));
     let commands = man_commands(&command);
     let more = synopsis(&command);
     let mut page = Vec::new();
@@ -124,15 +128,15 @@ fn man_command(text: &mut String, command: &clap::Command, path: &str) {
             man_command(text, sub, &path);
             continue;
         }
-        let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
-        let _ = writeln!(text, ".SS {path}\n{}.", roff(&about));
+        let about = sub.get_long_about().or(sub.get_about()).map(ToString::to_string).unwrap_or_default();
+        let _ = writeln!(text, ".SS {path}\n{}.", roff(about.trim_end_matches('.')));
         for arg in sub.get_arguments() {
             let name = match (arg.get_long(), arg.get_value_names()) {
                 (Some(long), _) => format!("\\fB{}\\fR", roff(&format!("--{long}"))),
                 (None, Some([name, ..])) => format!("\\fI{}\\fR", roff(name)),
                 (None, _) => format!("\\fI{}\\fR", arg.get_id().as_str().to_uppercase()),
             };
-            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(text, ".TP\n{name}\n{}", roff(&help));
         }
         for paragraph in sub.get_after_help().map(ToString::to_string).unwrap_or_default().split_terminator("\n\n") {

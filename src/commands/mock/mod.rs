@@ -1,35 +1,70 @@
 //! `replay mock`: the files behind a mock are read here, as the operator's own, and watched.
 #![expect(clippy::disallowed_methods, reason = "a manifest is the operator's file, named on the command line")]
 
-use std::fmt::Write as _;
+mod target;
+mod watch;
+
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::fd::AsFd as _;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use tracing::level_filters::LevelFilter;
 
-use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Redact};
-use crate::config::level_filter;
+use super::process::{catch_signals, logging, print, raise_open_files, status, stdin, stdout};
+use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Options, Redact};
+use crate::config::{client_limits, error_style, level_filter};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::mock::{
     Cassette, Catalog, Fault, Journal, LoadError, Mock, Observed, Observer, OnMiss, PRESETS, Player, Problem, Recorder,
     Redactor, STARTER, Verifier, distill, is_secret, load, load_expectations, of_manifest, preset,
 };
-use crate::server::{ErrorStyle, Service};
-use crate::{proxy, watch};
+use crate::server::{ErrorStyle, Service, Session};
+use crate::text::reasons::reasons;
+use crate::transport::{Door, Writer};
+use crate::web;
+
+/// Serves a mock until its client closes stdin, or over HTTP until a signal comes.
+pub fn serve(serve: &MockServe, options: &Options) -> Result<ExitCode> {
+    let signals = catch_signals()?;
+    logging(log_level(serve, options.log_level));
+    raise_open_files();
+    let mock = prepare(serve, error_style(options))?;
+    let (version, source) = (env!("CARGO_PKG_VERSION"), source(serve));
+    let limits = client_limits(options);
+    if let Some(address) = serve.http {
+        tracing::info!("replay {version} serves the mock {source}");
+        web::serve_mock(&mock.service, address, limits, signals.as_fd().try_clone_to_owned()?)?;
+    } else {
+        tracing::info!("replay {version} serves the mock {source} on stdin and stdout");
+        let session = Session::new(mock.service);
+        let door = Door::new(session, stdin()?, Writer::to_descriptor(stdout()?)?, limits)?;
+        door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
+    }
+    let Some(verifier) = mock.verifier else { return Ok(ExitCode::SUCCESS) };
+    let (report, good) = verifier.verdict();
+    std::io::stderr().write_all(report.as_bytes())?;
+    if let Some(path) = &serve.report {
+        // Where a client that starts servers cannot lose it.
+        create(path)?
+            .write_all(report.as_bytes())
+            .with_context(|| format!("`{}` cannot be written", path.display()))?;
+    }
+    Ok(status(good))
+}
 
 /// What serves a client, and what says at the end whether it did what was expected.
-pub struct Served {
-    /// For the session.
-    pub service: Arc<dyn Service>,
+struct Served {
+    service: Arc<dyn Service>,
     /// Set with `--expect`.
-    pub verifier: Option<Arc<Verifier>>,
+    verifier: Option<Arc<Verifier>>,
 }
 
 /// What is logged: `--debug` and `--verbose` are short for levels.
-pub fn log_level(serve: &MockServe, level: LogLevel) -> LevelFilter {
+fn log_level(serve: &MockServe, level: LogLevel) -> LevelFilter {
     match (serve.debug, serve.verbose) {
         (true, _) => LevelFilter::TRACE,
         (false, true) => LevelFilter::DEBUG,
@@ -38,18 +73,13 @@ pub fn log_level(serve: &MockServe, level: LogLevel) -> LevelFilter {
 }
 
 /// What is served, for the line at the start.
-pub fn source(asked: &MockServe) -> String {
+fn source(asked: &MockServe) -> String {
     let path = asked.tools_from.as_ref().or(asked.cassette.as_ref());
     path.map(|path| path.display().to_string()).or_else(|| asked.preset.clone()).unwrap_or_default()
 }
 
-/// Keeps the report where a client that starts servers cannot lose it.
-pub fn write_report(path: &Path, report: &str) -> Result<()> {
-    create(path)?.write_all(report.as_bytes()).with_context(|| format!("`{}` cannot be written", path.display()))
-}
-
 /// Puts together what the command line asks for, which names exactly one source. The file of a manifest is watched.
-pub fn serve(asked: &MockServe, errors: ErrorStyle) -> Result<Served> {
+fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<Served> {
     let mut served = None;
     let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
         (Some(path), ..) => {
@@ -88,7 +118,7 @@ fn player(path: &Path, asked: &MockServe) -> Result<Player> {
     let cassette = Cassette::read(&path.display().to_string(), &bytes)?;
     let upstream = |way: &str| {
         let target = asked.target.as_ref().with_context(|| format!("--on-miss {way} needs --target"))?;
-        Ok::<_, anyhow::Error>(Box::new(proxy::Target::start(target)?))
+        Ok::<_, anyhow::Error>(Box::new(target::Target::start(target)?))
     };
     let on_miss = match asked.on_miss {
         OnMissArg::Fail => OnMiss::Fail,
@@ -160,7 +190,7 @@ fn follow(path: &Path, mut last: Vec<u8>, mock: &Arc<Mock>) {
                 Ok(()) => tracing::info!("{} has changed and is served anew", file.display()),
                 Err(reason) => tracing::error!("the manifest is served as it was: {}: {reason}", file.display()),
             },
-            Err(error) => tracing::error!("the manifest is served as it was: {error:#}"),
+            Err(error) => tracing::error!("the manifest is served as it was: {}", reasons(&error)),
         }
         last = bytes;
     };
@@ -182,10 +212,14 @@ pub fn beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
     Ok(mock)
 }
 
-/// What `replay mock ACTION` prints, and whether all is well.
-pub fn act(action: &MockAction) -> Result<(String, bool)> {
+/// Carries out `replay mock ACTION`.
+pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
     match action {
-        MockAction::Check { manifest } => check(manifest),
+        MockAction::Check { manifest } => {
+            let (text, good) = check(manifest)?;
+            print(text)?;
+            Ok(status(good))
+        }
         MockAction::Init { file } => {
             let mut new =
                 OpenOptions::new().write(true).create_new(true).open(file).map_err(|error| match error.kind() {
@@ -196,28 +230,27 @@ pub fn act(action: &MockAction) -> Result<(String, bool)> {
                 })?;
             new.write_all(STARTER.as_bytes()).with_context(|| format!("`{}` cannot be written", file.display()))?;
             let file = file.display();
-            Ok((format!("{file} is written; serve it with: replay mock --tools-from {file}\n"), true))
+            print(format!("{file} is written; serve it with: replay mock --tools-from {file}\n"))
         }
         MockAction::Presets { faults: true, .. } => {
-            let lines = Fault::MEANINGS.map(|(name, meaning)| format!("{name:<23}{meaning}\n"));
-            Ok((lines.concat(), true))
+            print(Fault::MEANINGS.map(|(name, meaning)| format!("{name:<23}{meaning}\n")).concat())
         }
         MockAction::Presets { name: Some(name), .. } => {
-            Ok((preset(name).map(|preset| preset.text.to_owned()).unwrap_or_default(), true))
+            print(preset(name).map(|preset| preset.text).unwrap_or_default())
         }
         MockAction::Presets { name: None, .. } => {
-            let mut text = String::new();
-            for preset in PRESETS {
-                // Writing to a String cannot fail.
-                let _ = writeln!(text, "{:<14}{}", preset.name, preset.about);
-            }
-            Ok((text, true))
+            print(PRESETS.map(|preset| format!("{:<14}{}\n", preset.name, preset.about)).concat())
         }
-        MockAction::Record { .. } => bail!("recording has no text to print"),
+        MockAction::Record { target, output, redact } => {
+            let signals = catch_signals()?;
+            logging(level_filter(options.log_level));
+            let recorder = recorder(output, redact)?;
+            Ok(ExitCode::from(target::record(target, recorder, (stdin()?, stdout()?), signals.as_fd())?))
+        }
         MockAction::Distill { cassette } => {
-            Ok((distill(&Cassette::read(&cassette.display().to_string(), &read(cassette)?)?), true))
+            print(distill(&Cassette::read(&cassette.display().to_string(), &read(cassette)?)?))
         }
-        MockAction::Schema => Ok((format!("{:#}\n", of_manifest()), true)),
+        MockAction::Schema => print(format!("{:#}\n", of_manifest())),
     }
 }
 

@@ -1,11 +1,8 @@
 //! A server over HTTP: one server of tools for each token, all of them behind the same walls of this process.
 
 mod newcomers;
+mod notify;
 mod reload;
-mod token;
-mod token_lines;
-
-pub use token::act_on_tokens;
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
@@ -24,23 +21,23 @@ use serde_json::Value;
 use crate::audit::AuditLog;
 use crate::budget::Budget;
 use crate::cli::Cli;
+use crate::compose::{look_for_repositories, server_beside, wall_in};
 use crate::config::{Config, HttpConfig, TokenEntry};
 use crate::exec::BackgroundCommands;
 use crate::limits::{
     HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_CONNECTIONS_SHARE_PERCENT, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
     MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
 };
-use crate::notify::Notifier;
 use crate::policy::{Pins, Policy, Root};
 use crate::sandbox::Tier;
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
-use crate::start;
 use crate::telemetry::Tracer;
 use crate::tools::Services;
 use crate::transport::http::{Leavings, Nothing, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve};
 use crate::transport::{Door, Limits, Writer};
 use newcomers::{Newcomers, Yard};
+use notify::Notifier;
 use reload::{Reload, Reloader};
 
 /// Whoever comes to a server without tokens.
@@ -94,7 +91,7 @@ pub fn prepare(
     pins.expect(config.grants.iter());
     let budget = Budget::new(config.memory_bytes);
     if tokens.is_empty() {
-        let server = start::server_beside(config, budget.account(), &mut pins)?;
+        let server = server_beside(config, budget.account(), &mut pins)?;
         let offer = offer(&server, &ledger, tracer.as_ref(), None);
         tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer, limits));
         cores.push((ANYONE.to_owned(), server));
@@ -106,13 +103,13 @@ pub fn prepare(
             own.hidden.clone_from(&config.hidden);
             // The operator has said what all of it may take.
             own.search_memory_bytes = search_memory_bytes;
-            let server = start::server_beside(&own, budget.account(), &mut pins)
+            let server = server_beside(&own, budget.account(), &mut pins)
                 .with_context(|| format!("the token `{}`", entry.name))?;
             tenants.push(tenant_of(entry, &server, &ledger, tracer.as_ref(), limits));
             cores.push((entry.name.clone(), server));
         }
         if cli.http.stdio {
-            cores.insert(0, (STDIO.to_owned(), start::server_beside(config, budget.account(), &mut pins)?));
+            cores.insert(0, (STDIO.to_owned(), server_beside(config, budget.account(), &mut pins)?));
         }
     }
     let manager = Notifier::connect(manager.as_deref()).unwrap_or_else(|error| {
@@ -295,17 +292,11 @@ impl Servers {
         self.cores.iter().map(|(name, server)| (name.as_str(), &**server)).collect()
     }
 
-    /// Puts this process behind walls that leave what all servers together may reach; in a word, how.
-    pub fn wall_in(&self) -> String {
+    /// Puts this process behind walls that leave what all servers together may reach; the version of Landlock.
+    pub fn wall_in(&self) -> Option<u32> {
         let services: Vec<_> = self.cores.iter().map(|(_, server)| server.services()).collect();
         let more: Vec<_> = self.more.iter().map(|(directory, writable)| (directory.as_fd(), *writable)).collect();
-        match start::wall_in(&services, &more) {
-            Ok(abi) => format!("landlock {abi}"),
-            Err(fault) => {
-                tracing::warn!("the server itself has no second wall: {fault}");
-                "none".to_owned()
-            }
-        }
+        wall_in(&services, &more)
     }
 
     /// Serves until a signal comes, and stdin and stdout as well if they are given. Their end alone ends nothing else.
@@ -327,10 +318,7 @@ impl Servers {
             );
         }
         let scheme = if is_encrypted { "https" } else { "http" };
-        tracing::info!(
-            tenants = self.roster.all().len(),
-            "serving at {scheme}://{address}/mcp, for a person to look on at {scheme}://{address}/"
-        );
+        tracing::info!("serving at {scheme}://{address}/mcp; watch it at {scheme}://{address}/");
         // Its end is what the door hears of: the signal itself is taken by the first who reads it.
         let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
         let door = match stdio {
@@ -343,7 +331,7 @@ impl Servers {
             }
             None => None,
         };
-        self.cores.iter().for_each(|(_, server)| start::look_for_repositories(server.services()));
+        self.cores.iter().for_each(|(_, server)| look_for_repositories(server.services()));
         self.manager.ready();
         let ending = || self.manager.stopping();
         let roster = Arc::clone(&self.roster);

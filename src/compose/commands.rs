@@ -1,145 +1,26 @@
-//! Config -> server: opens the allowed directories, builds the walls and puts the parts together.
+//! What runs commands: the launcher of the best tier that can be built here, and the private directory that they have.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use rustix::fs::{Mode, OFlags, open};
-use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
-use crate::budget::{Account, Budget};
-use crate::calls::{Isolation, Reach};
-use crate::cli::{self, Sandbox};
-use crate::config::{CallsConfig, Config};
+use crate::cli::Sandbox;
+use crate::config::Config;
 use crate::exec::{BackgroundCommands, Launcher, Running};
-use crate::fs::Writer;
 use crate::limits;
-use crate::policy::{Hidden, Pins, Policy, Root};
-use crate::python::Sessions;
+use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::{
-    Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, depot, hold_server, is_inside,
-};
-use crate::search::memory::Memory;
-use crate::server::Server;
-use crate::testrun::History;
-use crate::tools::{Calls, Commands, Registry, Services};
+use crate::sandbox::{Place, Plan, PlannedRoot, Scratch, Standing, Tier, depot, is_inside};
+use crate::text::reasons::reasons;
+use crate::tools::Commands;
 
 /// This program, for the launcher; also after its file was replaced.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// The server that this configuration asks for, in a process that has no other.
-pub fn alone(config: &Config) -> Result<Arc<Server>> {
-    server(config, Budget::new(config.memory_bytes).account())
-}
-
-/// The server that this configuration asks for, with memory from this account. Fails when a directory cannot be opened; that no wall can be built is a
-/// refusal of commands.
-pub fn server(config: &Config, account: Account) -> Result<Arc<Server>> {
-    server_beside(config, account, &mut Pins::default())
-}
-
-/// The same for one of several servers of this process, whose directories `pins` holds.
-pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
-    let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
-    policy.hide(&depots(config, &policy)?)?;
-    let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
-    let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
-        commands(config, &policy)?
-    } else {
-        Commands::refused("the set of tools has no commands")
-    };
-    let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
-    let memory = Memory::new(config.search_memory_bytes);
-    let calls = calls(config, &commands.standing);
-    let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
-    let python = if config.has_python_spare { python } else { python.without_spare() };
-    let writer = Writer::new(config.durability);
-    let services = Services { account, policy, writer, memory, python, commands, calls, tests: History::default() };
-    Ok(Server::new(registry, services, config.errors))
-}
-
-/// Where programs run that are not told where.
-fn first_writable(policy: &Policy) -> PathBuf {
-    let root = policy.roots().iter().find(|root| root.writable()).or_else(|| policy.project());
-    root.map_or_else(|| PathBuf::from("."), |root| root.path().to_owned())
-}
-
-/// What the C library reads when it looks up a name (nsswitch.conf(5), resolver(5)), as far as it is there.
-#[expect(clippy::disallowed_methods, reason = "files of the system, for rules of the server's own domain")]
-fn open_resolver() -> Vec<OwnedFd> {
-    const PLACES: [&str; 10] = [
-        "/etc/hosts",
-        "/etc/resolv.conf",
-        "/etc/nsswitch.conf",
-        "/etc/host.conf",
-        "/etc/gai.conf",
-        "/etc/services",
-        "/run/systemd/resolve",
-        "/usr/lib",
-        "/lib",
-        "/lib64",
-    ];
-    let open = |place| open(place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok();
-    PLACES.into_iter().filter_map(open).collect()
-}
-
-/// What recordings of calls may reach: what the operator lets commands reach, unless it was said otherwise.
-fn calls(config: &Config, standing: &Standing) -> Calls {
-    let reach = match (config.calls.reach, standing.effective_network()) {
-        (Some(reach), _) => reach,
-        (None, Network::None) => Reach::Nothing,
-        (None, Network::Loopback | Network::Host) => Reach::AsCommands,
-    };
-    let resolves = reach == Reach::AsServer || reach == Reach::AsCommands && standing.network == Network::Host;
-    let CallsConfig { roots, open, keep_secrets, isolation, .. } = config.calls.clone();
-    let mut calls = Calls::default();
-    (calls.reach, calls.resolves, calls.roots) = (reach, resolves, roots);
-    (calls.open, calls.keep_secrets) = (open, keep_secrets);
-    calls.isolation = isolation.map(|asked| match asked {
-        cli::Isolation::Strict => Isolation::Strict,
-        cli::Isolation::Seccomp => Isolation::Seccomp,
-        cli::Isolation::Env => Isolation::Env,
-    });
-    calls
-}
-
-/// Puts this process behind walls of its own, which leave what these together may reach. Before it starts a thread, but for the one that watches a manifest, which
-/// must open its file, and after the launcher, which must stay outside: what descends from a process in a Landlock domain
-/// can never mount anything.
-///
-/// `more` are directories that servers will have which come later, each with whether they may write to it.
-///
-/// The version of Landlock, or why there is no domain.
-pub fn wall_in(all: &[&Services], more: &[(BorrowedFd<'_>, bool)]) -> Result<u32, Fault> {
-    // Both only make it harder to look into this process: nothing depends on them.
-    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-    let resolver = if all.iter().any(|services| services.calls.resolves) { open_resolver() } else { Vec::new() };
-    let roots = all.iter().flat_map(|services| services.policy.roots());
-    let roots = roots.map(|root| (root.as_fd(), root.writable()));
-    let scratches = all.iter().filter_map(|services| services.commands.scratch.as_ref());
-    let scratches = scratches.map(|scratch| (scratch.as_fd(), true));
-    let resolver = resolver.iter().map(|file| (file.as_fd(), false));
-    let reached: Vec<_> = roots.chain(scratches).chain(resolver).chain(more.iter().copied()).collect();
-    hold_server(&reached)
-}
-
-/// Looks for git repositories while nobody waits for that. To be called once the walls stand; whoever needs them before that
-/// is over waits.
-pub fn look_for_repositories(services: &Services) {
-    let repositories = Arc::clone(services.policy.repositories());
-    let look = move || {
-        repositories.found();
-    };
-    if let Err(error) = std::thread::Builder::new().name("repositories".to_owned()).spawn(look) {
-        tracing::debug!("git repositories are looked for when the first command is run: {error}");
-    }
-}
-
 /// Starts the launcher of the best tier that can be built here, of those that the operator lets it be.
-fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
+pub fn start(config: &Config, policy: &Policy) -> Result<Commands> {
     let bounds = |standing: Standing| Commands {
         standing,
         timeout: config.command_timeout,
@@ -181,7 +62,7 @@ fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
                     ..bounds(Standing { tried, ..standing })
                 });
             }
-            Err(error) => tried.push((tier, format!("{error:#}"))),
+            Err(error) => tried.push((tier, reasons(&error))),
         }
     }
     let reasons: Vec<String> = tried.iter().map(|(tier, reason)| format!("{}: {reason}", tier.as_str())).collect();
@@ -209,7 +90,7 @@ fn temporaries(config: &Config) -> impl Iterator<Item = &Path> {
 
 /// What holds the private directories of other servers, those included that are still to come, as far as it would lie in an
 /// allowed directory. One that cannot be made there is nobody's.
-fn depots(config: &Config, policy: &Policy) -> Result<Vec<Hidden>> {
+pub fn depots(config: &Config, policy: &Policy) -> Result<Vec<Hidden>> {
     let mut found: Vec<Hidden> = Vec::new();
     for parent in temporaries(config).filter_map(real) {
         if !policy.roots().iter().any(|root| parent.starts_with(root.path())) {

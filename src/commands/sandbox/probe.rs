@@ -10,17 +10,20 @@ use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
+use super::{launcher, request};
 use crate::cli::{Options, Sandbox};
+use crate::commands::process::catch_signals;
+use crate::compose::alone;
 use crate::config::Config;
 use crate::exec::{Launcher, place_of};
 use crate::sandbox::attack::{Promise, Victims, probe as attack};
-use crate::sandbox::{Guard, Request, Tier};
-use crate::start;
+use crate::sandbox::{Request, Tier};
 
 /// What was found, as text, and whether everything held that is promised.
 ///
 /// The directories are the battery's own, whatever `options` allows. A signal for this process ends the battery.
-pub fn probe(mut options: Options, signals: BorrowedFd<'_>) -> Result<(String, bool)> {
+pub fn probe(mut options: Options) -> Result<(String, bool)> {
+    let signals = catch_signals()?;
     if options.sandbox == Some(Sandbox::Off) {
         bail!("with --sandbox off there are no walls to attack");
     }
@@ -33,11 +36,9 @@ pub fn probe(mut options: Options, signals: BorrowedFd<'_>) -> Result<(String, b
     options.allow_write = vec![base.0.join("rw"), base.0.join("rw2")];
     options.allow_read = vec![base.0.join("ro")];
     let config = Config::resolve(&options)?;
-    let server = start::alone(&config)?;
+    let server = alone(&config)?;
     let commands = &server.services().commands;
-    let Some(launcher) = &commands.launcher else {
-        bail!("commands are refused: {}", commands.standing.refused.as_deref().unwrap_or("the set of tools has none"));
-    };
+    let launcher = launcher(commands)?;
     let promise = Promise {
         tier: commands.standing.tier.unwrap_or(Tier::Off),
         network: commands.standing.effective_network(),
@@ -47,19 +48,7 @@ pub fn probe(mut options: Options, signals: BorrowedFd<'_>) -> Result<(String, b
     let dir = place_of(root)?;
     let stage = victims.stage(std::process::id(), None);
     let report = attack(&mut victims, &stage, &program, promise.network, &mut |argv| {
-        let request = Request {
-            argv: argv.to_vec(),
-            script: None,
-            dir: dir.clone(),
-            environment: Vec::new(),
-            stdin: false,
-            terminal: None,
-            announce: false,
-            stays: false,
-            intercept: None,
-            guard: Guard::default(),
-        };
-        output(launcher, &request, signals)
+        output(launcher, &request(argv.to_vec(), dir.clone(), false), signals.as_fd())
     })?;
     let standing = commands.standing.word();
     let text = format!("walls: {standing}, network: {}\n\n{}", promise.network.as_str(), report.text(promise));

@@ -1,5 +1,7 @@
 //! `replay token`: makes tokens, lists who has one, replaces them and takes them away.
 
+mod lines;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -10,13 +12,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::ValueEnum as _;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use super::token_lines::TokenLines;
 use crate::cli::{NamedToken, NewToken, TokenAction, TokenFile, ToolsetArg};
 use crate::config::{TokenEntry, access_of, own_directory};
+use crate::text::columns::columns;
 use crate::text::escape::show_path;
+use lines::TokenLines;
 
 /// Carries out `replay token`; what is to be printed.
-pub fn act_on_tokens(action: &TokenAction) -> Result<String> {
+pub fn act(action: &TokenAction) -> Result<String> {
     match action {
         TokenAction::New(asked) => new_token(asked),
         TokenAction::List(TokenFile { file }) => named(file, TokenLines::read(file).map(|lines| list(&lines))),
@@ -95,16 +98,7 @@ fn new_token(asked: &NewToken) -> Result<String> {
 fn list(lines: &TokenLines) -> String {
     let head = ["NAME", "MADE", "TOOLS", "DIRECTORIES", "ELSE"].map(str::to_owned);
     let rows: Vec<[String; 5]> = std::iter::once(head).chain(lines.entries().map(row)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3].map(width);
-    let mut text = String::new();
-    for row in &rows {
-        let cells = row.iter().zip(widths.into_iter().chain([0]));
-        let cells: Vec<String> = cells.map(|(cell, width)| format!("{cell:width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
-    text
+    columns(&rows, &(0..0))
 }
 
 fn row(entry: &TokenEntry) -> [String; 5] {
@@ -173,10 +167,10 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let file = || TokenFile { file: path.clone() };
         let named = |name: &str| NamedToken { name: name.to_owned(), file: file() };
-        let third = act_on_tokens(&TokenAction::Rotate(named("bob"))).unwrap();
+        let third = act(&TokenAction::Rotate(named("bob"))).unwrap();
         let after = read();
         assert_eq!(after, [of("alice", &first, made[0].clone()), of("bob", &third, after[1].made.clone())]);
-        let said = act_on_tokens(&TokenAction::Revoke(named("alice"))).unwrap();
+        let said = act(&TokenAction::Revoke(named("alice"))).unwrap();
         assert_eq!(said, "`alice` has no token any more; a server that runs hears of it by SIGHUP\n");
         assert_eq!(read(), &after[1..]);
     }
@@ -199,7 +193,7 @@ mod tests {
             NAME   MADE                  TOOLS          DIRECTORIES       ELSE\n\
             alice  2026-01-02T03:04:05Z  files,command  /src/a:rw /src/b  operator max_calls=2\n\
             bob    -                     the server's   the server's\n";
-        assert_eq!(act_on_tokens(&TokenAction::List(TokenFile { file: path })).unwrap(), expected);
+        assert_eq!(act(&TokenAction::List(TokenFile { file: path })).unwrap(), expected);
     }
 
     #[test]

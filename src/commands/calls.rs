@@ -4,19 +4,24 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
+use nix::sys::signal::Signal;
 
+use super::process::{catch, exit_status, logging};
 use crate::budget::Room;
 use crate::calls::sets::Set;
 use crate::calls::{
     CallsError, Isolation, Kept, Loaded, NotKept, Play, Ran, add_noise, declared, keep, left, load, page, sets, table,
 };
 use crate::cancel::CancelToken;
-use crate::cli::{CallsAction, CallsRun, OnMissArg};
+use crate::cli::{CallsAction, CallsRun, OnMissArg, Options};
+use crate::compose::alone;
+use crate::config::Config;
 use crate::policy::PolicyError;
 use crate::record::naming::names;
 use crate::record::naming::summary::Summary;
@@ -25,16 +30,17 @@ use crate::record::store::Head;
 use crate::record::{Exchange, Noise, Recording, Report};
 use crate::sandbox::Exit;
 use crate::text::count::counted;
+use crate::text::reasons::reasons;
 use crate::tools::Services;
 use crate::tools::calling::{Wanted, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached};
 
 /// What of this process it needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
+struct Here<'a> {
     /// Signals for this process (signalfd(2)), for the program that it runs.
-    pub signals: BorrowedFd<'a>,
+    signals: BorrowedFd<'a>,
     /// Where temporary files are.
-    pub temporary: &'a Path,
+    temporary: &'a Path,
 }
 
 /// What may be the matter where a program called nothing.
@@ -42,7 +48,18 @@ const UNREACHED: &str =
     "nothing from outside reaches a port of the program; --isolation seccomp leaves it the system's network";
 
 /// Carries it out; the exit status. What is told goes to stderr where stdout is the program's.
-pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8> {
+pub fn run(options: Options, action: &CallsAction) -> Result<ExitCode> {
+    let signals = catch(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT])?;
+    let config = Config::for_calls(options, action)?;
+    logging(config.log_level);
+    let server = alone(&config)?;
+    let here = Here { signals: signals.as_fd(), temporary: &config.temporary };
+    let status = act(server.services(), action, &here);
+    server.services().commands.end_all();
+    Ok(ExitCode::from(status?))
+}
+
+fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8> {
     match action {
         CallsAction::Record { sets, run, .. } => record(services, &sets.path, run, here),
         CallsAction::Test { sets, mock, on_miss, exact, run } => {
@@ -85,7 +102,7 @@ fn held(services: &Services, path: &str, set: &Set) -> String {
     match loaded(services, path, &set.name) {
         Ok(loaded) => calls(Summary::of(loaded.recordings.iter().map(|recording| &recording.exchange)).calls as u64),
         Err(error) => {
-            tell(&format!("{error:#}"), &[]);
+            tell(&reasons(&error), &[]);
             "broken".to_owned()
         }
     }
@@ -175,7 +192,7 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
             "the command did not run; nothing was recorded",
             &notes(services, &ran).into_iter().chain(hint).collect::<Vec<_>>(),
         );
-        return Ok(status(&ran));
+        return Ok(exit_status(ran.outcome.exit));
     }
     let (policy, writer) = (&services.policy, &services.writer);
     let head = Head { redact: declared, ..Head::default() };
@@ -192,7 +209,7 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
     let hint = sees(services, &ran, summary.is_nothing).into_iter().collect();
     let unreached = if summary.is_nothing { unreached(services, &ran, &exchanges) } else { Vec::new() };
     tell(&text, &[vec![isolation(&ran)], left_out(&kept), notes(services, &ran), unreached, hint].concat());
-    Ok(status(&ran))
+    Ok(exit_status(ran.outcome.exit))
 }
 
 fn calls(count: u64) -> String {
@@ -284,7 +301,7 @@ fn test(
     let is_apart = ran.isolation == Isolation::Strict && (was_waited_for || is_unasked);
     more.extend(is_apart.then(|| UNREACHED.to_owned()));
     tell(&text, &more);
-    let status = status(&ran);
+    let status = exit_status(ran.outcome.exit);
     // By a signal it says nothing of how its calls went.
     let is_silent = status == 0 || matches!(ran.outcome.exit, Exit::Signal(_));
     Ok(if is_silent && report.missed_count > 0 { 1 } else { status })
@@ -401,15 +418,6 @@ fn quoted(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
-}
-
-fn status(ran: &Ran) -> u8 {
-    let status = match ran.outcome.exit {
-        Exit::Code(code) => code,
-        // As shells report it.
-        Exit::Signal(signal) => 128 + signal,
-    };
-    u8::try_from(status).unwrap_or(u8::MAX)
 }
 
 fn print(text: &str) -> Result<u8> {

@@ -1,0 +1,122 @@
+//! Flags of `replay mock`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{ArgGroup, Parser, Subcommand};
+
+use super::OnMissArg;
+use crate::mock::{Fault, PRESETS};
+
+/// `replay mock`: exactly one source, and how it behaves.
+#[derive(Clone, Debug, Parser)]
+#[command(group = ArgGroup::new("source").required(true).multiple(false))]
+pub struct MockServe {
+    /// Serve this manifest: YAML, or the answer to tools/list as JSON (.json)
+    #[arg(long, group = "source", value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
+    pub tools_from: Option<PathBuf>,
+    /// Serve a built-in manifest; `replay mock presets` lists them
+    #[arg(long, group = "source", value_name = "NAME", value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)))]
+    pub preset: Option<String>,
+    /// Serve a recording of `replay mock record` or `replay --mcp-server --record`
+    #[arg(long, group = "source", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub cassette: Option<PathBuf>,
+    /// What to do with a request that the cassette does not have
+    ///
+    /// `passthrough` and `record` ask the server of --target.
+    #[arg(long, value_enum, default_value_t = OnMissArg::Fail, requires = "cassette", value_name = "WAY")]
+    pub on_miss: OnMissArg,
+    /// The command of the server behind the cassette, for /bin/sh
+    #[arg(long, requires = "cassette", value_name = "CMD")]
+    pub target: Option<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "flattened: its fields have their own")]
+    pub redact: Redact,
+    /// Write every message and its answer to this file, as lines of JSON
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub journal: Option<PathBuf>,
+    /// Check what the client does against this file
+    ///
+    /// At the end the mock prints a report on stderr. The exit status is 1 if the client did too little or too much.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub expect: Option<PathBuf>,
+    /// Write the report of --expect to this file, too
+    ///
+    /// This is for clients that hide stderr and the exit status.
+    #[arg(long, requires = "expect", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// Make every tools/call go wrong in this way; `replay mock presets --faults` lists the ways
+    #[arg(long, value_name = "KIND")]
+    pub fault: Option<Fault>,
+    /// Serve over HTTP at this loopback address instead of stdin and stdout
+    ///
+    /// Port 0 takes a free port, which the log names.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub http: Option<SocketAddr>,
+    /// The same as --log-level trace
+    #[arg(long)]
+    pub debug: bool,
+    /// The same as --log-level debug
+    #[arg(long)]
+    pub verbose: bool,
+}
+
+/// What is left out of cassettes.
+#[derive(Clone, Debug, Default, Parser)]
+pub struct Redact {
+    /// Leave out the value of this variable wherever it stands
+    ///
+    /// Repeatable. Variables whose names look like secrets are left out without this flag.
+    #[arg(long, value_name = "NAME")]
+    pub redact_env: Vec<String>,
+    /// Write `[NAME]` instead of what a pattern matches; repeatable
+    #[arg(long, value_name = "NAME=REGEX")]
+    pub redact: Vec<String>,
+}
+
+/// `replay mock ...`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum MockAction {
+    /// Say what is wrong with a manifest, with line and column; the exit status is 1 if something is
+    Check {
+        /// The manifest
+        #[arg(value_hint = clap::ValueHint::FilePath)]
+        manifest: PathBuf,
+    },
+    /// Write a commented manifest to start from
+    Init {
+        /// The new file; an existing one is left as it is
+        #[arg(default_value = "mock.yaml", value_hint = clap::ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// List the built-in servers and the attack that each models
+    Presets {
+        /// Print the manifest of this one
+        #[arg(value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)), hide_possible_values = true)]
+        name: Option<String>,
+        /// Say what each --fault does
+        #[arg(long, conflicts_with = "name")]
+        faults: bool,
+    },
+    /// Print the JSON schema of manifests, for editors
+    Schema,
+    /// Stand between a client and a real server and record what they say
+    Record {
+        /// The command of the server, for /bin/sh
+        #[arg(long, value_name = "CMD")]
+        target: String,
+        /// The cassette; an existing one is replaced
+        #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        output: PathBuf,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "flattened: its fields have their own")]
+        redact: Redact,
+    },
+    /// Print a manifest that answers as a cassette does, for you to edit
+    Distill {
+        /// The cassette
+        #[arg(value_hint = clap::ValueHint::FilePath)]
+        cassette: PathBuf,
+    },
+}

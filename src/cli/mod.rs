@@ -1,0 +1,190 @@
+//! argv as it was typed: the one declaration of flags, from which help, man page and completions are derived.
+
+mod audit;
+mod calls;
+mod help;
+mod http;
+mod mock;
+mod options;
+mod python;
+mod ranges;
+mod telemetry;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+pub use ranges::*;
+
+use crate::tools::TOOLS;
+
+pub use audit::{AuditAction, AuditArgs, UNENDED, Wanted};
+pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg, SetsPath};
+pub use help::parse;
+pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile};
+pub use mock::{MockAction, MockServe, Redact};
+pub use options::{Errors, Home, LogLevel, NetworkArg, Options, Sandbox, ToolsetArg};
+pub use python::PythonArgs;
+pub use telemetry::{HealthArgs, TelemetryArgs};
+
+/// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories
+///
+/// An agent's client starts `replay --mcp-server --allow DIR:rw` and talks to it over stdin and stdout, or over HTTP. The server
+/// reads and writes nothing outside the allowed directories, whatever links, races or spellings an agent tries.
+#[derive(Debug, Parser)]
+#[command(name = "replay", version, arg_required_else_help = true, subcommand_negates_reqs = true)]
+pub struct Cli {
+    /// Serve the tools: on stdin and stdout, or with --http over HTTP
+    #[arg(long, required = true, help_heading = help::SERVER)]
+    pub mcp_server: bool,
+    /// Serve the tools of this manifest of `replay mock`, too
+    #[arg(long, help_heading = help::SERVER, value_name = "MANIFEST", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub mock: Option<PathBuf>,
+    /// Record the session for `replay mock --cassette`
+    ///
+    /// Values of variables that look like secrets are left out.
+    #[arg(long, help_heading = help::SERVER, value_name = "CASSETTE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub record: Option<PathBuf>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
+    pub options: Options,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
+    pub http: HttpArgs,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
+    pub audit: AuditArgs,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
+    pub telemetry: TelemetryArgs,
+    #[command(subcommand)]
+    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
+    pub command: Option<Command>,
+}
+
+/// What to do instead of serving.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run one tool and print its answer; the exit status is 1 if the tool failed
+    #[command(after_help = "Example: replay call grep_files regex='fn main' --allow .")]
+    Call(CallArgs),
+    /// List the tools
+    Tools {
+        /// Print the list as clients get it, with schemas
+        #[arg(long)]
+        json: bool,
+    },
+    /// Compare the speed of the tools with rg, grep, fd and find on your own tree
+    Bench(BenchArgs),
+    /// Serve an MCP server that exists only in a manifest, until stdin closes
+    #[command(subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
+    Mock {
+        /// Which server
+        #[command(flatten)]
+        serve: Box<MockServe>,
+        /// What to do instead of serving
+        #[command(subcommand)]
+        action: Option<MockAction>,
+    },
+    /// Record what a program calls over the network, and replay the answers
+    Calls {
+        /// What to do
+        #[command(subcommand)]
+        action: CallsAction,
+    },
+    /// Explain the walls around commands, attack them, or run a program inside
+    Sandbox {
+        /// What to do
+        #[command(subcommand)]
+        action: SandboxAction,
+    },
+    /// Make, list, replace and revoke tokens of a server over HTTP
+    Token {
+        /// What to do
+        #[command(subcommand)]
+        action: TokenAction,
+    },
+    /// Check or show an audit log (--audit)
+    #[command(subcommand)]
+    Audit(AuditAction),
+    /// Ask a server over HTTP whether it is healthy; the exit status is 1 if it is not
+    Health(HealthArgs),
+    /// Print a document that is derived from the declarations
+    #[command(hide = true)]
+    Generate {
+        /// Which one
+        document: Document,
+    },
+}
+
+/// `replay sandbox ...`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum SandboxAction {
+    /// Print every rule that holds commands and its reason, limits, environment and gaps
+    Explain,
+    /// Attack the walls on this machine and print which held; the exit status is 1 if one did not
+    ///
+    /// Flags such as --sandbox and --network choose the walls.
+    Probe,
+    /// Run a program inside the walls, on this terminal; the exit status is the program's
+    #[command(after_help = "Example: replay sandbox run --allow .:rw -- sh -c 'ls -la /'")]
+    Run {
+        /// The program and its arguments, after `--`
+        #[arg(required = true, last = true, value_name = "PROGRAM")]
+        program: Vec<OsString>,
+    },
+}
+
+/// `replay call`.
+#[derive(Clone, Debug, Args)]
+pub struct CallArgs {
+    /// The tool, as `replay tools` lists it
+    #[arg(value_parser = PossibleValuesParser::new(tool_names()), hide_possible_values = true)]
+    pub tool: String,
+    /// Its arguments: `key=value` each, or one JSON object
+    #[arg(value_name = "KEY=VALUE|JSON")]
+    pub arguments: Vec<String>,
+    /// Print the whole result as JSON instead of its text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `replay bench`.
+#[derive(Clone, Debug, Args)]
+pub struct BenchArgs {
+    /// The directory to search; nothing is written to it
+    #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    pub tree: PathBuf,
+    /// The pattern to search for; take one that means the same to all programs
+    #[arg(long, value_name = "REGEX", default_value = "TODO")]
+    pub pattern: String,
+    /// Rounds, after one to warm up
+    #[arg(long, value_name = "COUNT", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+}
+
+/// For completions; a name that is none of them is an error of the command line.
+fn tool_names() -> Vec<String> {
+    TOOLS.iter().map(|make| make().name().to_owned()).collect()
+}
+
+/// A derived document.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Document {
+    /// replay.1
+    Man,
+    /// replay-tools.7
+    ManTools,
+    /// The table of tools in docs/tools.md
+    ToolsTable,
+    /// Completions for bash
+    Bash,
+    /// Completions for zsh
+    Zsh,
+    /// Completions for fish
+    Fish,
+    /// The JSON schema of manifests of `replay mock`
+    MockSchema,
+}

@@ -1,0 +1,249 @@
+//! Flags that every mode understands, and their values.
+//!
+//! The first paragraph of each is what `--help` and completions say; `replay help` and the man page say all of it. `hide_short_help`
+//! keeps what few people need out of `--help`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum, ValueHint};
+use serde::Deserialize;
+
+use super::help::{COMMANDS as OF_COMMANDS, DIRECTORIES, LIMITS, SERVER, WALLS};
+use super::ranges::{
+    COMMANDS, CPU_SECS, FILE_BYTES, MEMORY_BYTES, MEMORY_MIB, OPEN_FILES, OUTPUT_BYTES, PROCESSES, SEARCH_MEMORY_MIB,
+    TIMEOUT_SECS,
+};
+use super::{Isolation, PythonArgs};
+use crate::limits;
+
+/// Flags that every mode understands.
+#[derive(Clone, Debug, Parser)]
+pub struct Options {
+    /// Allow a directory: read-only, or with `:rw` at its end also for writing
+    ///
+    /// Repeatable. Relative paths in calls start from the first directory.
+    #[arg(long, global = true, help_heading = DIRECTORIES, value_name = "DIR[:ro|:rw]", value_hint = ValueHint::DirPath)]
+    pub allow: Vec<PathBuf>,
+    /// Allow a directory for reading; a suffix is part of its name
+    #[arg(long, global = true, help_heading = DIRECTORIES, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
+    pub allow_read: Vec<PathBuf>,
+    /// Allow a directory for reading and writing; a suffix is part of its name
+    #[arg(long, global = true, help_heading = DIRECTORIES, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
+    pub allow_write: Vec<PathBuf>,
+    /// Read more directories and settings from a JSON profile
+    #[arg(long, global = true, help_heading = DIRECTORIES, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub sandbox_profile: Option<PathBuf>,
+    /// Keep a path below an allowed directory read-only
+    ///
+    /// The path need not exist yet. Paths that programs trust, such as .git/hooks, are read-only without this flag. The file
+    /// tools always obey it. Only the tier `namespaces` can make commands obey it, so without that tier commands are refused.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub protect: Vec<PathBuf>,
+    /// Let agents change a path that is read-only by default
+    ///
+    /// This holds for all such paths below it, too. Repeatable. `replay sandbox explain` lists the paths.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
+    pub unprotect: Vec<PathBuf>,
+    /// Choose the kernel walls around commands [default: require]
+    ///
+    /// `require` builds the best walls that the machine allows, and refuses commands if it allows none. `off` runs commands
+    /// without walls.
+    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "MODE")]
+    pub sandbox: Option<Sandbox>,
+    /// Choose the network of commands [default: loopback]
+    ///
+    /// Only the tier `namespaces` can give commands a loopback of their own. Without that tier, the default gives them no network,
+    /// and an explicit `loopback` refuses commands.
+    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND")]
+    pub network: Option<NetworkArg>,
+    /// Give commands the system's network; the same as --network host
+    #[arg(long, global = true, help_heading = WALLS)]
+    pub allow_network: bool,
+    /// Choose how far a program is held whose calls are recorded or answered
+    ///
+    /// By default the best that the machine allows, but never `env`. If the flag is given and the machine does not allow that
+    /// kind, the program does not run.
+    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
+    pub isolation: Option<Isolation>,
+    /// Set a variable for commands, or pass one of the server's environment
+    ///
+    /// Repeatable. NAME may be a glob with `*`. A glob never passes secrets such as *TOKEN* or *_KEY; an exact name does. Programs
+    /// of `replay calls` get the whole environment.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "NAME|NAME=VALUE")]
+    pub env: Vec<OsString>,
+    /// Choose HOME of commands [default: private]
+    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
+    pub home: Option<Home>,
+    /// Set author and committer of the commits that commands make, as `NAME <MAIL>`
+    #[arg(long, global = true, help_heading = WALLS, value_name = "IDENTITY", hide_short_help = true)]
+    pub git_identity: Option<String>,
+    /// Show commands one more directory of programs, read-only
+    ///
+    /// Repeatable.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
+    pub system: Vec<PathBuf>,
+    /// Hide the compilers and interpreters below the home from commands
+    ///
+    /// Without this flag commands see those that are in PATH, such as the ones of rustup and pyenv.
+    #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
+    pub no_toolchains: bool,
+    /// Limit the processes and threads of all commands together (4096 by default)
+    ///
+    /// Only the tier `namespaces` can hold this limit. If the flag is given and that tier cannot be built, commands are refused.
+    #[arg(long, global = true, help_heading = LIMITS, value_name = "COUNT", value_parser = PROCESSES.parser(), hide_short_help = true)]
+    pub limit_processes: Option<u64>,
+    /// Limit the size of a file that commands write, in bytes
+    #[arg(long, global = true, help_heading = LIMITS, value_name = "BYTES", value_parser = FILE_BYTES.parser(), hide_short_help = true)]
+    pub limit_file_bytes: Option<u64>,
+    /// Limit the processor time of each process of a command, in seconds
+    #[arg(long, global = true, help_heading = LIMITS, value_name = "SECS", value_parser = CPU_SECS.parser(), hide_short_help = true)]
+    pub limit_cpu_secs: Option<u64>,
+    /// Limit the memory of all processes of a command together, in bytes
+    ///
+    /// A cgroup holds this limit where the server has one to itself. Elsewhere the server looks ten times a second.
+    #[arg(long, global = true, help_heading = LIMITS, value_name = "BYTES", value_parser = MEMORY_BYTES.parser(), hide_short_help = true)]
+    pub limit_memory_bytes: Option<u64>,
+    /// Limit the open files of each process of a command (16384 by default)
+    #[arg(long, global = true, help_heading = LIMITS, value_name = "COUNT", value_parser = OPEN_FILES.parser(), hide_short_help = true)]
+    pub limit_open_files: Option<u64>,
+    /// Limit the time of a command that asks for no limit, in seconds (30 by default)
+    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
+    pub command_timeout_secs: Option<u64>,
+    /// Limit the time that a command may ask for, in seconds (60 by default)
+    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
+    pub max_command_timeout_secs: Option<u64>,
+    /// Keep so many bytes of each of a command's two streams (524288 by default)
+    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
+    pub output_cap_bytes: Option<u64>,
+    /// Run so many commands at the same time (16 by default)
+    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "COUNT", value_parser = COMMANDS.parser(), hide_short_help = true)]
+    pub max_commands: Option<u64>,
+    /// Run so many background commands at the same time (16 by default)
+    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "COUNT", value_parser = COMMANDS.parser(), hide_short_help = true)]
+    pub max_background_commands: Option<u64>,
+    /// Keep so many bytes of the output of each background command (16777216 by default)
+    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
+    pub background_output_bytes: Option<u64>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "flattened: its fields have their own")]
+    pub python: PythonArgs,
+    /// Serve these sets of tools
+    #[arg(long, global = true, help_heading = SERVER, value_enum, value_delimiter = ',', value_name = "SET,...",
+        default_values_t = [ToolsetArg::Files, ToolsetArg::Command])]
+    pub tools: Vec<ToolsetArg>,
+    /// Report failures of tools to older clients in this style
+    ///
+    /// This concerns the revisions of the protocol that begin with a handshake. `results` is for clients that hide JSON-RPC errors
+    /// from their model.
+    #[arg(long, global = true, help_heading = SERVER, value_enum, default_value_t = Errors::Codes, value_name = "STYLE", hide_short_help = true)]
+    pub errors: Errors,
+    /// Do not wait for the disk when a file is written
+    ///
+    /// This saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut. Use it for
+    /// trees that you can make again.
+    #[arg(long, global = true, help_heading = SERVER, hide_short_help = true)]
+    pub no_fsync: bool,
+    /// Limit the memory that all calls hold together, in MiB
+    ///
+    /// This counts files, requests, replies and recordings. A call that needs more waits, or is refused. With several tokens each
+    /// leaves the others as much as it takes. By default a quarter of the memory of the machine, or of its cgroup.
+    #[arg(long, global = true, help_heading = SERVER, value_name = "MIB", value_parser = MEMORY_MIB.parser(), hide_short_help = true)]
+    pub memory_mib: Option<u64>,
+    /// Remember in so many MiB what searches learn about files
+    ///
+    /// The next search then reads less. At most a quarter of --memory-mib is used; 0 remembers nothing.
+    #[arg(long, global = true, help_heading = SERVER, value_name = "MIB", default_value_t = limits::DEFAULT_SEARCH_MEMORY_MIB,
+        value_parser = SEARCH_MEMORY_MIB.parser(), hide_short_help = true)]
+    pub search_memory_mib: u64,
+    /// Accept messages of at most so many bytes
+    #[arg(long, global = true, help_heading = SERVER, value_name = "BYTES", default_value_t = limits::MAX_LINE_BYTES, hide_short_help = true)]
+    pub max_line_bytes: usize,
+    /// Give up a call that makes no step for so many seconds, as on a network filesystem that hangs
+    #[arg(long, global = true, help_heading = SERVER, value_name = "SECS", default_value_t = limits::STALL_TIMEOUT_SECS,
+        value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
+    pub stall_timeout_secs: u64,
+    /// Log what is at least this severe, on stderr
+    #[arg(long, global = true, value_enum, default_value_t = LogLevel::Info, value_name = "LEVEL")]
+    pub log_level: LogLevel,
+}
+
+/// `--sandbox`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sandbox {
+    /// The best walls that the machine allows, or no commands
+    Require,
+    /// A root of its own in namespaces, or no commands
+    Namespaces,
+    /// Landlock on the system's own root, or no commands
+    Landlock,
+    /// No walls
+    Off,
+}
+
+/// `--network`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NetworkArg {
+    /// No network
+    None,
+    /// A loopback of their own
+    Loopback,
+    /// The system's network
+    Host,
+}
+
+/// `--home`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Home {
+    /// An empty one, which the server removes when it ends
+    Private,
+    /// The real one; commands can read all that it holds
+    #[value(alias = "read_only")]
+    ReadOnly,
+}
+
+/// `--tools`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ToolsetArg {
+    /// Reading, writing, searching and editing
+    Files,
+    /// `execute_command`
+    Command,
+    /// Recording what programs call, and answering it
+    Calls,
+    /// Python sessions
+    Python,
+    /// Running tests, and checking types
+    Tests,
+    /// Every set
+    All,
+}
+
+/// `--errors`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Errors {
+    /// JSON-RPC errors
+    Codes,
+    /// Results with isError
+    Results,
+}
+
+/// `--log-level`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogLevel {
+    /// Nothing
+    Off,
+    /// The server's own faults
+    Error,
+    /// What an operator should know
+    Warn,
+    /// What is served
+    Info,
+    /// Every call, and cancellations
+    Debug,
+    /// Everything
+    Trace,
+}

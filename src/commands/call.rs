@@ -1,0 +1,121 @@
+//! `replay call`: the same core as the server's, for one question on the command line.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Map, Value, json};
+
+use super::process::{logging, print, status};
+use crate::cli::{CallArgs, Options};
+use crate::compose::{alone, wall_in};
+use crate::config::Config;
+use crate::protocol::{Body, Content, Incoming, Outcome, Revision, ToolReply, parse, render};
+use crate::server::{Admission, Outbox, Server, Session};
+
+/// Progress and logs have no reader here.
+struct Nowhere;
+
+impl Outbox for Nowhere {
+    fn send(&self, _message: &[u8]) {}
+}
+
+/// Runs one tool, and prints what it answers; the exit status is 1 if it failed.
+pub fn run(options: &Options, asked: &CallArgs) -> Result<ExitCode> {
+    let config = Config::resolve(options)?.for_tool(&asked.tool);
+    logging(config.log_level);
+    let server = alone(&config)?;
+    wall_in(&[server.services()], &[]);
+    let answer = answer(&server, asked);
+    server.services().commands.end_all();
+    let (outcome, revision) = answer?;
+    match &outcome {
+        _ if asked.json => print(whole(&outcome, revision)?)?,
+        Ok(Body::Tool(reply)) => print(text(reply))?,
+        Ok(Body::Raw(result)) => print(format!("{result}\n"))?,
+        Ok(Body::Line(line)) => print(line)?,
+        Err(error) => {
+            // The code is for programs (--json). Nobody may be reading stderr.
+            let _ = writeln!(std::io::stderr(), "error: {}", error.message);
+            ExitCode::FAILURE
+        }
+    };
+    Ok(status(match outcome {
+        Ok(Body::Tool(reply)) => !reply.is_error,
+        Ok(Body::Raw(_) | Body::Line(_)) => true,
+        Err(_) => false,
+    }))
+}
+
+/// What the server answers. Fails when the arguments cannot be read; a tool's own failure is an answer.
+fn answer(server: &Arc<Server>, CallArgs { tool, arguments, .. }: &CallArgs) -> Result<(Outcome, Revision)> {
+    let arguments = self::arguments(arguments)?;
+    if tool == "execute_command" && [json!(true), json!("true")].contains(&arguments["background"]) {
+        bail!("a background command would end with this program; `replay --mcp-server` keeps them");
+    }
+    let params = json!({"name": tool, "arguments": arguments});
+    let line = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let Incoming::Request(request) = parse(line.as_bytes()) else { bail!("the call cannot be written as a request") };
+    let session = Session::new(server.clone());
+    match session.admit(&request) {
+        Admission::Admitted(ticket) => {
+            let outcome = session.serve(&ticket, &request, &Nowhere).context("the call was cancelled")?;
+            Ok((outcome, ticket.revision))
+        }
+        Admission::Refused(refused) => Ok((Err(refused.error), refused.revision)),
+        Admission::Nothing => bail!("the call was not answered"),
+    }
+}
+
+/// `key=value` pairs, or one JSON object.
+fn arguments(typed: &[String]) -> Result<Value> {
+    if let [only] = typed
+        && only.trim_start().starts_with('{')
+    {
+        return serde_json::from_str(only).context("the arguments are not JSON");
+    }
+    let mut members = Map::new();
+    for pair in typed {
+        let (key, value) = pair
+            .split_once('=')
+            .with_context(|| format!("`{pair}` is neither key=value nor the only argument as a JSON object"))?;
+        members.insert(key.to_owned(), value.into());
+    }
+    Ok(Value::Object(members))
+}
+
+fn text(reply: &ToolReply) -> String {
+    let mut text = String::new();
+    for block in &reply.content {
+        // Writing to a String cannot fail.
+        let _ = match block {
+            Content::Text(block) => write!(text, "{block}"),
+            Content::Image { data, mime } | Content::Audio { data, mime, .. } => {
+                write!(text, "[{mime}, {} bytes as base64; --json prints it]", data.len())
+            }
+            // There is nobody to read it from when this process has ended.
+            Content::Link { .. } => continue,
+            Content::Blob { mime, blob, uri } => {
+                write!(text, "[{uri}: {mime}, {} bytes as base64; --json prints it]", blob.len())
+            }
+        };
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The result (or the error) as a client of the newest handshake revision gets it.
+fn whole(outcome: &Outcome, revision: Revision) -> Result<Vec<u8>> {
+    let mut message = Vec::new();
+    render(&mut message, None, outcome, revision);
+    let mut message: Value = serde_json::from_slice(&message)?;
+    let part = message["result"].take();
+    let part = if part.is_null() { json!({"error": message["error"].take()}) } else { part };
+    let mut output = serde_json::to_vec_pretty(&part)?;
+    output.push(b'\n');
+    Ok(output)
+}

@@ -1,0 +1,45 @@
+//! What the program does when it is started: a file for each subcommand, and `serve` for none.
+
+mod audit;
+mod bench;
+mod call;
+mod calls;
+pub mod generate;
+mod health;
+mod mock;
+mod process;
+mod sandbox;
+mod serve;
+mod token;
+mod tools;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::cli::{Cli, Command};
+use crate::text::reasons::reasons;
+
+/// Does what the command line asks for.
+pub fn run(cli: Cli) -> Result<ExitCode> {
+    let Some(command) = cli.command else { return serve::run(&cli) };
+    match command {
+        Command::Generate { document } => process::print(generate::document(document)?),
+        Command::Tools { json } => tools::run(&cli.options, json),
+        Command::Call(asked) => call::run(&cli.options, &asked),
+        Command::Bench(asked) => bench::run(&asked),
+        Command::Mock { serve, action: None } => mock::serve(&serve, &cli.options),
+        Command::Mock { action: Some(action), .. } => mock::run(&action, &cli.options),
+        Command::Calls { action } => calls::run(cli.options, &action),
+        Command::Sandbox { action } => sandbox::run(cli.options, &action),
+        Command::Token { action } => process::print(token::act(&action)?),
+        Command::Audit(action) => audit::run(&action),
+        Command::Health(asked) => health::run(&asked),
+    }
+}
+
+/// Says on stderr why nothing was done.
+pub fn report(error: &anyhow::Error) {
+    let _ = writeln!(std::io::stderr(), "replay: {}", reasons(error));
+}

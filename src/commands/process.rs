@@ -1,0 +1,83 @@
+//! What every subcommand needs of the process that it runs in: signals, streams, the log.
+
+use std::fs::File;
+use std::io::{IsTerminal as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::sandbox::Exit;
+
+/// Prints what was asked for.
+pub fn print(text: impl AsRef<[u8]>) -> Result<ExitCode> {
+    std::io::stdout().write_all(text.as_ref())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The exit status of something that may have gone wrong although it ran.
+pub fn status(good: bool) -> ExitCode {
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The exit status of a program, as shells report it.
+pub fn exit_status(exit: Exit) -> u8 {
+    let status = match exit {
+        Exit::Code(code) => code,
+        Exit::Signal(signal) => 128 + signal,
+    };
+    u8::try_from(status).unwrap_or(u8::MAX)
+}
+
+/// The signals that end this process, as a descriptor. Before any thread starts, so that all leave them to it.
+pub fn catch_signals() -> Result<SignalFd> {
+    catch(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP])
+}
+
+/// These signals as a descriptor, for a program that passes them on.
+pub fn catch(caught: &[Signal]) -> Result<SignalFd> {
+    let signals: SigSet = caught.iter().copied().collect();
+    signals.thread_block().context("signals cannot be blocked")?;
+    SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).context("signals cannot be received")
+}
+
+/// An atomic edit of many files holds each of them open, and the soft limit of most systems is 1024. Commands have their own, below
+/// this one (`OPEN_FILES_KEPT_SHARE`).
+pub fn raise_open_files() {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        tracing::warn!("the limit of open files cannot be raised: {error}");
+    }
+}
+
+/// Logs go to stderr, whatever happens; stdout is the protocol.
+pub fn logging(level: LevelFilter) {
+    // What libraries say of themselves at such levels helps nobody who runs this.
+    let own = Targets::new().with_target(env!("CARGO_PKG_NAME"), level).with_default(level.min(LevelFilter::WARN));
+    let lines = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_target(false)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        // It says so on stderr, and panics if that is what is broken: whoever reads the log may go before its server.
+        .log_internal_errors(false)
+        .finish();
+    lines.with(own).init();
+}
+
+/// Unbuffered: lines are cut from blocks as they come.
+pub fn stdin() -> Result<File> {
+    Ok(std::io::stdin().as_fd().try_clone_to_owned().context("stdin is closed")?.into())
+}
+
+/// Unbuffered: one write is one message.
+pub fn stdout() -> Result<File> {
+    Ok(std::io::stdout().as_fd().try_clone_to_owned().context("stdout is closed")?.into())
+}

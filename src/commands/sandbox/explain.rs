@@ -1,0 +1,56 @@
+//! `replay sandbox explain`: what holds commands, and what does not.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::cli::Options;
+use crate::compose::{alone, plan};
+use crate::config::Config;
+use crate::policy::{Cause, Policy};
+use crate::sandbox::Tier;
+use crate::sandbox::explain::{Protected, Why, explain as text};
+
+/// The text. When nothing stands, the rules are those of the best tier.
+pub fn explain(options: &Options) -> Result<String> {
+    let config = &Config::resolve(options)?;
+    let server = alone(config)?;
+    let (policy, standing) = (&server.services().policy, &server.services().commands.standing);
+    let plan = plan(config, policy, standing.tier.unwrap_or(Tier::Namespaces), Path::new(""))?;
+    let protected: Vec<&Path> = policy.protected_by_operator().collect();
+    let uname = rustix::system::uname();
+    let kernel = format!(
+        "{} {} ({})",
+        uname.sysname().to_string_lossy(),
+        uname.release().to_string_lossy(),
+        uname.machine().to_string_lossy()
+    );
+    let asked = config.sandbox.asked(&protected);
+    let protected = protected_paths(policy);
+    let why = Why { kernel: &kernel, system: &config.sandbox.system, protected: &protected, asked };
+    let mut text = text(&plan, standing, &why);
+    if policy.repositories().found().is_partial {
+        text.push_str("  git repositories that lie deep, or after many directories, have not been looked for\n");
+    }
+    Ok(text)
+}
+
+/// What is read-only by itself, and what was found in git repositories.
+fn protected_paths(policy: &Policy) -> Vec<Protected> {
+    let named = policy.causes().map(|(path, cause)| {
+        let (by, program) = match cause {
+            Cause::Asked => ("--protect", None),
+            Cause::Configures => ("configures this server", None),
+            Cause::Default(program) => ("by default", Some(program)),
+            Cause::Hidden => ("hidden", None),
+        };
+        Protected { path: path.into(), by, program }
+    });
+    let mut all: Vec<Protected> = named.collect();
+    for path in policy.repositories().found().all() {
+        if !all.iter().any(|known| known.path == path) {
+            all.push(Protected { path: path.into(), by: "by default", program: Some("git") });
+        }
+    }
+    all
+}

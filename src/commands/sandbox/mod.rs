@@ -1,0 +1,93 @@
+//! `replay sandbox`: the walls themselves, looked at and tried from the command line.
+
+mod explain;
+mod probe;
+
+use std::ffi::OsString;
+use std::os::fd::AsFd as _;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use super::process::{catch_signals, exit_status, logging, print, status};
+use crate::cli::{Options, SandboxAction};
+use crate::compose::alone;
+use crate::config::Config;
+use crate::exec::{Launcher, News, place_of};
+use crate::sandbox::{Event, Guard, Place, RawString, Request};
+use crate::tools::Commands;
+
+/// Carries it out.
+pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
+    match action {
+        SandboxAction::Explain => print(explain::explain(&options)?),
+        SandboxAction::Probe => {
+            let (text, holds) = probe::probe(options)?;
+            print(text)?;
+            Ok(status(holds))
+        }
+        SandboxAction::Run { program } => Ok(ExitCode::from(run_program(&options, program)?)),
+    }
+}
+
+/// What starts commands. Fails, with the reason, where they are refused.
+fn launcher(commands: &Commands) -> Result<&Launcher> {
+    let why = || commands.standing.refused.as_deref().unwrap_or("the set of tools has none");
+    commands.launcher.as_ref().with_context(|| format!("commands are refused: {}", why()))
+}
+
+/// One program on its own, which is neither watched nor kept.
+fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
+    Request {
+        argv,
+        script: None,
+        dir,
+        environment: Vec::new(),
+        stdin,
+        terminal: None,
+        announce: false,
+        stays: false,
+        intercept: None,
+        guard: Guard::default(),
+    }
+}
+
+/// One program with the streams of this process, in the first allowed directory. Returns its exit status. A signal for
+/// this process ends the program and what it has started.
+fn run_program(options: &Options, program: &[OsString]) -> Result<u8> {
+    let config = Config::resolve(options)?;
+    logging(config.log_level);
+    let signals = catch_signals()?;
+    let server = alone(&config)?;
+    let services = server.services();
+    let commands = &services.commands;
+    let launcher = launcher(commands)?;
+    let root = services.policy.project().context("there is no directory to run it in; add --allow DIR")?;
+    // The shell finds the program on the PATH that commands have.
+    let shell = ["/bin/sh", "-c", r#"exec "$@""#, "sh"].map(Into::into);
+    let argv = shell.into_iter().chain(program.iter().map(Into::into)).collect();
+    let request = request(argv, place_of(root)?, true);
+    let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
+    let job = launcher.spawn(&request, &streams)?;
+    loop {
+        let mut fds = [PollFd::new(&job, PollFlags::IN), PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno).context("the program cannot be waited for"),
+        }
+        if !fds[1].revents().is_empty() {
+            job.kill();
+        }
+        match job.next_event()? {
+            News::Said(Event::Ended { exit, .. }, _) => return Ok(exit_status(exit)),
+            News::Said(Event::Refused { step, errno }, _) => {
+                let reason = std::io::Error::from_raw_os_error(errno);
+                return Err(reason).context(format!("the program was not started: {step}"));
+            }
+            News::Gone => bail!("the program's supervisor has ended, and the program with it"),
+            News::Said(Event::Started | Event::Listens | Event::Status { .. }, _) | News::Nothing => {}
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `replay --mcp-server`: the tools, over stdin and stdout or over HTTP.
+
+use std::os::fd::AsFd as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+
+use super::mock;
+use super::process::{catch_signals, logging, raise_open_files, stdin, stdout};
+use crate::audit::{self, AuditLog};
+use crate::cli::{Cli, Redact};
+use crate::compose::{alone, look_for_repositories, wall_in};
+use crate::config::{self, Config};
+use crate::mock::{Beside, Observed};
+use crate::sandbox::Tier;
+use crate::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
+use crate::telemetry::Tracer;
+use crate::text::count::counted;
+use crate::transport::{Door, End, Writer};
+use crate::web;
+
+/// Serves until the client goes, or a signal comes.
+pub fn run(cli: &Cli) -> Result<ExitCode> {
+    let config = Config::resolve(&cli.options)?;
+    if cli.http.http.is_some() { serve_http(config, cli) } else { serve(config, cli) }
+}
+
+fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
+    let signals = catch_signals()?;
+    logging(config.log_level);
+    raise_open_files();
+    // Read before the server's own walls stand: a manifest lies where the operator wants it.
+    let mock = cli.mock.as_deref().map(|path| mock::beside(path, config.errors)).transpose()?;
+    let recorder = cli.record.as_deref().map(|path| mock::recorder(path, &Redact::default())).transpose()?;
+    let log = audit::open(&cli.audit)?.map(Arc::new);
+    let config = &hiding(config, log.as_deref()).beside(cli.mock.as_deref());
+    let ledger = Ledger::new(observers(log.as_ref()));
+    let tracer = tracer(cli)?;
+    let server = alone(config)?;
+    let service: Arc<dyn Service> = match mock {
+        Some(mock) => Arc::new(Beside::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
+        None => server.clone(),
+    };
+    let service = Traced::over(service, tracer.as_ref(), Way::Stdio);
+    let service = match recorder {
+        Some(recorder) => Arc::new(Observed::new(service, vec![Arc::new(recorder)])),
+        None => service,
+    };
+    let service = ledger.over(service, "stdio");
+    if let Some(log) = &log {
+        log.start(&audit::Started { serves: "stdio".to_owned(), servers: vec![("stdio", &*server)], config })?;
+    }
+    announce(&[("stdio", &*server)], wall_in(&[server.services()], &[]));
+    look_for_repositories(server.services());
+    let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
+    let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
+    let ended = server.services().commands.end_all();
+    let why = if end == End::Served { "stdin has ended" } else { "stopped by a signal, or nobody reads any more" };
+    tracing::debug!(ended, "{why}");
+    if let Some(log) = &log {
+        log.end();
+    }
+    if let Some(tracer) = tracer {
+        tracer.end();
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The same, with what belongs to the audit log out of the sight of agents.
+fn hiding(config: Config, log: Option<&AuditLog>) -> Config {
+    let hidden = log.map(|log| log.hidden().to_vec()).unwrap_or_default();
+    Config { hidden, ..config }
+}
+
+/// Who looks on at calls.
+fn observers(log: Option<&Arc<AuditLog>>) -> Vec<Arc<dyn Observer>> {
+    log.cloned().into_iter().map(|log| log as Arc<dyn Observer>).collect()
+}
+
+/// Who makes spans of requests, if they are to be exported. Started before the server's own walls, which refuse TCP.
+fn tracer(cli: &Cli) -> Result<Option<Arc<Tracer>>> {
+    let settings = config::telemetry(&cli.telemetry)?;
+    settings.map(|settings| Tracer::start(settings).context("no thread to be had")).transpose()
+}
+
+/// Serves over HTTP, and over stdin and stdout as well if that is asked for.
+fn serve_http(config: Config, cli: &Cli) -> Result<ExitCode> {
+    let signals = catch_signals()?;
+    logging(config.log_level);
+    raise_open_files();
+    let tracer = tracer(cli)?;
+    let log = audit::open(&cli.audit)?.map(Arc::new);
+    let mut config = hiding(config, log.as_deref());
+    let servers = web::prepare(cli, &mut config, log.as_ref(), tracer.clone())?;
+    if let Some(log) = &log {
+        log.start(&audit::Started { serves: servers.address()?, servers: servers.named(), config: &config })?;
+    }
+    let own_wall = servers.wall_in();
+    announce(&servers.named(), own_wall);
+    let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
+    let served = servers.serve(stdio, signals.as_fd().try_clone_to_owned()?);
+    if let Some(log) = &log {
+        log.end();
+    }
+    if let Some(tracer) = tracer {
+        tracer.end();
+    }
+    served?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Directories that the start-up lines name.
+const NAMED_DIRECTORIES: usize = 8;
+
+/// The start-up lines: what may be touched, and what stands around commands and around this process.
+fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
+    // Several differ in what they may touch; the walls are the same for all.
+    let Some((_, first)) = servers.first() else { return };
+    let directories = servers.iter().flat_map(|(name, server)| {
+        server.services().policy.roots().iter().map(move |root| {
+            let owner = if servers.len() > 1 { format!("{name}: ") } else { String::new() };
+            format!("{owner}{} ({})", root.path().display(), if root.writable() { "read-write" } else { "read-only" })
+        })
+    });
+    let mut directories: Vec<String> = directories.collect();
+    let more = directories.len().saturating_sub(NAMED_DIRECTORIES);
+    if more > 0 {
+        directories.truncate(NAMED_DIRECTORIES);
+        directories.push(format!("{more} more"));
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    if directories.is_empty() {
+        tracing::warn!(
+            "replay {version} serves no directory, so the tools can open nothing; add --allow DIR, or --allow DIR:rw to write"
+        );
+    } else {
+        tracing::info!("replay {version} serves {}", directories.join(", "));
+    }
+    let own = own_landlock.map_or_else(|| "none".to_owned(), |version| format!("landlock {version}"));
+    let standing = &first.services().commands.standing;
+    let network = standing.effective_network().as_str();
+    match (&standing.refused, standing.tier) {
+        (Some(_), _) if !standing.tried.is_empty() => {
+            let tried: Vec<&str> = standing.tried.iter().map(|(tier, _)| tier.as_str()).collect();
+            let tried = tried.join(" and ");
+            tracing::info!(
+                "commands are refused: no walls can be built ({tried} failed; `replay sandbox explain` says why); walls around the \
+                 server: {own}"
+            );
+        }
+        (Some(reason), _) => tracing::info!("commands are refused: {reason}; walls around the server: {own}"),
+        (None, Some(Tier::Off)) => {
+            tracing::warn!(
+                "commands run without walls (--sandbox off), network: {network}; walls around the server: {own}"
+            );
+        }
+        (None, tier) => {
+            let tier = tier.map_or("none", Tier::as_str);
+            let gaps = match standing.gaps.len() as u64 {
+                0 => String::new(),
+                count => format!(" ({}, see `replay sandbox explain`)", counted(count, "gap", "gaps")),
+            };
+            tracing::info!("walls around commands: {tier}, network: {network}{gaps}; walls around the server: {own}");
+        }
+    }
+}

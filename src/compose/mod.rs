@@ -1,0 +1,94 @@
+//! Config -> server: opens the allowed directories, builds the walls and puts the parts together.
+
+mod commands;
+mod domain;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use crate::budget::{Account, Budget};
+use crate::calls::{Isolation, Reach};
+use crate::cli;
+use crate::config::{CallsConfig, Config};
+use crate::fs::Writer;
+use crate::policy::{Pins, Policy, Root};
+use crate::python::Sessions;
+use crate::sandbox::{Network, Standing};
+use crate::search::memory::Memory;
+use crate::server::Server;
+use crate::testrun::History;
+use crate::tools::{Calls, Commands, Registry, Services};
+
+pub use commands::{plan, private_directory};
+pub use domain::wall_in;
+
+/// The server that this configuration asks for, in a process that has no other.
+pub fn alone(config: &Config) -> Result<Arc<Server>> {
+    server(config, Budget::new(config.memory_bytes).account())
+}
+
+/// The server that this configuration asks for, with memory from this account. Fails when a directory cannot be opened; that no wall can be built is a
+/// refusal of commands.
+pub fn server(config: &Config, account: Account) -> Result<Arc<Server>> {
+    server_beside(config, account, &mut Pins::default())
+}
+
+/// The same for one of several servers of this process, whose directories `pins` holds.
+pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
+    let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
+    policy.hide(&commands::depots(config, &policy)?)?;
+    let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
+    let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
+        commands::start(config, &policy)?
+    } else {
+        Commands::refused("the set of tools has no commands")
+    };
+    let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
+    let memory = Memory::new(config.search_memory_bytes);
+    let calls = calls(config, &commands.standing);
+    let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
+    let python = if config.has_python_spare { python } else { python.without_spare() };
+    let writer = Writer::new(config.durability);
+    let services = Services { account, policy, writer, memory, python, commands, calls, tests: History::default() };
+    Ok(Server::new(registry, services, config.errors))
+}
+
+/// Where programs run that are not told where.
+fn first_writable(policy: &Policy) -> PathBuf {
+    let root = policy.roots().iter().find(|root| root.writable()).or_else(|| policy.project());
+    root.map_or_else(|| PathBuf::from("."), |root| root.path().to_owned())
+}
+
+/// What recordings of calls may reach: what the operator lets commands reach, unless it was said otherwise.
+fn calls(config: &Config, standing: &Standing) -> Calls {
+    let reach = match (config.calls.reach, standing.effective_network()) {
+        (Some(reach), _) => reach,
+        (None, Network::None) => Reach::Nothing,
+        (None, Network::Loopback | Network::Host) => Reach::AsCommands,
+    };
+    let resolves = reach == Reach::AsServer || reach == Reach::AsCommands && standing.network == Network::Host;
+    let CallsConfig { roots, open, keep_secrets, isolation, .. } = config.calls.clone();
+    let mut calls = Calls::default();
+    (calls.reach, calls.resolves, calls.roots) = (reach, resolves, roots);
+    (calls.open, calls.keep_secrets) = (open, keep_secrets);
+    calls.isolation = isolation.map(|asked| match asked {
+        cli::Isolation::Strict => Isolation::Strict,
+        cli::Isolation::Seccomp => Isolation::Seccomp,
+        cli::Isolation::Env => Isolation::Env,
+    });
+    calls
+}
+
+/// Looks for git repositories while nobody waits for that. To be called once the walls stand; whoever needs them before that
+/// is over waits.
+pub fn look_for_repositories(services: &Services) {
+    let repositories = Arc::clone(services.policy.repositories());
+    let look = move || {
+        repositories.found();
+    };
+    if let Err(error) = std::thread::Builder::new().name("repositories".to_owned()).spawn(look) {
+        tracing::debug!("git repositories are looked for when the first command is run: {error}");
+    }
+}
