@@ -23,9 +23,9 @@ const OVERVIEW: &str = "\
 replay gives AI agents files, search, edits and a shell, held inside the directories that you allow.
 It is a server of the Model Context Protocol (MCP). The kernel holds the commands that agents run.
 
-  replay --mcp-server --allow .:rw                      serve the tools to an MCP client, on stdin and stdout
-  replay call grep_files regex='fn main' --allow .      run one tool and print its answer
-  replay sandbox run --allow .:rw -- ls -la /           run a program inside the walls
+  replay --mcp-server --allow .:rw                                serve the tools to an MCP client, on stdin and stdout
+  replay call grep_files directory=. regex='fn main' --allow .    run one tool and print its answer
+  replay sandbox run --allow .:rw -- ls -la /                     run a program inside the walls
 
   replay tools        every tool
   replay --help       the flags that most people need

@@ -68,7 +68,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run one tool and print its answer; the exit status is 1 if the tool failed
-    #[command(after_help = "Example: replay call grep_files regex='fn main' --allow .")]
+    #[command(after_help = "Example: replay call grep_files directory=. regex='fn main' --allow .")]
     Call(CallArgs),
     /// List the tools
     Tools {

@@ -64,7 +64,7 @@ pub struct Options {
     ///
     /// By default the best that the machine allows, but never `env`. If the flag is given and the machine does not allow that
     /// kind, the program does not run.
-    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
+    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND")]
     pub isolation: Option<Isolation>,
     /// Set a variable for commands, or pass one of the server's environment
     ///

@@ -177,6 +177,17 @@ fn python_sdk(block: &str) {
     assert_eq!(found, format!("{file}:1:TODO: rest\n{file}:2:TODO: sleep\n[2 matches]"));
 }
 
+#[test]
+fn the_examples_of_the_overview_work() {
+    let tree = stage();
+    tree.file("project/main.rs", "fn main() {}\n");
+    let overview = shell(&tree, "project", "replay").out;
+    let lines = overview.lines().filter(|line| line.starts_with("  replay "));
+    let examples: Vec<&str> = lines.map(|line| line.trim().split("   ").next().unwrap()).collect();
+    let statuses = examples.iter().map(|example| shell(&tree, "project", &format!("{example} </dev/null")).status);
+    assert_eq!(statuses.collect::<Vec<_>>(), [0; 5], "{examples:?}");
+}
+
 fn files(block: &str) {
     let tree = stage();
     tree.file("demo/src/lib.rs", "pub fn area(w: f64, h: f64) -> f64 {\n\tlet unit = \"m²\";\n\tw * h\n}\n");
