@@ -360,6 +360,10 @@ pub const MAX_PROFILE_BYTES: u64 = 1024 * 1024;
 /// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped, and paths of
 /// repositories ([`MAX_REPOSITORIES`]), of which more could not be sent, and no command be run.
 pub const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
+/// How long the launcher waits for a supervisor to take what it is told, in milliseconds.
+pub const SUPERVISOR_SEND_MS: u64 = 2_000;
+/// Longest order for a supervisor, in bytes: a frame of the server, and the paths in it once more, as they are held.
+pub const MAX_ORDER_BYTES: usize = 3 * MAX_FRAME_BYTES;
 /// Longest packet of a supervisor, in bytes: as many refusals as one tells of, every byte of their paths as a number.
 pub const MAX_PACKET_BYTES: usize = 64 * 1024;
 /// How long the trivial command at start may take, in milliseconds.

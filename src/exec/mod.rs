@@ -31,7 +31,7 @@ use thiserror::Error;
 
 use crate::limits::MAX_COMMAND_BYTES;
 use crate::policy::{Touch, note};
-use crate::sandbox::{Guard, Place, Request};
+use crate::sandbox::{Cause, Guard, Place, Request};
 
 pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::Counts;
@@ -190,8 +190,8 @@ impl ExecError {
     }
 
     /// What a supervisor says of a program that it could not start.
-    fn refused(step: String, errno: i32) -> Self {
-        Self::Refused { step, cause: io::Error::from_raw_os_error(errno) }
+    fn refused(step: String, cause: Cause) -> Self {
+        Self::Refused { step, cause: cause.into() }
     }
 
     /// What a supervisor says that has nothing to say at this point.

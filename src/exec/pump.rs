@@ -50,7 +50,7 @@ pub(super) fn await_start(job: &Job, cancel: &CancelToken) -> Result<Option<Owne
     loop {
         match job.next_event()? {
             News::Said(Event::Started, terminal) => return Ok(terminal),
-            News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
+            News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
             News::Said(..) => return Err(ExecError::out_of_turn()),
             News::Gone => return Err(ExecError::Vanished),
             News::Nothing => {}
@@ -113,7 +113,7 @@ impl Pump {
                     self.background.settle(State::Ended(Ending { exit, timed_out, asked, left, denied }));
                     return Ok(());
                 }
-                News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
+                News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
                 News::Said(Event::Started | Event::Listens | Event::Status { .. }, _) => {
                     return Err(ExecError::out_of_turn());
                 }

@@ -211,7 +211,7 @@ fn follow(
             News::Said(Event::Started | Event::Listens | Event::Status { .. }, _) => {
                 return Err(ExecError::out_of_turn());
             }
-            News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
+            News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
             News::Said(Event::Ended { exit, left, denied }, _) => {
                 let [stdout, stderr] = streams.drain()?;
                 for denied in &denied {

@@ -231,7 +231,7 @@ fn what_goes_wrong_is_an_error_that_says_so() {
         simple(&vanished).unwrap_err().to_string(),
         "the process that watched over the command has vanished; how the command ended is not known"
     );
-    let refused = launcher(|peer| peer.say(&Event::Refused { step: "chdir".to_owned(), errno: 2 }));
+    let refused = launcher(|peer| peer.say(&Event::Refused { step: "chdir".to_owned(), cause: Cause::Errno(2) }));
     assert_eq!(
         simple(&refused).unwrap_err().to_string(),
         "cannot start the command: chdir: No such file or directory (os error 2)"
@@ -426,7 +426,7 @@ fn half_a_character_waits_for_the_other_half() {
 #[test]
 fn background_commands_that_do_not_begin_or_vanish_say_why() {
     let all = backgrounds(1);
-    let refused = launcher(|peer| peer.say(&Event::Refused { step: "exec".to_owned(), errno: 13 }));
+    let refused = launcher(|peer| peer.say(&Event::Refused { step: "exec".to_owned(), cause: Cause::Errno(13) }));
     let error = begin(&all, &refused).unwrap_err();
     assert_eq!(error.to_string(), "cannot start the command: exec: Permission denied (os error 13)");
 

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::cgroup::{Bounds, Group, Groups};
@@ -22,7 +23,8 @@ use super::supervisor::{Supervisor, wait_for_more};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::watch::kernel_kills;
-use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, RawString, Request, send, send_event};
+use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, RawString, Request, send_event, send_up_to};
+use crate::limits::MAX_ORDER_BYTES;
 use super::{capabilities, certificates, etc, hidden, kernels, landlock, namespaces, view};
 
 /// What all commands of a server share.
@@ -278,9 +280,6 @@ impl Cells {
         supervisors: &mut HashSet<i32>,
     ) -> Result<(), Fault> {
         let step = "hand the command to its supervisor";
-        // Whatever fails from here on, it goes: what this process learns with a command it does not know.
-        let spare = self.spare.take().ok_or_else(|| Fault::because(step, "there is none"))?;
-        self.guard(&request.guard)?;
         self.kernels.as_mut().map_or(Ok(()), kernels::Look::refuse)?;
         match &mut self.watcher {
             Some(watcher) if self.roll.is_empty() => watcher.note_all()?,
@@ -289,10 +288,12 @@ impl Cells {
         let quiet = request.intercepts_calls().then(|| Quiet::start(&self.alone)).transpose()?;
         supervisors.extend(quiet.iter().map(|(_, maker)| maker.as_raw()));
         let noted = self.watcher.as_ref().map(Watcher::places).unwrap_or_default();
-        let places = self.pinned.iter().cloned().chain(noted).collect();
+        let places = self.pinned.iter().chain(&noted).map(|guarded| guarded.path().into()).collect();
         let order = Order { request, places, kernel_kills: self.kernel_kills, refused: self.refused.take() };
         let fds: Vec<BorrowedFd<'_>> = handed.all().chain(quiet.iter().map(|(quiet, _)| quiet.as_fd())).collect();
-        send(&spare.line, &order, &fds).step(step)?;
+        let spare = self.spare.as_ref().ok_or_else(|| Fault::because(step, "there is none"))?;
+        send_up_to(&spare.line, &order, &fds, MAX_ORDER_BYTES).step(step)?;
+        let Some(spare) = self.spare.take() else { return Ok(()) };
         if let Some(watcher) = &self.watcher {
             self.roll.begin(spare.pid.as_raw(), spare.line, order.request.stays, watcher.appearances());
         }
@@ -316,9 +317,12 @@ impl Cells {
         self.spare.is_none() && !is_lost
     }
 
-    /// Lets the spare supervisor go: no command will come.
+    /// Lets the spare supervisor go: no command will come. Also one that somebody has stopped.
     pub fn close(&mut self) {
-        self.spare = None;
+        if let Some(spare) = self.spare.take() {
+            // A child that was not reaped: nobody else can have its number. It fails only if it has ended.
+            let _ = kill(spare.pid, Signal::SIGKILL);
+        }
     }
 
     /// Makes the copy of this process that will be the next supervisor, unless there is one, and adds it to `supervisors`.
@@ -354,10 +358,12 @@ impl Cells {
         let Copied { line, group } = copied;
         // Nobody below may keep the launcher's end of a line open, nor what it watches with.
         drop(std::mem::take(&mut self.roll));
-        drop(self.watcher.take());
+        let writable = self.watcher.take().map(Watcher::into_writable).unwrap_or_default();
         let settled = self.settle();
         let Some((order, mut fds)) = line.order() else { sys::exit_now(0) };
         let Order { request, places, kernel_kills, refused } = order;
+        let writable = || writable.iter().map(PathBuf::as_path);
+        let places: Vec<_> = places.iter().filter_map(|path| Guarded::new(path.as_path(), writable())).collect();
         let quiet = if request.intercepts_calls() { fds.pop().map(Quiet::from) } else { None };
         let Some(Handed { command, channel, bundle, stdio }) = Handed::sort(&request, fds) else { sys::exit_now(0) };
         let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, quiet));
@@ -372,8 +378,7 @@ impl Cells {
                 supervisor.run(told.as_ref().unwrap_or(&request), stdio);
             }
             Err(fault) => {
-                let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
-                let _ = send_event(&command, &refused, None);
+                let _ = send_event(&command, &Event::refused(&fault), None);
             }
         }
         sys::exit_now(0)

@@ -118,9 +118,7 @@ impl Launcher {
         }
         match receive_event(&here).step("hear the trivial command")? {
             Some((Event::Ended { exit: Exit::Code(0), left: 0, .. }, _)) => Ok(self),
-            Some((Event::Refused { step, errno }, _)) => {
-                Err(Fault { step, cause: std::io::Error::from_raw_os_error(errno) })
-            }
+            Some((Event::Refused { step, cause }, _)) => Err(Fault { step, cause: cause.into() }),
             Some((event, _)) => Err(Fault::because("a trivial command inside the walls", &format!("{event:?}"))),
             None => Err(Fault::because("a trivial command inside the walls", "its supervisor ended")),
         }
@@ -173,10 +171,12 @@ impl Launcher {
         } else {
             Ok(())
         };
-        let ready = spare.and(null);
+        // What the server tells once is kept whatever fails afterwards.
+        let ready = self.cells.guard(&request.guard).and(spare).and(null);
         if let Err(fault) = ready.and_then(|()| self.cells.hand_over(request, &handed, &mut self.supervisors)) {
-            let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
-            let _ = wire::send_event(&handed.command, &refused, None);
+            // The spare one does not know what this process has learned with the command.
+            self.cells.close();
+            let _ = wire::send_event(&handed.command, &Event::refused(&fault), None);
         }
     }
 

@@ -58,7 +58,7 @@ pub use sys::pages::unwritten_pages;
 pub use toolchains::Visible;
 pub use vitals::Vitals;
 pub use walls::{hold_server, is_inside};
-pub use wire::{Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, RawString, Request};
+pub use wire::{Cause, Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, RawString, Request};
 
 /// The first argument that makes this program the launcher. Only the server uses it.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";

@@ -56,7 +56,7 @@ impl Start {
     /// [`Event::Started`] or [`Event::Listens`].
     pub fn become_program(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> ! {
         let Err(fault) = self.go(request, streams, birth);
-        let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
+        let refused = Event::refused(&fault);
         let _ = send_event(birth, &refused, None);
         sys::exit_now(127)
     }

@@ -53,7 +53,7 @@ impl Guarded {
         self.path == self.root
     }
 
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.path.as_path()
     }
 
@@ -203,15 +203,26 @@ impl Watcher {
     }
 
     /// Protects these paths, too, as far as they lie in one of the read-write directories. What is there now is noted.
+    ///
+    /// If one cannot be looked at, all are known nevertheless, and no command begins before they were noted ([`Self::note_all`]).
     pub fn guard<'a>(&mut self, paths: impl Iterator<Item = &'a Path>) -> Result<(), Fault> {
+        let known = self.paths.len();
         for path in paths {
             let guarded = self.guarded(path).filter(|new| self.paths.iter().all(|known| known.guarded != *new));
-            if let Some(guarded) = guarded {
-                self.paths.push(Watched { guarded, noted: Vec::new(), is_begun: true, is_stale: true, appeared: 0 });
-                self.note(self.paths.len() - 1)?;
-            }
+            self.paths.extend(guarded.map(|guarded| Watched {
+                guarded,
+                noted: Vec::new(),
+                is_begun: true,
+                is_stale: true,
+                appeared: 0,
+            }));
         }
-        Ok(())
+        (known..self.paths.len()).try_for_each(|index| self.note(index))
+    }
+
+    /// The read-write directories.
+    pub fn into_writable(self) -> Vec<PathBuf> {
+        self.writable
     }
 
     /// No command runs: notes again what is where something has changed.

@@ -3,13 +3,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
 
 use super::fault::{Fault, Step};
-use super::protected::Guarded;
 use super::wire::{Denied, RawString, Request, receive, send};
+use crate::limits::SUPERVISOR_SEND_MS;
 
 /// What a supervisor is told first. With it go descriptors.
 #[derive(Debug, Serialize, Deserialize)]
@@ -17,7 +19,7 @@ pub struct Order {
     /// The command.
     pub request: Request,
     /// The protected paths that it has to hold.
-    pub places: Vec<Guarded>,
+    pub places: Vec<RawString>,
     /// How many processes the kernel has ended for want of memory.
     pub kernel_kills: Option<u64>,
     /// How far the counters of the network are, if no command runs that could move them.
@@ -51,7 +53,11 @@ impl Line {
     /// Both ends; the second one is the launcher's.
     pub fn new() -> Result<(Self, OwnedFd), Fault> {
         let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
-        pair.map(|(here, there)| (Self(here), there)).step("socketpair")
+        let (here, there) = pair.step("socketpair")?;
+        // Somebody may have stopped the supervisor, and the launcher has others to see to.
+        let most = Some(Duration::from_millis(SUPERVISOR_SEND_MS));
+        set_socket_timeout(&there, Timeout::Send, most).step("SO_SNDTIMEO")?;
+        Ok((Self(here), there))
     }
 
     /// Waits for the command, and what comes with it. `None` if there will be none.

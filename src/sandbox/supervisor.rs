@@ -62,7 +62,7 @@ impl Supervisor<'_> {
     pub fn run(mut self, request: &Request, stdio: Vec<OwnedFd>) {
         if let Err(fault) = self.supervise(request, stdio) {
             self.reach.signal(Signal::SIGKILL);
-            let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
+            let refused = Event::refused(&fault);
             let _ = send_event(&self.server, &refused, None);
         }
     }
@@ -242,9 +242,7 @@ impl Supervisor<'_> {
     fn born(&mut self, request: &Request, life: &mut Life) -> Result<(), Fault> {
         let Some(birth) = &life.birth else { return Ok(()) };
         match receive_event(birth).step("start the program")? {
-            Some((Event::Refused { step, errno }, _)) => {
-                Err(Fault { step, cause: io::Error::from_raw_os_error(errno) })
-            }
+            Some((Event::Refused { step, cause }, _)) => Err(Fault { step, cause: cause.into() }),
             Some((Event::Listens, Some(listener))) => {
                 let program = life.program.as_raw().cast_unsigned();
                 // The same call as for addresses later: where it is refused, nothing could be led anywhere. There is

@@ -22,10 +22,11 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::fault::Fault;
 use super::plan::Place;
 use super::sys::seccomp::send_marked;
 use super::vitals::Vitals;
-use crate::limits::{MAX_FRAME_BYTES, MAX_PACKET_BYTES};
+use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES, MAX_PACKET_BYTES};
 
 /// Server to supervisor: a signal that asks everything of the command to end. Its number follows, one byte: SIGTERM, SIGINT,
 /// SIGHUP or SIGQUIT.
@@ -241,8 +242,8 @@ pub enum Event {
     Refused {
         /// What failed.
         step: String,
-        /// What the kernel said, a number of errno(3).
-        errno: i32,
+        /// Why.
+        cause: Cause,
     },
     /// The program has ended, and so has everything that it had started.
     Ended {
@@ -253,6 +254,32 @@ pub enum Event {
         /// What the walls refused to it, each thing once.
         denied: Vec<Denied>,
     },
+}
+
+/// Why something failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cause {
+    /// What the kernel said, a number of errno(3).
+    Errno(i32),
+    /// A reason that is not the kernel's.
+    Reason(String),
+}
+
+impl From<Cause> for io::Error {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::Errno(errno) => Self::from_raw_os_error(errno),
+            Cause::Reason(reason) => Self::other(reason),
+        }
+    }
+}
+
+impl Event {
+    /// That a program was not started for this reason.
+    pub fn refused(fault: &Fault) -> Self {
+        let cause = fault.cause.raw_os_error().map_or_else(|| Cause::Reason(fault.cause.to_string()), Cause::Errno);
+        Self::Refused { step: fault.step.clone(), cause }
+    }
 }
 
 impl Request {
@@ -276,10 +303,20 @@ impl Request {
 
 /// Sends one frame; `fds` go with its first byte.
 pub fn send<T: Serialize>(socket: impl AsFd, message: &T, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    send_up_to(socket, message, fds, MAX_FRAME_BYTES)
+}
+
+/// The same, of at most so many bytes.
+pub fn send_up_to<T: Serialize>(
+    socket: impl AsFd,
+    message: &T,
+    fds: &[BorrowedFd<'_>],
+    most: usize,
+) -> io::Result<()> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
     let length = frame.len() - 4;
-    if length > MAX_FRAME_BYTES {
+    if length > most {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a frame of {length} bytes is too long")));
     }
     frame[..4].copy_from_slice(&(length as u32).to_le_bytes());
@@ -301,7 +338,7 @@ pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, 
         got += receive_rest(&socket, &mut length[got..])?;
     }
     let length = u32::from_le_bytes(length) as usize;
-    if length > MAX_FRAME_BYTES {
+    if length > MAX_ORDER_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes is too long")));
     }
     let mut body = vec![0; length];

@@ -82,8 +82,8 @@ fn run_program(options: &Options, program: &[OsString]) -> Result<u8> {
         }
         match job.next_event()? {
             News::Said(Event::Ended { exit, .. }, _) => return Ok(exit_status(exit)),
-            News::Said(Event::Refused { step, errno }, _) => {
-                let reason = std::io::Error::from_raw_os_error(errno);
+            News::Said(Event::Refused { step, cause }, _) => {
+                let reason = std::io::Error::from(cause);
                 return Err(reason).context(format!("the program was not started: {step}"));
             }
             News::Gone => bail!("the program's supervisor has ended, and the program with it"),
