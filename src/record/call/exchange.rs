@@ -165,11 +165,12 @@ impl Content {
 }
 
 /// Version of HTTP on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HttpVersion {
     /// HTTP/1.0.
     Http10,
     /// HTTP/1.1.
+    #[default]
     Http11,
     /// HTTP/2.
     Http2,

@@ -53,7 +53,6 @@ pub(super) struct Blank {
 }
 
 impl Blank {
-    /// Of a run at this time.
     pub(super) fn new(near: SystemTime, is_exact: bool) -> Self {
         Self { near, is_exact, values: Vec::new() }
     }
@@ -272,7 +271,6 @@ struct Made {
 }
 
 impl Pairs {
-    /// Adds the values of a recording, by its place.
     pub(super) fn know(&mut self, values: &[Value], index: usize) {
         for value in values.iter().filter(|value| value.kind == Kind::Id) {
             self.first.entry(value.text.clone()).or_insert(index);
@@ -304,7 +302,6 @@ impl Pairs {
         recorded.len() == asked.len() && recorded.iter().zip(asked).enumerate().all(fits)
     }
 
-    /// A recording with these values has answered.
     pub(super) fn pair(&self, name: &str, recorded: &[Value], asked: &[Value]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         for (one, other) in recorded.iter().zip(asked).filter(|(one, other)| one.text != other.text) {
@@ -327,7 +324,6 @@ impl Pairs {
         }
     }
 
-    /// What is to be told.
     pub(super) fn told(&self) -> BTreeMap<String, String> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).told.clone()
     }

@@ -27,7 +27,6 @@ const RECORD_HINT: &str = "it is another call: record again what makes it";
 /// Recordings by what they have in common with a call. They are ordered so when the first call is missed.
 pub(super) type Index = HashMap<Near, Vec<usize>>;
 
-/// What a recording has in common with a call.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) enum Near {
     /// All but values.
@@ -158,7 +157,6 @@ pub(super) fn short(text: &str) -> String {
 
 /// How a recorded call differs from one that was asked.
 struct Compared {
-    /// A line each.
     lines: Vec<String>,
     /// How many values have the same name, and how many of those are the same.
     common: i64,
@@ -357,7 +355,6 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
     ));
 }
 
-/// What the program said.
 fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {
     let mut wire = wire.clone();
     if protocol == Protocol::Postgres {

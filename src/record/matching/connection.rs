@@ -11,7 +11,6 @@ use crate::record::protocol::script::{Script, Who};
 /// See the module.
 pub struct Connection {
     book: Arc<Book>,
-    /// What was done on the connection.
     history: History,
     /// See [`Before::transaction`].
     transaction: u64,
@@ -23,7 +22,6 @@ impl Connection {
         Box::new(Self { book: Arc::clone(book), history: History::default(), transaction: 0 })
     }
 
-    /// What a call is asked after.
     fn before(&self) -> Before {
         let transaction = if self.history.is_inside() { self.transaction } else { 0 };
         Before { transaction, ..self.history.before().clone() }

@@ -55,7 +55,6 @@ impl Call<'_> {
         [&self.bare[..]].into_iter().chain(values).collect()
     }
 
-    /// The names of the values that another call has otherwise.
     fn differing(&self, other: &Self) -> BTreeSet<String> {
         let pairs = self.values.iter().zip(&other.values).filter(|(one, other)| one != other);
         pairs.map(|(one, _)| one.name.clone()).collect()
@@ -65,7 +64,6 @@ impl Call<'_> {
 /// The calls of both recordings that are compared.
 type Pair<'a, 'b> = [Vec<&'b Call<'a>>; 2];
 
-/// See [`Noise::learn`].
 pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Lesson> {
     let given = [given(a), given(b)];
     let (mut lessons, mut theirs) = (Vec::new(), by_place(b));
@@ -231,7 +229,6 @@ fn given(exchanges: &[Exchange]) -> Given {
     answers.flat_map(|part| redact::places(part).into_iter().map(|at| part[at].to_vec())).collect()
 }
 
-/// What a server said.
 fn answer(exchange: &Exchange) -> Vec<&[u8]> {
     match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => http

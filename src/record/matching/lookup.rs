@@ -22,7 +22,6 @@ use crate::record::protocol::{postgres, spoken};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Used {
     pub(super) count: usize,
-    /// The place of the last of them.
     pub(super) last: usize,
 }
 
@@ -40,7 +39,6 @@ pub(super) struct Unfound {
 /// A recording, and the transaction that it is in, if it tells.
 type Found = (Arc<Exchange>, u64);
 
-/// What answers a call to a database.
 #[derive(Debug)]
 pub(in crate::record) enum Answer {
     /// A recording, and the transaction that it is in, if it tells.
@@ -88,7 +86,6 @@ impl Book {
         })
     }
 
-    /// The recording that answers a call, or why there is none.
     fn look_up(&self, question: &mut Question<'_>, before: &Before) -> Result<Found, Unfound> {
         let mut unfound = Unfound::default();
         for (target, named) in targets(question.exchange) {
@@ -148,7 +145,6 @@ impl Book {
         found
     }
 
-    /// A recording answers a call.
     fn given(&self, question: &Question<'_>, queue: &Queue, taken: Taken) -> Found {
         let entry = &self.entries[taken.index];
         entry.used.store(true, Ordering::Relaxed);
@@ -202,13 +198,11 @@ impl Book {
         self.queues.get(&self.with_head(bare, head))
     }
 
-    /// A key with what chooses in this head.
     pub(super) fn with_head<'a>(&self, bare: Key, head: impl Iterator<Item = &'a Part>) -> Key {
         let choosing = self.choosing(bare);
         key::with_head(bare, head.filter(|field| chooses(field, choosing)), Cow::Borrowed)
     }
 
-    /// The names of the fields of the head that choose between the recordings of a key.
     fn choosing(&self, bare: Key) -> &BTreeSet<String> {
         static NONE: BTreeSet<String> = BTreeSet::new();
         self.choosing.get(&bare).unwrap_or(&NONE)

@@ -87,7 +87,6 @@ struct Entry {
     named: bool,
     /// What its connection had done before it.
     done: Arc<Done>,
-    /// Values that its run made anew.
     anew: Vec<Value>,
     used: AtomicBool,
     /// Whether it may change what is read after it.
@@ -192,7 +191,6 @@ impl Book {
         Self { passes_on, ..self }
     }
 
-    /// Finds out which fields of the head choose.
     fn choose(&mut self, ways: &[Way]) {
         let mut alike: HashMap<Key, Vec<&Way>> = HashMap::new();
         for way in ways {
@@ -209,7 +207,6 @@ impl Book {
         }
     }
 
-    /// Puts a recording into a queue.
     fn put(&mut self, Way { bare, head, blank, index }: Way) {
         let key = if let Some(blank) = blank {
             let (values, key) = self.blanked(bare, head.iter(), blank);
@@ -351,7 +348,6 @@ impl Book {
     }
 }
 
-/// Whether two calls ask the same.
 fn asks_same(one: &Exchange, other: &Exchange) -> bool {
     match (&one.content, &other.content) {
         (Content::Http(one) | Content::Grpc(one), Content::Http(other) | Content::Grpc(other)) => {

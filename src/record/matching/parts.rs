@@ -29,7 +29,6 @@ const ALWAYS: [&str; 12] = [
     "header.x-http-method-override",
 ];
 
-/// What a program said in one call.
 #[derive(Debug)]
 pub(super) struct Parts {
     all: Vec<Part>,
@@ -38,12 +37,10 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// The parts of a call.
     pub(super) fn of(exchange: &Exchange) -> Self {
         Self { all: parts(&exchange.content), is_narrow: exchange.content.protocol() == Protocol::Redis }
     }
 
-    /// Its bytes.
     pub(super) fn size(&self) -> usize {
         self.all.iter().map(|part| part.bytes.len()).sum()
     }
@@ -67,7 +64,6 @@ impl Parts {
         })
     }
 
-    /// Whether anything of it is left out.
     pub(super) fn leaves_out(&self, noise: &Fields) -> bool {
         self.without(noise).any(|(_, why)| why.is_some())
     }
@@ -128,7 +124,6 @@ impl Parts {
         messages.filter(|message| !message.is_empty()).collect::<Vec<_>>().join("; ")
     }
 
-    /// The values that count.
     pub(super) fn values<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = &'a Part> {
         self.without(noise).filter(|(part, why)| part.is_value() && why.is_none()).map(|(part, _)| part)
     }

@@ -54,7 +54,6 @@ impl Book {
         let _ = turns.wait_for(|()| used.load(Ordering::Relaxed)).await;
     }
 
-    /// The calls by when they were asked.
     pub(super) fn in_order(&self) -> Vec<(SystemTime, usize)> {
         let is_call = |exchange: &Exchange| {
             !is_session(exchange) && !exchange.is_no_call() && exchange.content.protocol() != Protocol::Dns

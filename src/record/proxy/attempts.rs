@@ -11,12 +11,11 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::context::Context;
-use super::shared::Shared;
+use super::shared::{Dialing, Shared};
 use super::{Attempt, Mode, Replay, names, replay};
 use crate::limits::{MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 use crate::record::call::Refusal;
 
-/// What becomes of a connection.
 pub enum Decision {
     /// The real server is called; nothing comes if it is not reached, and that has been told.
     Dialed(Context, oneshot::Receiver<TcpStream>),
@@ -109,9 +108,10 @@ pub fn asked(shared: &Arc<Shared>, runtime: &Handle, attempt: Attempt) {
 
 /// Calls the real server of a connection, which waits for that under a number if it has one.
 async fn dial(context: Context, key: Option<u64>, tell: oneshot::Sender<TcpStream>) {
-    context.dials(true);
+    let dialing = Dialing { link: context.link.clone(), nth: context.nth, keep: context.keep };
+    context.shared.kept().dialing.insert(context.link.connection, dialing);
     let dialed = context.shared.dial(&context.link.target).await;
-    context.dials(false);
+    context.shared.kept().dialing.remove(&context.link.connection);
     let errno = match dialed {
         Ok(server) => {
             let _ = tell.send(server);

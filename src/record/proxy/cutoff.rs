@@ -14,7 +14,6 @@ use crate::record::matching::describe;
 pub struct Held {
     /// How long the program may stay before that is told: as long as it did, and a little more.
     pub patience: Duration,
-    /// What is told then.
     pub note: Note,
     /// Whether the answer had begun. Then who stays reads further, and is told so by an error.
     pub resets: bool,

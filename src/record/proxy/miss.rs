@@ -17,7 +17,6 @@ pub fn in_words(call: &str) -> Value {
     json!({ "error": "no recording answers this call", "call": call, "closest": null })
 }
 
-/// The real server could not be reached.
 pub fn unreachable(target: &Target, error: &std::io::Error) -> Value {
     json!({
         "error": "the server cannot be reached",

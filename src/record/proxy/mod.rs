@@ -213,11 +213,8 @@ impl Drop for Proxy {
     }
 }
 
-/// Where connections come from.
 enum Source {
-    /// They are accepted.
     Listener(tokio::net::TcpListener),
-    /// They are given.
     Given(mpsc::UnboundedReceiver<OwnedFd>),
 }
 

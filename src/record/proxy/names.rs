@@ -82,7 +82,9 @@ async fn answer(shared: &Arc<Shared>, message: &[u8]) -> Option<Vec<u8>> {
             let recorded = replay.outline.name(&question.name, kind);
             if recorded.is_some() && shared.is_first_question(&question.name, kind) {
                 // Taken out of the book so that it counts as used; the outline knows what it says.
-                let _ = replay.book.find(&asked(&question.name, kind));
+                let (name, kind) = (question.name.clone(), kind.to_owned());
+                let asked = Dns { name, kind, code: Dns::NOERROR, answers: Vec::new() };
+                let _ = replay.book.find(&exchange(asked, SystemTime::now()));
             }
             match recorded {
                 Some(code) => code,
@@ -123,12 +125,6 @@ async fn resolved(shared: &Arc<Shared>, question: &Question, kind: &'static str)
     code
 }
 
-fn asked(name: &str, kind: &str) -> Exchange {
-    let dns = Dns { name: name.to_owned(), kind: kind.to_owned(), code: Dns::NOERROR, answers: Vec::new() };
-    exchange(dns, SystemTime::now())
-}
-
-/// A question of a name that is answered now.
 fn exchange(dns: Dns, sent_at: SystemTime) -> Exchange {
     let link = Link { target: Target { host: String::new(), port: 53 }, tls: false, connection: 0 };
     link.exchange(Content::Dns(dns), sent_at, SystemTime::now())

@@ -43,7 +43,6 @@ pub fn decide(context: &Context, replay: &Replay) -> Result<Option<bool>, i32> {
     Ok(None)
 }
 
-/// Serves a connection of the program that recordings answer.
 pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
     if replay.outline.refused(&context.link.target, context.nth) == Some(Refusal::Certificate) {
         replay.book.refused(Refusal::Certificate);

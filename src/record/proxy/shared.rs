@@ -22,19 +22,14 @@ use crate::record::call::{Content, Exchange, Link, Refusal, Target};
 use crate::record::net::ca::Authority;
 use crate::record::net::dns::{Names, is_fake};
 
-/// See the module.
 pub struct Shared {
     /// Who pays for what is kept.
     account: Account,
     /// Who knows where connections go.
     pub wires: Arc<dyn Wires>,
-    /// Whether this records or replays.
     pub mode: Mode,
-    /// Makes the certificates that the program sees.
     pub authority: Arc<Authority>,
-    /// What servers are verified with.
     pub verifier: Arc<Verifier>,
-    /// Addresses of names.
     pub names: Names,
     /// Turns true when all is to end.
     pub stop: watch::Receiver<bool>,
@@ -42,7 +37,6 @@ pub struct Shared {
     dialing: Semaphore,
     kept: Mutex<Kept>,
     resolved: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
-    /// Connections that were decided about and have not come yet.
     pub attempts: Attempts,
 }
 
@@ -95,7 +89,6 @@ impl Kept {
 }
 
 impl Shared {
-    /// With nothing recorded yet.
     pub fn new(
         wires: Arc<dyn Wires>,
         mode: Mode,
@@ -142,7 +135,6 @@ impl Shared {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the counts.
     pub fn count(&self, change: impl FnOnce(&mut Counts)) {
         change(&mut self.kept().counts);
     }
@@ -185,7 +177,6 @@ impl Shared {
         (Link { target, tls: false, connection }, *nth)
     }
 
-    /// Whether nothing can be seen of connections to this target.
     pub fn is_opaque(&self, target: &Target) -> bool {
         self.kept().opaque.contains_key(target)
     }
@@ -196,7 +187,6 @@ impl Shared {
         self.note(Note::Opaque { target: target.clone(), reason });
     }
 
-    /// Whether this question of a name is asked for the first time.
     pub fn is_first_question(&self, name: &str, kind: &'static str) -> bool {
         self.kept().asked.insert((name.to_owned(), kind))
     }
@@ -287,7 +277,6 @@ impl Shared {
         Ok(addresses)
     }
 
-    /// A connection to the real server.
     pub async fn dial(self: &Arc<Self>, target: &Target) -> io::Result<TcpStream> {
         let connect = async {
             let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");

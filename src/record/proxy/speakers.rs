@@ -29,9 +29,7 @@ fn is_near(link: &Link) -> bool {
 
 /// Who plays a server, and how long it waits for the program to say more before it goes on by itself.
 pub struct Actor {
-    /// Says what the server said.
     pub player: Box<dyn Player>,
-    /// See above.
     pub patience: Duration,
 }
 

@@ -335,7 +335,6 @@ fn in_wire(protocol: Protocol, wire: &mut Wire, asked: Found<'_>, answered: Foun
     }
 }
 
-/// Whether a value is the hash of a password.
 fn is_hash(value: &[u8]) -> bool {
     let [with, without] = [true, false].map(|with_hashes| Shapes::known(with_hashes).replace(&mut value.to_vec()));
     with && !without

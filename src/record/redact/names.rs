@@ -73,7 +73,6 @@ pub(super) fn kind(name: &str) -> Kind {
     }
 }
 
-/// Whether a word is one of these.
 fn is_in(list: &str, word: &str) -> bool {
     list.split(' ').any(|one| one == word && !word.is_empty())
 }

@@ -36,7 +36,6 @@ pub(super) mod key {
     pub const CONNECTION: &str = "connID";
 }
 
-/// The words for ends.
 const ENDS: [(&str, End); 3] = [("abandoned", End::Abandoned), ("silent", End::Silent), ("closed", End::Closed)];
 
 fn end(node: &Node) -> Result<End, Problem> {
@@ -56,17 +55,14 @@ fn end(node: &Node) -> Result<End, Problem> {
 pub(super) struct Metadata(Vec<(String, String)>);
 
 impl Metadata {
-    /// The value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 
-    /// Adds an entry; the key is a new one.
     pub(super) fn add(&mut self, key: &str, value: impl Into<String>) {
         self.0.push((key.to_owned(), value.into()));
     }
 
-    /// Whether we wrote it ourselves.
     pub(super) fn is_ours(&self) -> bool {
         self.get(key::HOST).is_some()
     }
@@ -192,7 +188,6 @@ fn target(content: &Content, metadata: &Metadata) -> (Target, bool) {
     }
 }
 
-/// What a kind is read from.
 pub(super) struct Part<'a> {
     pub(super) spec: &'a Node,
     pub(super) metadata: &'a Metadata,
@@ -226,19 +221,12 @@ pub(super) fn write(recording: &Recording, apart: &mut Apart, out: &mut String) 
         Content::Dns(dns) => ("DNS", dns::write(dns)),
         Content::Wire(protocol, wire) => (wires::kind(*protocol), wires::write(*protocol, wire, apart)),
     };
-    let mut spec = Members::default();
-    let mut texts = Members::default();
-    for (name, value) in &metadata.0 {
-        texts.put(name, value);
-    }
-    spec.put("metadata", texts);
+    let texts: Members = metadata.0.iter().map(|(name, value)| (name, value)).collect();
+    let mut spec = Members::from_iter([("metadata", texts)]);
     spec.0.extend(parts.0);
     spec.put("reqTimestampMock", exchange.sent_at);
     spec.put("resTimestampMock", exchange.answered_at);
-    let mut document = Members::default();
-    document.put("version", VERSION);
-    document.put("kind", kind);
-    document.put("name", &recording.name);
+    let mut document = Members::from_iter([("version", VERSION), ("kind", kind), ("name", recording.name.as_str())]);
     document.put("spec", spec);
     if let Some(noise) = recording.noise.as_ref().filter(|noise| !noise.is_empty()) {
         document.put("noise", noise);

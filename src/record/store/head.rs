@@ -81,7 +81,6 @@ impl Head {
         !is_call && root.members().is_ok()
     }
 
-    /// Takes over what its document says.
     pub(super) fn read(&mut self, root: &Node) -> Result<(), Problem> {
         if let Some((key, value)) = root.members()?.iter().find(|(key, _)| key != "redact" && key != "noise") {
             let message = format!("expected `redact`, `noise`, or a recorded call, got `{}`", key.escape_debug());

@@ -56,6 +56,10 @@ impl Problem {
         Self { line, message, ..Self::default() }
     }
 
+    fn of(fault: Fault, message: String) -> Self {
+        Self { message, fault, ..Self::default() }
+    }
+
     /// The same problem seen from the mapping or the list around it.
     pub(crate) fn inside(mut self, key: &str, line: u64) -> Self {
         if self.line == 0 {
@@ -228,7 +232,6 @@ fn pieces(bytes: &[u8]) -> Vec<(u64, &[u8])> {
     pieces
 }
 
-/// What stands between two separating lines.
 enum Document {
     /// Nothing but comments.
     Nothing,

@@ -25,7 +25,6 @@ pub struct Node {
     pub note: String,
 }
 
-/// What a value is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A scalar that has not been given a type yet.
@@ -41,14 +40,12 @@ impl Default for Kind {
     }
 }
 
-/// A scalar as it stands in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
     /// Its text after escapes.
     pub text: String,
     /// Whether it may be anything but a text: it has no quotes, is no block, and no tag says otherwise.
     pub plain: bool,
-    /// Whether its text is base64 (`!!binary`).
     pub binary: bool,
 }
 
@@ -59,7 +56,6 @@ impl Scalar {
     }
 }
 
-/// Reading.
 impl Node {
     /// The value of a key, unless it is missing or null; nothing of what is no mapping.
     pub fn member(&self, key: &str) -> Option<&Self> {
@@ -91,7 +87,6 @@ impl Node {
         self.find(key, take)?.ok_or_else(|| Problem::new(self.line, format!("missing field `{key}`")))
     }
 
-    /// The entries of a mapping.
     pub fn members(&self) -> Result<&[(String, Self)], Problem> {
         match &self.kind {
             Kind::Map(members) => Ok(members),
@@ -108,7 +103,6 @@ impl Node {
         self.members()?.iter().map(pair).collect()
     }
 
-    /// The items of a list, each read in the same way.
     pub fn items<T>(&self, take: impl Fn(&Self) -> Result<T, Problem>) -> Result<Vec<T>, Problem> {
         let items = match &self.kind {
             Kind::List(items) => items.as_slice(),
@@ -172,7 +166,6 @@ impl Node {
         matches!(&self.kind, Kind::Scalar(scalar) if scalar.binary)
     }
 
-    /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
         match &self.kind {
             Kind::Scalar(scalar) => scalar.text.is_empty() || scalar.is_null(),
@@ -196,6 +189,12 @@ pub fn unpacked(text: &str) -> Result<Vec<u8>, Problem> {
 #[derive(Debug, Default)]
 pub struct Members(pub Vec<(String, Node)>);
 
+impl<K: ToString, V: Into<Node>> FromIterator<(K, V)> for Members {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        Self(entries.into_iter().map(|(key, value)| (key.to_string(), value.into())).collect())
+    }
+}
+
 impl Members {
     /// Adds an entry; the key is a new one.
     pub fn put(&mut self, key: &str, value: impl Into<Node>) {
@@ -204,7 +203,6 @@ impl Members {
 }
 
 impl Node {
-    /// Bytes as base64.
     pub fn base64(bytes: &[u8]) -> Self {
         // 70 on a line, as Go's `yaml.v3` has it.
         let lines = STANDARD.encode(bytes);
@@ -287,7 +285,6 @@ pub fn parse(text: &str, first_line: u64) -> Result<Option<Node>, Problem> {
     }
 }
 
-/// A document that is being read.
 struct Reader<'a> {
     events: Parser<'a, StrInput<'a>>,
     first_line: u64,
@@ -295,7 +292,6 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// What comes next, and its line.
     fn event(&mut self) -> Result<(Event<'a>, u64), Problem> {
         let line = |line: usize| self.first_line + (line as u64).saturating_sub(1);
         match self.events.next_event() {

@@ -21,12 +21,10 @@ const TURNS: [&str; 3] = ["Generic", "Redis", "Kafka"];
 /// The words for the sides, as keys of a message.
 const SIDES: [(&str, Side); 2] = [("client", Side::Client), ("server", Side::Server)];
 
-/// The word for a protocol in `kind`.
 pub(super) fn kind(protocol: Protocol) -> &'static str {
     spoken::of(protocol).map_or(OTHERS[0], |spoken| spoken.kind)
 }
 
-/// What `spec` holds of a call beside its metadata and times.
 pub(super) fn write(protocol: Protocol, wire: &Wire, apart: &mut Apart) -> Members {
     let mut parts = Members::default();
     if is_large(wire.messages.iter().map(|it| it.bytes.len()).sum()) {
@@ -53,7 +51,6 @@ fn readable(protocol: Protocol, message: &Message) -> String {
     }
 }
 
-/// The call of a document of one of these kinds.
 pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
     let other = OTHERS.contains(&kind).then_some(Protocol::Generic);
     let Some(protocol) = spoken::of_kind(kind).or(other) else {
@@ -74,7 +71,6 @@ pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
     Ok(Content::Wire(protocol, Wire { messages, session }))
 }
 
-/// A message with the word for its side.
 fn said(message: &Node) -> Result<Message, Problem> {
     match message.members()? {
         [(side, bytes)] if let Some((_, from)) = SIDES.iter().find(|(word, _)| word == side) => {
@@ -85,7 +81,6 @@ fn said(message: &Node) -> Result<Message, Problem> {
     }
 }
 
-/// Messages in a file of their own, if they are in one.
 fn elsewhere(part: &Part<'_>) -> Result<Option<Vec<Message>>, Problem> {
     part.spec.find("messages_ref", |reference| {
         let bytes = reference.apart(part.bodies)?.unwrap_or_default();
@@ -122,9 +117,8 @@ fn turned(turn: &Node) -> Result<Vec<u8>, Problem> {
 
 /// The problem that others keep no bytes of such calls that could be sent again.
 fn foreign(kind: &str) -> Problem {
-    let message =
-        format!("a call of kind `{kind}` as Keploy writes it cannot be answered again; HTTP, gRPC and Redis can");
-    Problem { fault: Fault::Form, ..Problem::new(0, message) }
+    let can = "as Keploy writes it cannot be answered again; HTTP, gRPC and Redis can";
+    Problem::of(Fault::Form, format!("a call of kind `{kind}` {can}"))
 }
 
 /// Each message with the letter of its side and its length before it (8 bytes, big-endian).

@@ -38,7 +38,6 @@ fn values<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> impl Iterator<Ite
     fields.map(|(_, value)| std::str::from_utf8(value).ok())
 }
 
-/// Whether the fields say that the body is gRPC's.
 pub fn is_grpc(headers: &[(String, Vec<u8>)]) -> bool {
     field(headers, "content-type").is_some_and(|kind| kind.starts_with("application/grpc"))
 }

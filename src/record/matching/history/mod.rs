@@ -26,7 +26,6 @@ use crate::record::protocol::{mysql, postgres, redis};
 /// Shapes of statements, each with a digest of the values that it had last.
 pub(in crate::record) type Done = BTreeMap<String, u64>;
 
-/// See the module.
 #[derive(Clone, Debug, Default)]
 pub(in crate::record) struct History {
     chosen: BTreeMap<&'static str, Vec<u8>>,
@@ -60,7 +59,6 @@ struct Frame {
 }
 
 impl History {
-    /// Opens a connection of this user.
     pub(in crate::record) fn open(&mut self, who: &Who) {
         let setting = |(name, value): &(String, Vec<u8>)| (set(name), digest([Some(value.as_slice())].into_iter()));
         *self = Self { start: who.settings.iter().map(setting).collect(), ..Self::default() };
@@ -79,12 +77,10 @@ impl History {
         self.before.context = Arc::new(parts.collect());
     }
 
-    /// What the next call is asked after.
     pub(in crate::record) fn before(&self) -> &Before {
         &self.before
     }
 
-    /// Memory that it takes, in bytes.
     pub(in crate::record) fn size(&self) -> usize {
         let of = |shape: &String| shape.len() + size_of::<(String, u64)>();
         let frames = self
@@ -94,7 +90,6 @@ impl History {
         self.start.keys().chain(self.before.done.keys()).map(of).sum::<usize>() + frames.sum::<usize>()
     }
 
-    /// Whether a transaction is open.
     pub(in crate::record) fn is_inside(&self) -> bool {
         self.frames.len() > 1
     }
