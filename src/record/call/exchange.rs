@@ -153,6 +153,11 @@ pub enum Content {
 }
 
 impl Content {
+    /// What it is over HTTP, if it is.
+    pub fn http(&self) -> Option<&Http> {
+        if let Self::Http(http) | Self::Grpc(http) = self { Some(http) } else { None }
+    }
+
     /// The protocol that it belongs to.
     pub fn protocol(&self) -> Protocol {
         match self {

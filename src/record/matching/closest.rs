@@ -155,7 +155,6 @@ pub(super) fn short(text: &str) -> String {
     shown(text, MAX_DIFFERENCE_CHARS)
 }
 
-/// How a recorded call differs from one that was asked.
 struct Compared {
     lines: Vec<String>,
     /// How many values have the same name, and how many of those are the same.
@@ -167,19 +166,17 @@ struct Compared {
 impl Compared {
     fn of(entry: &Entry, asked: &Question<'_>, noise: &Fields, choosing: &BTreeSet<String>) -> Self {
         let (recorded, mut lines) = (entry.asked(), Vec::new());
-        let is_http = matches!(recorded.content, Content::Http(_) | Content::Grpc(_));
-        if is_http && !entry.named && recorded.tls != asked.exchange.tls {
+        if recorded.content.http().is_some() && !entry.named && recorded.tls != asked.exchange.tls {
             let word = |tls| if tls { "yes" } else { "no" };
             lines.push(format!("encryption: recorded {}, asked {}", word(recorded.tls), word(asked.exchange.tls)));
         }
         if recorded.target != asked.exchange.target && recorded.content.protocol() != Protocol::Dns {
             compare("target", &recorded.target.to_string(), &asked.exchange.target.to_string(), &mut lines);
         }
-        let [host, other] = [recorded, asked.exchange].map(|exchange| match &exchange.content {
-            Content::Http(http) | Content::Grpc(http) => virtual_host(&http.request, &exchange.target),
-            _ => String::new(),
-        });
-        compare("host", &host, &other, &mut lines);
+        let host = |exchange: &Exchange| {
+            exchange.content.http().map(|http| virtual_host(&http.request, &exchange.target)).unwrap_or_default()
+        };
+        compare("host", &host(recorded), &host(asked.exchange), &mut lines);
         let (ours, theirs) = (&Parts::of(recorded), &asked.parts);
         let mut common = 0;
         let is_same = lines.is_empty() && ours.bare(noise) == theirs.bare(noise);

@@ -87,7 +87,8 @@ pub struct DeclaredNoise {
 pub struct Noise {
     everywhere: Fields,
     shapes: HashMap<Shape, Vec<Rule>>,
-    is_exact: bool,
+    /// Whether nothing is left out but what is declared or learned.
+    pub(super) is_exact: bool,
 }
 
 /// Calls that the same noise may belong to.
@@ -138,11 +139,6 @@ impl Noise {
     /// Has values that each run makes anew choose as any other, if so.
     pub fn exactly(&mut self, is_exact: bool) {
         self.is_exact = is_exact;
-    }
-
-    /// Whether nothing is left out but what is declared or learned.
-    pub(super) fn is_exact(&self) -> bool {
-        self.is_exact
     }
 
     pub(super) fn put(&mut self, question: &Question<'_>, fields: &Fields) {

@@ -25,8 +25,8 @@ pub(super) struct Queue {
     choosing: Option<BTreeSet<String>>,
     /// Their own shapes: that it was asked before is what the order is for.
     own: Vec<String>,
-    /// Whether the last of them is given again.
-    repeats: bool,
+    /// Whether the last of them is given again because it is a read.
+    pub(super) repeats: bool,
     /// Which of the values that are left out are the same in all of them.
     alone: Vec<bool>,
 }
@@ -121,11 +121,6 @@ impl Queue {
     /// Whether a value that is left out, by its place among them, is the same in all recordings.
     pub(super) fn is_alone(&self, at: usize) -> bool {
         self.alone.get(at) == Some(&true)
-    }
-
-    /// Whether its last recording is given again because it is a read.
-    pub(super) fn repeats(&self) -> bool {
-        self.repeats
     }
 }
 

@@ -19,7 +19,6 @@ use crate::record::call::Refusal;
 pub enum Decision {
     /// The real server is called; nothing comes if it is not reached, and that has been told.
     Dialed(Context, oneshot::Receiver<TcpStream>),
-    /// Recordings answer.
     Played(Context, Arc<Replay>),
     /// It fails with this number of errno(3).
     Refused(i32),
@@ -53,23 +52,19 @@ impl Attempts {
             }
         }
     }
-
-    /// What was decided about this one.
-    pub fn take(&self, key: u64) -> Option<Decision> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.decisions.remove(&key).map(|(_, decision)| decision)
-    }
 }
 
-impl Decision {
-    /// Of a connection that nobody had told of before it came.
-    pub fn new(shared: &Arc<Shared>, to: SocketAddr) -> Self {
-        let (decision, dialing) = decide(shared, to);
-        if let Some((context, tell)) = dialing {
-            tokio::spawn(dial(context, None, tell));
-        }
-        decision
+/// What was decided about a connection that comes; or is now, if nobody had told of it before.
+pub fn decision(shared: &Arc<Shared>, attempt: Attempt) -> Decision {
+    let kept = shared.attempts.0.lock().unwrap_or_else(PoisonError::into_inner).decisions.remove(&attempt.key);
+    if let Some((_, decision)) = kept {
+        return decision;
     }
+    let (decision, dialing) = decide(shared, attempt.to);
+    if let Some((context, tell)) = dialing {
+        tokio::spawn(dial(context, None, tell));
+    }
+    decision
 }
 
 /// Decides about a connection; with what there is to do if the real server is to be called.

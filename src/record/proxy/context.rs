@@ -37,7 +37,7 @@ impl Context {
     /// A call is not kept, since a body of it is too long.
     pub fn too_long(&self, exchange: &Exchange) {
         self.shared.count(|counts| counts.dropped += 1);
-        self.shared.note(Note::NotKept { call: describe(exchange), reason: TOO_LONG });
+        self.shared.note(Note::Lost { what: format!("{}: {TOO_LONG}", describe(exchange)) });
     }
 
     /// The real server was not reached, or not trusted.
@@ -47,15 +47,11 @@ impl Context {
     }
 
     pub fn encrypted(&self) -> Self {
-        let mut inner = self.clone();
-        inner.link.tls = true;
-        inner
+        Self { link: Link { tls: true, ..self.link.clone() }, ..self.clone() }
     }
 
     pub fn tunnel(&self, target: Target) -> Self {
-        let mut inner = self.clone();
-        inner.link = Link { target, tls: false, connection: self.link.connection };
-        inner
+        Self { link: Link { target, tls: false, connection: self.link.connection }, ..self.clone() }
     }
 
     pub async fn stopped(&self) {

@@ -134,10 +134,7 @@ async fn stream(
     let sending = async { send.ready().await?.send_request(Request::from_parts(parts.clone(), ()), ends) };
     let (response, up) = match sending.await {
         Ok(sent) => sent,
-        Err(error) => {
-            respond.send_reset(error.reason().unwrap_or(Reason::REFUSED_STREAM));
-            return;
-        }
+        Err(error) => return respond.send_reset(error.reason().unwrap_or(Reason::REFUSED_STREAM)),
     };
     let mut question = Body { whole: ends, ..Body::new(&context) };
     let mut answer = Body::new(&context);
@@ -228,14 +225,11 @@ async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, 
                     return;
                 }
             }
-            Some(Err(error)) => {
-                to.send_reset(error.reason().unwrap_or(Reason::CANCEL));
-                return;
-            }
+            Some(Err(error)) => return to.send_reset(error.reason().unwrap_or(Reason::CANCEL)),
             None => break,
         }
     }
-    let passed = match body.trailers().await {
+    let _ = match body.trailers().await {
         Ok(Some(trailers)) => {
             kept.trailers = trailers.clone();
             to.send_trailers(trailers)
@@ -244,7 +238,6 @@ async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, 
         Err(error) => return to.send_reset(error.reason().unwrap_or(Reason::CANCEL)),
     };
     kept.whole = true;
-    drop(passed);
 }
 
 /// Sends a piece of a body as the receiver takes it.

@@ -65,8 +65,8 @@ async fn stream(
         Err(Some(reason)) => {
             let what = format!("{} {}: {reason}", parts.method, parts.uri);
             replay.book.missed(target, &what);
-            answer(&mut respond, &refused(&parts.headers, &miss::in_words(&what))).await;
-            return;
+            let refused = refused(&parts.headers, &miss::in_words(&what));
+            return answer(&context, &mut respond, &refused, None).await;
         }
     };
     let raw = body.bytes.clone();
@@ -77,8 +77,7 @@ async fn stream(
                 return;
             }
             match Held::of(&asked, &found) {
-                (Some(response), Some(held)) => answer_cut_off(&context, &mut respond, response, held).await,
-                (Some(response), None) => answer(&mut respond, response).await,
+                (Some(response), held) => answer(&context, &mut respond, response, held).await,
                 (None, Some(held)) => say_nothing(&context, &mut respond, held).await,
                 (None, None) => respond.send_reset(Reason::INTERNAL_ERROR),
             }
@@ -87,17 +86,17 @@ async fn stream(
         Err(missed) => miss::explained(&missed),
     };
     let Some(keep) = context.shared.beyond() else {
-        answer(&mut respond, &refused(&parts.headers, &missed)).await;
-        return;
+        return answer(&context, &mut respond, &refused(&parts.headers, &missed), None).await;
     };
     let forwarded = Context { keep, ..context.clone() };
-    match beyond(&forwarded, &real, &parts, raw, asked).await {
+    let response = match beyond(&forwarded, &real, &parts, raw, asked).await {
         Ok((response, kept)) => {
             forwarded.keep([kept]);
-            answer(&mut respond, &response).await;
+            response
         }
-        Err(error) => answer(&mut respond, &refused(&parts.headers, &miss::unreachable(target, &error))).await,
-    }
+        Err(error) => refused(&parts.headers, &miss::unreachable(target, &error)),
+    };
+    answer(&context, &mut respond, &response, None).await;
 }
 
 /// Waits until the program has asked what it asked before it was answered when this was recorded. False if it takes its request
@@ -146,21 +145,6 @@ fn refused(asked: &HeaderMap, missed: &serde_json::Value) -> HttpResponse {
     response
 }
 
-/// Sends a recorded response in whose middle the program left when it was recorded. If it stays now it reads further.
-async fn answer_cut_off(context: &Context, respond: &mut SendResponse<Bytes>, response: &HttpResponse, held: Held) {
-    let (head, body) = (head(response, None), encoded(response));
-    let Ok(mut down) = respond.send_response(head, false) else { return };
-    if send(&mut down, body).await.is_err() {
-        return;
-    }
-    let left = poll_fn(|context| down.poll_reset(context));
-    tokio::select! {
-        _ = left => {}
-        () = held.overstayed(context) => down.send_reset(Reason::INTERNAL_ERROR),
-        () = context.stopped() => {}
-    }
-}
-
 /// Waits until the program takes its request back, as it did when it was recorded.
 async fn say_nothing(context: &Context, respond: &mut SendResponse<Bytes>, held: Held) {
     tokio::select! {
@@ -188,18 +172,26 @@ fn head(response: &HttpResponse, length: Option<usize>) -> Response<()> {
     head
 }
 
-async fn answer(respond: &mut SendResponse<Bytes>, response: &HttpResponse) {
+/// Sends a recorded response. If the program left in its middle when it was recorded and stays now, it reads further.
+async fn answer(context: &Context, respond: &mut SendResponse<Bytes>, response: &HttpResponse, held: Option<Held>) {
     let body = encoded(response);
-    let truncated = coding::has_note(&response.headers, TRUNCATED);
-    let head = head(response, Some(body.len()).filter(|_| !truncated && !response.body.is_empty()));
+    let breaks_off = held.is_some() || coding::has_note(&response.headers, TRUNCATED);
+    let head = head(response, Some(body.len()).filter(|_| !breaks_off && !response.body.is_empty()));
     let trailers: HeaderMap = fields(&response.trailers).collect();
     // gRPC's trailers-only answers have their status in the head; then the head is all there is.
-    let ends = body.is_empty() && trailers.is_empty() && !truncated;
+    let ends = body.is_empty() && trailers.is_empty() && !breaks_off;
     let Ok(mut down) = respond.send_response(head, ends) else { return };
     if ends || send(&mut down, body).await.is_err() {
         return;
     }
-    let _ = if truncated {
+    if let Some(held) = held {
+        tokio::select! {
+            _ = poll_fn(|task| down.poll_reset(task)) => return,
+            () = held.overstayed(context) => {}
+            () = context.stopped() => return,
+        }
+    }
+    let _ = if breaks_off {
         down.send_reset(Reason::INTERNAL_ERROR);
         Ok(())
     } else if trailers.is_empty() {
@@ -243,7 +235,9 @@ async fn beyond(
         up.send_data(Bytes::new(), true).map_err(io::Error::other)?;
     }
     let (head, body) = response.await.map_err(io::Error::other)?.into_parts();
-    let body = read(context, body).await.map_err(|why| io::Error::other(why.unwrap_or("the answer broke off")))?;
+    let body = read(context, body)
+        .await
+        .map_err(|why| io::Error::other(if why == Some(TOO_LONG) { TOO_LONG } else { "the answer broke off" }))?;
     let response = response_of(&head, body);
     asked.answered_at = SystemTime::now();
     if let Content::Http(http) | Content::Grpc(http) = &mut asked.content {

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use crate::record::call::Target;
 use crate::record::matching::Miss;
 
-/// A miss with the closest recording.
 pub fn explained(miss: &Miss) -> Value {
     let closest =
         miss.closest.as_ref().map(|closest| json!({ "name": closest.name, "differences": closest.differences }));

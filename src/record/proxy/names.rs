@@ -16,7 +16,6 @@ use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_RESOLVE_THREADS};
 use crate::record::call::{Content, Dns, Exchange, Link, Target};
 use crate::record::net::dns::{Question, SERVFAIL};
 
-/// Answers datagrams until all is to end.
 pub async fn serve_udp(shared: Arc<Shared>, socket: UdpSocket) {
     let socket = Arc::new(socket);
     let places = Arc::new(Semaphore::new(MAX_RESOLVE_THREADS));
@@ -55,9 +54,7 @@ pub async fn serve_tcp(shared: Arc<Shared>, mut client: Stream) -> io::Result<()
         let mut message = vec![0; length];
         client.read_exact(&mut message).await?;
         let Some(answer) = answer(&shared, &message).await else { return Ok(()) };
-        let mut framed = (answer.len() as u16).to_be_bytes().to_vec();
-        framed.extend_from_slice(&answer);
-        client.write_all(&framed).await?;
+        client.write_all(&[&(answer.len() as u16).to_be_bytes()[..], &answer].concat()).await?;
         client.flush().await?;
     }
 }

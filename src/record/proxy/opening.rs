@@ -9,11 +9,9 @@ pub enum Opening {
     Tls,
     Http1,
     Http2,
-    /// A protocol that is known.
     Wire(Protocol),
     /// More bytes are needed to tell.
     More,
-    /// Nothing that is known.
     Unknown,
 }
 

@@ -19,9 +19,7 @@ use crate::record::http::h1;
 pub struct Way {
     /// What is not written and flushed yet.
     pub waiting: Vec<u8>,
-    /// How much of it was written.
     written: usize,
-    /// The source has ended.
     ended: bool,
     /// That was passed on too.
     shut: bool,
@@ -104,7 +102,6 @@ impl Way {
 struct State {
     up: Way,
     down: Way,
-    /// Which side ended it first.
     first_end: Option<Side>,
     then: Option<Then>,
     /// Calls that are complete, and kept once the program has its answer.

@@ -42,7 +42,6 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Of a connection, or of a layer above it.
     pub fn new(layers: impl Duplex + 'static) -> Self {
         Self { before: Bytes::new(), layers: Box::new(layers) }
     }

@@ -11,7 +11,6 @@ use crate::record::http::h1;
 use crate::record::protocol::generic::GenericRecorder;
 use crate::record::protocol::wire::{RecordStep, Recorder};
 
-/// Who looks on.
 pub enum Tap {
     Http(Box<h1::Tap>),
     Wire(Box<dyn Recorder>),

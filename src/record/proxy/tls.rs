@@ -25,7 +25,6 @@ const MAX_HELLO_BYTES: usize = 64 * 1024;
 /// What a client says first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hello {
-    /// The name of the server that it wants.
     pub name: Option<String>,
     /// Protocols that it offers inside, the best first.
     pub offers: Vec<Vec<u8>>,

@@ -9,7 +9,6 @@ use super::{Apart, Bodies, Problem, dns, emit, grpc, http, wires};
 use crate::record::call::{Content, End, Exchange, Refusal, Target};
 use crate::record::matching::{DeclaredNoise, Recording};
 
-/// The only version there is.
 pub const VERSION: &str = "api.keploy.io/v1beta1";
 
 /// Keys of ours in `metadata`.
@@ -103,13 +102,10 @@ impl Metadata {
         if exchange.tls {
             metadata.add(key::TLS, "true");
         }
-        match exchange.end {
-            End::Refused(refusal, nth) => metadata.add(key::END, format!("refused {} {nth}", refusal.reason())),
-            end => {
-                if let Some((word, _)) = ENDS.iter().find(|(_, known)| *known == end) {
-                    metadata.add(key::END, *word);
-                }
-            }
+        if let End::Refused(refusal, nth) = exchange.end {
+            metadata.add(key::END, format!("refused {} {nth}", refusal.reason()));
+        } else if let Some((word, _)) = ENDS.iter().find(|(_, known)| *known == exchange.end) {
+            metadata.add(key::END, *word);
         }
         metadata
     }
@@ -197,17 +193,9 @@ pub(super) struct Part<'a> {
 impl Part<'_> {
     /// A time of the call, under one of these keys or in the part of one of those.
     fn time(&self, keys: &[&str], parts: &[&str]) -> Result<Option<SystemTime>, Problem> {
-        for key in keys {
-            if let Some(time) = self.spec.find(key, Node::time)? {
-                return Ok(Some(time));
-            }
-        }
-        for part in parts {
-            if let Some(Some(time)) = self.spec.find(part, |part| part.find("timestamp", Node::time))? {
-                return Ok(Some(time));
-            }
-        }
-        Ok(None)
+        let here = keys.iter().map(|key| self.spec.find(key, Node::time));
+        let within = parts.iter().map(|part| self.spec.get(part, |part| part.find("timestamp", Node::time)));
+        here.chain(within).find_map(Result::transpose).transpose()
     }
 }
 

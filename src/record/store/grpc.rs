@@ -8,9 +8,6 @@ use super::node::{Members, Node};
 use super::{Apart, Problem, protoscope};
 use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
 
-/// Flag and length before each message.
-const PREFIX_BYTES: usize = 5;
-
 pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, apart: &mut Apart) -> Members {
     let request = &http.request;
     match request.version {
@@ -50,11 +47,10 @@ fn headers(pseudo: &[(&str, &String)], fields: Members) -> Members {
 /// The first message of a body, and the whole where that is not all.
 fn side(headers: Members, body: &[u8], apart: &mut Apart) -> Members {
     let (mut flag, mut message, mut rest) = (0, &[][..], body.len());
-    if let Some((prefix, after)) = body.split_at_checked(PREFIX_BYTES).filter(|_| !is_large(body.len())) {
-        let length = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]);
-        if let Some(first) = after.get(..length as usize) {
-            (flag, message, rest) = (prefix[0], first, after.len() - first.len());
-        }
+    if let Some(([compressed, length @ ..], after)) = body.split_first_chunk::<5>().filter(|_| !is_large(body.len()))
+        && let Some(first) = after.get(..u32::from_be_bytes(*length) as usize)
+    {
+        (flag, message, rest) = (*compressed, first, after.len() - first.len());
     }
     let mut decoded = Members::default();
     decoded.put("compression_flag", u64::from(flag));

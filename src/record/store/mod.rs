@@ -253,8 +253,7 @@ fn document(
     })?;
     let Some(root) = node::parse(text, line)? else { return Ok(Document::Nothing) };
     if Head::is(&root) {
-        let mut head = Head::default();
-        return head.read(&root).map(|()| Document::Head(head));
+        return Head::read(&root).map(Document::Head);
     }
     let (is_cut, reason) = if is_ours {
         (root.member("connectionId").is_none(), "the last document lacks its last key, `connectionId`")

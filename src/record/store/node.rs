@@ -149,7 +149,6 @@ impl Node {
         time.map(SystemTime::from).ok_or_else(|| self.expected("a time such as 2026-01-31T12:00:00.5Z"))
     }
 
-    /// The problem that it is something else.
     pub fn expected(&self, what: &str) -> Problem {
         let got = match &self.kind {
             Kind::Scalar(scalar) => {
@@ -177,6 +176,14 @@ impl Node {
     fn is_null(&self) -> bool {
         matches!(&self.kind, Kind::Scalar(scalar) if scalar.is_null())
     }
+
+    pub fn base64(bytes: &[u8]) -> Self {
+        // 70 on a line, as Go's `yaml.v3` has it.
+        let lines = STANDARD.encode(bytes);
+        let lines: Vec<&str> = (0..lines.len()).step_by(70).map(|at| &lines[at..lines.len().min(at + 70)]).collect();
+        let end = if lines.len() > 1 { "\n" } else { "" };
+        scalar(lines.join("\n") + end, false, true)
+    }
 }
 
 /// The bytes of base64, with white space in it.
@@ -185,7 +192,6 @@ pub fn unpacked(text: &str) -> Result<Vec<u8>, Problem> {
     STANDARD.decode(packed).map_err(|error| Problem::new(0, format!("no base64: {error}")))
 }
 
-/// A mapping that is being made.
 #[derive(Debug, Default)]
 pub struct Members(pub Vec<(String, Node)>);
 
@@ -199,16 +205,6 @@ impl Members {
     /// Adds an entry; the key is a new one.
     pub fn put(&mut self, key: &str, value: impl Into<Node>) {
         self.0.push((key.to_owned(), value.into()));
-    }
-}
-
-impl Node {
-    pub fn base64(bytes: &[u8]) -> Self {
-        // 70 on a line, as Go's `yaml.v3` has it.
-        let lines = STANDARD.encode(bytes);
-        let lines: Vec<&str> = (0..lines.len()).step_by(70).map(|at| &lines[at..lines.len().min(at + 70)]).collect();
-        let end = if lines.len() > 1 { "\n" } else { "" };
-        scalar(lines.join("\n") + end, false, true)
     }
 }
 

@@ -9,7 +9,6 @@ use super::reader::{Answered, Malformed, Reader};
 use super::tap::tunnel;
 use super::{exchange, field, request};
 
-/// A request that wants an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     pub request: HttpRequest,
@@ -20,7 +19,6 @@ pub struct Asked {
     pub tunnel: Option<Target>,
     /// Whether the body was longer than what is kept; then it equals nothing that was recorded.
     pub too_long: bool,
-    /// Its bytes as they were sent.
     pub raw: Vec<u8>,
 }
 
@@ -48,7 +46,6 @@ pub enum Next {
     Answer(Box<Asked>),
 }
 
-/// The call that a request is, without its answer.
 pub fn asked(link: &Link, asked: &Asked) -> Exchange {
     let now = SystemTime::now();
     let link = Link { target: asked.target.clone(), tls: asked.tls, connection: link.connection };

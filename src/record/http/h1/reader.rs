@@ -35,7 +35,6 @@ pub enum Answered {
     Connect,
 }
 
-/// The bytes are no HTTP/1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
@@ -83,7 +82,6 @@ impl Reader {
         self.line.len() + self.message.as_ref().map_or(0, |message| message.body.len())
     }
 
-    /// Keeps no body of the message that is being read.
     pub fn forget(&mut self) {
         if let Some(message) = &mut self.message {
             message.too_long = true;
@@ -115,16 +113,13 @@ impl Reader {
                     self.keep(input, u64::MAX);
                 }
                 Stage::ChunkSize => {
-                    if !self.read_line(input)? {
-                        return Ok(None);
-                    }
-                    let text = std::str::from_utf8(&self.line).map_err(|_| Malformed)?;
+                    let Some(line) = self.read_line(input)? else { return Ok(None) };
+                    let text = std::str::from_utf8(&line).map_err(|_| Malformed)?;
                     let digits = text.split(';').next().unwrap_or_default().trim();
                     if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
                         return Err(Malformed);
                     }
                     let size = u64::from_str_radix(digits, 16).map_err(|_| Malformed)?;
-                    self.line.clear();
                     self.stage = if size == 0 { Stage::Trailers } else { Stage::Chunk(size) };
                     if size == 0 {
                         // An empty line at once ends them.
@@ -136,13 +131,10 @@ impl Reader {
                     self.stage = if left == 0 { Stage::ChunkEnd } else { Stage::Chunk(left) };
                 }
                 Stage::ChunkEnd => {
-                    if !self.read_line(input)? {
-                        return Ok(None);
-                    }
-                    if !self.line.iter().all(u8::is_ascii_whitespace) {
+                    let Some(line) = self.read_line(input)? else { return Ok(None) };
+                    if !line.iter().all(u8::is_ascii_whitespace) {
                         return Err(Malformed);
                     }
-                    self.line.clear();
                     self.stage = Stage::ChunkSize;
                 }
                 Stage::Trailers => {
@@ -216,8 +208,8 @@ impl Reader {
         Ok(false)
     }
 
-    /// Gathers one short line, without its end; true once it is there.
-    fn read_line(&mut self, input: &mut &[u8]) -> Result<bool, Malformed> {
+    /// Gathers one short line, without its end, until it is there.
+    fn read_line(&mut self, input: &mut &[u8]) -> Result<Option<Vec<u8>>, Malformed> {
         let end = memchr::memchr(b'\n', input);
         let (piece, rest) = input.split_at(end.unwrap_or(input.len()));
         self.line.extend_from_slice(piece);
@@ -225,7 +217,7 @@ impl Reader {
         if self.line.len() > MAX_HTTP_HEAD_BYTES {
             return Err(Malformed);
         }
-        Ok(end.is_some())
+        Ok(end.map(|_| std::mem::take(&mut self.line)))
     }
 
     /// A head is complete: what it says of the body.

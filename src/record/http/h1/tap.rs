@@ -71,13 +71,10 @@ impl Tap {
 
     /// Bytes of calls that are not complete.
     pub fn kept(&self) -> usize {
-        let of_request = |call: &Exchange| match &call.content {
-            Content::Http(http) | Content::Grpc(http) => http.request.body.len(),
-            _ => 0,
-        };
         let of = |waiting: &Waiting| {
+            let call = waiting.call.as_ref().and_then(|call| call.content.http());
             let answer = waiting.answer.as_ref().map_or(0, |(answer, _)| answer.body.len());
-            waiting.call.as_ref().map_or(0, of_request) + answer
+            call.map_or(0, |http| http.request.body.len()) + answer
         };
         self.waiting.iter().map(of).sum::<usize>() + self.requests.kept() + self.responses.kept()
     }

@@ -35,7 +35,8 @@ pub(in crate::record) struct History {
     frames: Vec<Frame>,
     /// Whether nothing but what was sent together makes the transaction one: up to `Sync`.
     is_implicit: bool,
-    before: Before,
+    /// What the next call is asked after.
+    pub(in crate::record) before: Before,
 }
 
 /// What a call is asked after.
@@ -77,17 +78,10 @@ impl History {
         self.before.context = Arc::new(parts.collect());
     }
 
-    pub(in crate::record) fn before(&self) -> &Before {
-        &self.before
-    }
-
     pub(in crate::record) fn size(&self) -> usize {
         let of = |shape: &String| shape.len() + size_of::<(String, u64)>();
-        let frames = self
-            .frames
-            .iter()
-            .map(|frame| frame.lasting.keys().map(of).sum::<usize>() + frame.local.keys().map(of).sum::<usize>());
-        self.start.keys().chain(self.before.done.keys()).map(of).sum::<usize>() + frames.sum::<usize>()
+        let frames = self.frames.iter().flat_map(|frame| frame.lasting.keys().chain(frame.local.keys()));
+        self.start.keys().chain(self.before.done.keys()).chain(frames).map(of).sum()
     }
 
     pub(in crate::record) fn is_inside(&self) -> bool {
@@ -288,7 +282,7 @@ pub(in crate::record) fn befores<'a>(calls: impl Iterator<Item = &'a Exchange>) 
             return Before::default();
         }
         let (history, transaction) = now.entry((&call.target, call.connection)).or_default();
-        let before = Before { transaction: *transaction, ..history.before().clone() };
+        let before = Before { transaction: *transaction, ..history.before.clone() };
         history.follow(call);
         if !history.is_inside() {
             *transaction = 0;
