@@ -109,7 +109,7 @@ pub const MAX_RECORDING_BYTES: usize = 512 * 1024 * 1024;
 /// Connections of recorded commands that are served at the same time; more wait in the sockets' queues.
 pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
 /// What one of them takes in memory besides the calls that it carries, in bytes: what is on its way, each way.
-pub const RECORDED_CONNECTION_BYTES: usize = 2 * MAX_RELAY_BUFFER_BYTES;
+pub const RECORDED_CONNECTION_BYTES: usize = 2 * RELAY_BUFFER_KEPT_BYTES;
 /// Longest head of an HTTP/1 message that is understood, in bytes.
 pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
 /// Most fields in it.
@@ -125,7 +125,11 @@ pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
 /// What is read at once from a recorded connection at first, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 16 * 1024;
 /// The same once there was more than that at a time, in bytes.
-pub const MAX_RELAY_BUFFER_BYTES: usize = 128 * 1024;
+pub const RELAY_BUFFER_KEPT_BYTES: usize = 128 * 1024;
+/// The same as far as the budget has room for it, in bytes.
+pub const MAX_RELAY_BUFFER_BYTES: usize = 1024 * 1024;
+/// How long a connection keeps that when nothing comes, in milliseconds.
+pub const RELAY_QUIET_MS: u64 = 1_000;
 /// How long the real server may take to accept a recorded connection, in milliseconds.
 pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
 /// How long a TLS handshake may take on either side of a recorded connection, in milliseconds.

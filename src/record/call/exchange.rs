@@ -153,6 +153,11 @@ pub enum Content {
 }
 
 impl Content {
+    /// What it is over HTTP, if it is.
+    pub fn http(&self) -> Option<&Http> {
+        if let Self::Http(http) | Self::Grpc(http) = self { Some(http) } else { None }
+    }
+
     /// The protocol that it belongs to.
     pub fn protocol(&self) -> Protocol {
         match self {
@@ -165,11 +170,12 @@ impl Content {
 }
 
 /// Version of HTTP on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HttpVersion {
     /// HTTP/1.0.
     Http10,
     /// HTTP/1.1.
+    #[default]
     Http11,
     /// HTTP/2.
     Http2,

@@ -10,7 +10,6 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::limits::MAX_RECORDED_BODY_BYTES;
 
-/// A coding that can be taken off and put on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coding {
     Gzip,
@@ -19,7 +18,7 @@ enum Coding {
     Zstd,
 }
 
-/// The codings of a message in the order in which they were put on; `None` if one of them is not known here.
+/// The codings of a message in the order in which they were put on; `None` if it has none, or one that is not known here.
 fn codings(headers: &[(String, Vec<u8>)]) -> Option<Vec<Coding>> {
     let mut found = Vec::new();
     for (_, value) in headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding")) {
@@ -34,16 +33,13 @@ fn codings(headers: &[(String, Vec<u8>)]) -> Option<Vec<Coding>> {
             }
         }
     }
-    Some(found)
+    Some(found).filter(|found| !found.is_empty())
 }
 
-/// The body without its content codings. `None` if it has to stay as it is: a coding is not known, the bytes are not of that
-/// coding, or there are more than a recording may hold.
+/// The body without its content codings. `None` if it has to stay as it is: it has none, a coding is not known, the bytes are
+/// not of that coding, or there are more than a recording may hold.
 pub fn decoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
     let codings = codings(headers)?;
-    if codings.is_empty() || body.is_empty() {
-        return Some(body.to_vec());
-    }
     let mut bytes = body.to_vec();
     for coding in codings.into_iter().rev() {
         bytes = match coding {
@@ -61,10 +57,7 @@ pub fn decoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
 
 /// The body without its content codings, or as it is if it has to stay so. Without any it is not copied.
 pub fn plain(headers: &[(String, Vec<u8>)], body: Vec<u8>) -> Vec<u8> {
-    match codings(headers) {
-        Some(codings) if !codings.is_empty() => decoded(headers, &body).unwrap_or(body),
-        _ => body,
-    }
+    decoded(headers, &body).unwrap_or(body)
 }
 
 /// A field of a recorded response, never sent: says what its body is.
@@ -78,9 +71,7 @@ pub const CODED: &str = "coded";
 /// Fields with a digest of the body as it was coded (RFC 9530, 2 and 3; RFC 3230, 4.3.2; RFC 1864; Amazon S3, Google Cloud
 /// Storage).
 const DIGESTS: [&str; 5] = ["content-digest", "repr-digest", "digest", "content-md5", "x-goog-hash"];
-const DIGEST_BEGIN: &str = "x-amz-checksum-";
 
-/// Whether a response has this note.
 pub fn has_note(headers: &[(String, Vec<u8>)], note: &str) -> bool {
     headers.iter().any(|(name, value)| name.eq_ignore_ascii_case(BODY_NOTE) && value == note.as_bytes())
 }
@@ -88,12 +79,12 @@ pub fn has_note(headers: &[(String, Vec<u8>)], note: &str) -> bool {
 /// The body of a response as it is kept, without its codings. It stays as it came, and the fields get a note of it, if it
 /// cannot be read, or if another field has a digest of the very bytes, which another coder would not make again.
 pub fn kept(headers: &mut Vec<(String, Vec<u8>)>, body: Vec<u8>) -> Vec<u8> {
-    if body.is_empty() || codings(headers).is_none_or(|codings| codings.is_empty()) {
+    if body.is_empty() || codings(headers).is_none() {
         return body;
     }
     let has_digest = headers.iter().any(|(name, _)| {
         let name = name.to_ascii_lowercase();
-        DIGESTS.contains(&name.as_str()) || name.starts_with(DIGEST_BEGIN)
+        DIGESTS.contains(&name.as_str()) || name.starts_with("x-amz-checksum-")
     });
     match decoded(headers, &body) {
         Some(plain) if !has_digest || encoded(headers, &plain).as_ref() == Some(&body) => plain,
@@ -106,21 +97,15 @@ pub fn kept(headers: &mut Vec<(String, Vec<u8>)>, body: Vec<u8>) -> Vec<u8> {
 
 /// The body as it is sent: with the content codings that its fields name, as far as they are known and it has them not on.
 pub fn sent<'a>(headers: &[(String, Vec<u8>)], body: &'a [u8]) -> Cow<'a, [u8]> {
-    let is_coded = codings(headers).is_some_and(|codings| !codings.is_empty());
-    is_coded.then(|| encoded(headers, body)).flatten().map_or(Cow::Borrowed(body), Cow::Owned)
+    encoded(headers, body).map_or(Cow::Borrowed(body), Cow::Owned)
 }
 
-/// The body with the content codings that its fields name; `None` if one is not known, or if it is kept with them: then the
-/// body has them on.
+/// The body with the content codings that its fields name; `None` if there are none, one is not known, nothing is there to code,
+/// or it is kept with them: then the body has them on.
 pub fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
+    let codings = codings(headers).filter(|_| !body.is_empty() && !has_note(headers, CODED))?;
     let mut bytes = body.to_vec();
-    if bytes.is_empty() {
-        return Some(bytes);
-    }
-    if has_note(headers, CODED) {
-        return None;
-    }
-    for coding in codings(headers)? {
+    for coding in codings {
         bytes = match coding {
             Coding::Gzip => all(GzEncoder::new(bytes.as_slice(), Compression::fast()))?,
             Coding::Deflate => all(ZlibEncoder::new(bytes.as_slice(), Compression::fast()))?,

@@ -25,7 +25,6 @@ const UUID_CHARS: usize = 36;
 /// Seconds from 1970 to 2000, from which `PostgreSQL` counts its binary times.
 const POSTGRES_EPOCH_SECS: u64 = 946_684_800;
 
-/// A value that was made anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub(super) text: String,
@@ -53,7 +52,6 @@ pub(super) struct Blank {
 }
 
 impl Blank {
-    /// Of a run at this time.
     pub(super) fn new(near: SystemTime, is_exact: bool) -> Self {
         Self { near, is_exact, values: Vec::new() }
     }
@@ -107,12 +105,11 @@ impl Blank {
     fn value(&mut self, text: &[u8]) -> Option<(usize, String)> {
         let (length, shape, is_time) = self.shape(text)?;
         let kind = if is_time { Kind::Time } else { Kind::Id };
-        self.values.push(Value { text: String::from_utf8_lossy(&text[..length]).into_owned(), kind });
-        if shape == "uuid"
-            && let Some(value) = self.values.last_mut()
-        {
-            value.text.make_ascii_lowercase();
+        let mut text = String::from_utf8_lossy(&text[..length]).into_owned();
+        if shape == "uuid" {
+            text.make_ascii_lowercase();
         }
+        self.values.push(Value { text, kind });
         Some((length, shape))
     }
 
@@ -175,15 +172,10 @@ impl Blank {
 
     /// Seconds, milliseconds, microseconds or nanoseconds since 1970.
     fn is_number_of_time(&self, word: &[u8]) -> bool {
-        let parts = match word.len() {
-            10 => 1,
-            13 => 1_000,
-            16 => 1_000_000,
-            19 => 1_000_000_000,
-            _ => return false,
-        };
+        let digits = word.len();
         let number = std::str::from_utf8(word).ok().and_then(|word| word.parse::<u64>().ok());
-        number.is_some_and(|number| self.is_near(number / parts))
+        let number = number.filter(|_| matches!(digits, 10 | 13 | 16 | 19));
+        number.is_some_and(|number| self.is_near(number / 10_u64.pow(digits as u32 - 10)))
     }
 
     fn is_near(&self, secs: u64) -> bool {
@@ -202,15 +194,11 @@ fn zone(text: &[u8]) -> usize {
     }
 }
 
-/// Seconds since 1970 of the beginning of a day (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+/// Seconds since 1970 of the beginning of a day.
 fn secs_of(year: u64, month: u64, day: u64) -> Option<u64> {
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let year = if month <= 2 { year - 1 } else { year };
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let of_era = (year % 400) * 365 + (year % 400) / 4 - (year % 400) / 100 + of_year;
-    (year / 400 * 146_097 + of_era).checked_sub(719_468).map(|days| days * 86_400)
+    let month = time::Month::try_from(month as u8).ok()?;
+    let date = time::Date::from_calendar_date(year as i32, month, day as u8).ok()?;
+    u64::try_from(date.midnight().assume_utc().unix_timestamp()).ok()
 }
 
 /// Whether a text begins as this form says: `0` stands for a digit, letters for letters.
@@ -272,7 +260,6 @@ struct Made {
 }
 
 impl Pairs {
-    /// Adds the values of a recording, by its place.
     pub(super) fn know(&mut self, values: &[Value], index: usize) {
         for value in values.iter().filter(|value| value.kind == Kind::Id) {
             self.first.entry(value.text.clone()).or_insert(index);
@@ -304,7 +291,6 @@ impl Pairs {
         recorded.len() == asked.len() && recorded.iter().zip(asked).enumerate().all(fits)
     }
 
-    /// A recording with these values has answered.
     pub(super) fn pair(&self, name: &str, recorded: &[Value], asked: &[Value]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         for (one, other) in recorded.iter().zip(asked).filter(|(one, other)| one.text != other.text) {
@@ -327,7 +313,6 @@ impl Pairs {
         }
     }
 
-    /// What is to be told.
     pub(super) fn told(&self) -> BTreeMap<String, String> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).told.clone()
     }

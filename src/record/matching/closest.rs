@@ -27,7 +27,6 @@ const RECORD_HINT: &str = "it is another call: record again what makes it";
 /// Recordings by what they have in common with a call. They are ordered so when the first call is missed.
 pub(super) type Index = HashMap<Near, Vec<usize>>;
 
-/// What a recording has in common with a call.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) enum Near {
     /// All but values.
@@ -156,9 +155,7 @@ pub(super) fn short(text: &str) -> String {
     shown(text, MAX_DIFFERENCE_CHARS)
 }
 
-/// How a recorded call differs from one that was asked.
 struct Compared {
-    /// A line each.
     lines: Vec<String>,
     /// How many values have the same name, and how many of those are the same.
     common: i64,
@@ -169,19 +166,17 @@ struct Compared {
 impl Compared {
     fn of(entry: &Entry, asked: &Question<'_>, noise: &Fields, choosing: &BTreeSet<String>) -> Self {
         let (recorded, mut lines) = (entry.asked(), Vec::new());
-        let is_http = matches!(recorded.content, Content::Http(_) | Content::Grpc(_));
-        if is_http && !entry.named && recorded.tls != asked.exchange.tls {
+        if recorded.content.http().is_some() && !entry.named && recorded.tls != asked.exchange.tls {
             let word = |tls| if tls { "yes" } else { "no" };
             lines.push(format!("encryption: recorded {}, asked {}", word(recorded.tls), word(asked.exchange.tls)));
         }
         if recorded.target != asked.exchange.target && recorded.content.protocol() != Protocol::Dns {
             compare("target", &recorded.target.to_string(), &asked.exchange.target.to_string(), &mut lines);
         }
-        let [host, other] = [recorded, asked.exchange].map(|exchange| match &exchange.content {
-            Content::Http(http) | Content::Grpc(http) => virtual_host(&http.request, &exchange.target),
-            _ => String::new(),
-        });
-        compare("host", &host, &other, &mut lines);
+        let host = |exchange: &Exchange| {
+            exchange.content.http().map(|http| virtual_host(&http.request, &exchange.target)).unwrap_or_default()
+        };
+        compare("host", &host(recorded), &host(asked.exchange), &mut lines);
         let (ours, theirs) = (&Parts::of(recorded), &asked.parts);
         let mut common = 0;
         let is_same = lines.is_empty() && ours.bare(noise) == theirs.bare(noise);
@@ -357,7 +352,6 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
     ));
 }
 
-/// What the program said.
 fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {
     let mut wire = wire.clone();
     if protocol == Protocol::Postgres {

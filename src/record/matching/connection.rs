@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Book;
 use super::history::{Before, History};
-use super::{Answer, Book};
-use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target};
+use crate::record::call::{Exchange, Protocol, Target};
 use crate::record::protocol::script::{Script, Who};
 
 /// See the module.
 pub struct Connection {
     book: Arc<Book>,
-    /// What was done on the connection.
     history: History,
     /// See [`Before::transaction`].
     transaction: u64,
@@ -23,37 +22,24 @@ impl Connection {
         Box::new(Self { book: Arc::clone(book), history: History::default(), transaction: 0 })
     }
 
-    /// What a call is asked after.
     fn before(&self) -> Before {
         let transaction = if self.history.is_inside() { self.transaction } else { 0 };
-        Before { transaction, ..self.history.before().clone() }
+        Before { transaction, ..self.history.before.clone() }
     }
 }
 
 impl Script for Connection {
-    fn ask(
-        &mut self,
-        mut asked: Exchange,
-        plain: &dyn Fn(bool) -> Option<Vec<Vec<u8>>>,
-    ) -> Result<Arc<Exchange>, String> {
+    fn ask(&mut self, asked: Exchange, plain: &dyn Fn(bool) -> Option<Vec<Vec<u8>>>) -> Result<Arc<Exchange>, String> {
         let (before, is_inside) = (self.before(), self.history.is_inside());
         self.transaction = before.transaction;
-        let found = self.book.find_in(&asked, &before, || plain(is_inside));
-        match found {
-            Ok(Answer::Recorded(found, transaction)) => {
+        match self.book.find_in(&asked, &before, || plain(is_inside)) {
+            Ok((found, transaction)) => {
                 if is_inside && transaction != 0 {
                     self.transaction = transaction;
                 }
                 // What it does is what the recorded one did, whichever values were left out.
                 self.history.follow(&found);
                 Ok(found)
-            }
-            Ok(Answer::Plain(said)) => {
-                if let Content::Wire(_, wire) = &mut asked.content {
-                    wire.messages.extend(said.into_iter().map(|bytes| Message { from: Side::Server, bytes }));
-                }
-                self.history.follow(&asked);
-                Ok(Arc::new(asked))
             }
             Err(miss) => {
                 self.history.stray(&asked);

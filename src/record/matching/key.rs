@@ -41,7 +41,6 @@ pub(super) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// What this call asks.
     pub(super) fn of(exchange: &'a Exchange) -> Self {
         Self { exchange, parts: Parts::of(exchange), digest: None }
     }
@@ -104,7 +103,6 @@ pub(super) fn with_head<'a>(
     digest(std::iter::once(Cow::Borrowed(&bare[..])).chain(fields))
 }
 
-/// Whether the answer to a call depends on the context of its connection.
 fn is_of_context(exchange: &Exchange) -> bool {
     match &exchange.content {
         Content::Wire(Protocol::Postgres, wire) => postgres::startup_of(wire).is_none(),

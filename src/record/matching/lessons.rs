@@ -14,7 +14,7 @@ use super::noise::{Fields, Noise, Shape};
 use super::parts::{chooses, choosing};
 use super::{is_session, queue};
 use crate::limits::MAX_NOISE_COMPARED;
-use crate::record::call::{Content, Exchange, Protocol, Side};
+use crate::record::call::{Content, Exchange, HttpResponse, Protocol, Side};
 use crate::record::protocol::parts::Part;
 use crate::record::redact;
 
@@ -38,7 +38,6 @@ pub struct Change {
     pub values: (String, String),
 }
 
-/// A call of which something may be learned.
 struct Call<'a> {
     exchange: &'a Exchange,
     /// What is no value.
@@ -55,7 +54,6 @@ impl Call<'_> {
         [&self.bare[..]].into_iter().chain(values).collect()
     }
 
-    /// The names of the values that another call has otherwise.
     fn differing(&self, other: &Self) -> BTreeSet<String> {
         let pairs = self.values.iter().zip(&other.values).filter(|(one, other)| one != other);
         pairs.map(|(one, _)| one.name.clone()).collect()
@@ -65,7 +63,6 @@ impl Call<'_> {
 /// The calls of both recordings that are compared.
 type Pair<'a, 'b> = [Vec<&'b Call<'a>>; 2];
 
-/// See [`Noise::learn`].
 pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Lesson> {
     let given = [given(a), given(b)];
     let (mut lessons, mut theirs) = (Vec::new(), by_place(b));
@@ -102,8 +99,7 @@ fn put(noise: &mut Noise, of: &Exchange, changes: &[Change]) {
 fn by_place(exchanges: &[Exchange]) -> BTreeMap<String, Vec<Question<'_>>> {
     let mut found: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for exchange in exchanges.iter().filter(|exchange| !exchange.is_no_call()) {
-        let mut question = Question::of(exchange);
-        question.parts = question.parts.by_hash();
+        let question = Question::of(exchange);
         found.entry(Shape::of(&question, &exchange.target).to_string()).or_default().push(question);
     }
     found
@@ -121,11 +117,8 @@ fn calls<'a>(ours: &[Question<'a>], theirs: &[Question<'a>]) -> [Vec<Call<'a>>; 
         let head = || question.parts.head(&none).filter(|field| chooses(field, &both));
         let names: Vec<&[u8]> = head().map(|field| field.name.as_bytes()).collect();
         let bare = [question.parts.bare(&none), names.join(&0)].concat();
-        Call {
-            exchange: question.exchange,
-            bare,
-            values: question.parts.values(&none).chain(head()).cloned().collect(),
-        }
+        let values = question.parts.values(&none).chain(head()).cloned().collect();
+        Call { exchange: question.exchange, bare, values }
     };
     [ours, theirs].map(|calls| calls.iter().map(of).collect())
 }
@@ -231,20 +224,13 @@ fn given(exchanges: &[Exchange]) -> Given {
     answers.flat_map(|part| redact::places(part).into_iter().map(|at| part[at].to_vec())).collect()
 }
 
-/// What a server said.
-fn answer(exchange: &Exchange) -> Vec<&[u8]> {
+fn answer<'a>(exchange: &'a Exchange) -> Vec<&'a [u8]> {
     match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => http
-            .response
-            .iter()
-            .flat_map(|response| {
-                response.headers.iter().map(|(_, value)| value.as_slice()).chain([response.body.as_slice()])
-            })
-            .collect(),
-        Content::Wire(_, wire) => {
-            let said = wire.messages.iter().filter(|message| message.from == Side::Server);
-            said.map(|message| message.bytes.as_slice()).collect()
+        Content::Http(http) | Content::Grpc(http) => {
+            let all = |it: &'a HttpResponse| it.headers.iter().map(|(_, value)| &value[..]).chain([&it.body[..]]);
+            http.response.iter().flat_map(all).collect()
         }
+        Content::Wire(_, wire) => wire.said(Side::Server).collect(),
         Content::Dns(_) => Vec::new(),
     }
 }

@@ -14,7 +14,7 @@ use super::noise::Fields;
 use super::parts::chooses;
 use super::queue::{Queue, Taken};
 use super::report::Miss;
-use crate::record::call::{Content, Exchange, Protocol, Target};
+use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target};
 use crate::record::protocol::parts::Part;
 use crate::record::protocol::{postgres, spoken};
 
@@ -22,11 +22,9 @@ use crate::record::protocol::{postgres, spoken};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Used {
     pub(super) count: usize,
-    /// The place of the last of them.
     pub(super) last: usize,
 }
 
-/// Why there is no recording of a call.
 #[derive(Default)]
 pub(super) struct Unfound {
     /// Recordings of it, which were all used.
@@ -38,16 +36,7 @@ pub(super) struct Unfound {
 }
 
 /// A recording, and the transaction that it is in, if it tells.
-type Found = (Arc<Exchange>, u64);
-
-/// What answers a call to a database.
-#[derive(Debug)]
-pub(in crate::record) enum Answer {
-    /// A recording, and the transaction that it is in, if it tells.
-    Recorded(Arc<Exchange>, u64),
-    /// Messages of a server, of what needs no recording.
-    Plain(Vec<Vec<u8>>),
-}
+pub(in crate::record) type Found = (Arc<Exchange>, u64);
 
 impl Book {
     /// The recording that answers a call, which is given without its answer. Each is given out once, in their order, but
@@ -62,19 +51,24 @@ impl Book {
         found.map_err(|unfound| self.missed_call(&question, &before, &unfound))
     }
 
-    /// The same of a call on a connection with this history; and where nothing answers it, what may need no recording.
+    /// The same of a call on a connection with this history, with the transaction that it is in, if it tells; and where nothing
+    /// answers it, what may need no recording.
     pub(in crate::record) fn find_in(
         &self,
         asked: &Exchange,
         before: &Before,
         plain: impl FnOnce() -> Option<Vec<Vec<u8>>>,
-    ) -> Result<Answer, Miss> {
-        let asked = self.secrets.asked(asked);
-        let mut question = Question::of(&asked);
-        match self.look_up(&mut question, before) {
-            Ok((found, transaction)) => Ok(Answer::Recorded(found, transaction)),
-            Err(unfound) => plain().map(Answer::Plain).ok_or_else(|| self.missed_call(&question, before, &unfound)),
-        }
+    ) -> Result<Found, Miss> {
+        let said = self.secrets.asked(asked);
+        let mut question = Question::of(&said);
+        self.look_up(&mut question, before).or_else(|unfound| {
+            let plain = plain().ok_or_else(|| self.missed_call(&question, before, &unfound))?;
+            let mut answered = asked.clone();
+            if let Content::Wire(_, wire) = &mut answered.content {
+                wire.messages.extend(plain.into_iter().map(|bytes| Message { from: Side::Server, bytes }));
+            }
+            Ok((Arc::new(answered), 0))
+        })
     }
 
     /// The recording that would answer a call, used or not. It is not taken out.
@@ -88,7 +82,6 @@ impl Book {
         })
     }
 
-    /// The recording that answers a call, or why there is none.
     fn look_up(&self, question: &mut Question<'_>, before: &Before) -> Result<Found, Unfound> {
         let mut unfound = Unfound::default();
         for (target, named) in targets(question.exchange) {
@@ -148,7 +141,6 @@ impl Book {
         found
     }
 
-    /// A recording answers a call.
     fn given(&self, question: &Question<'_>, queue: &Queue, taken: Taken) -> Found {
         let entry = &self.entries[taken.index];
         entry.used.store(true, Ordering::Relaxed);
@@ -161,7 +153,7 @@ impl Book {
             }
         }
         self.replayed.fetch_add(1, Ordering::Relaxed);
-        if taken.is_again && queue.repeats() && !entry.reusable {
+        if taken.is_again && queue.repeats && !entry.reusable {
             self.again.fetch_add(1, Ordering::Relaxed);
         }
         let found = if taken.is_again { postgres::again(&entry.exchange) } else { Arc::clone(&entry.exchange) };
@@ -202,13 +194,11 @@ impl Book {
         self.queues.get(&self.with_head(bare, head))
     }
 
-    /// A key with what chooses in this head.
     pub(super) fn with_head<'a>(&self, bare: Key, head: impl Iterator<Item = &'a Part>) -> Key {
         let choosing = self.choosing(bare);
         key::with_head(bare, head.filter(|field| chooses(field, choosing)), Cow::Borrowed)
     }
 
-    /// The names of the fields of the head that choose between the recordings of a key.
     fn choosing(&self, bare: Key) -> &BTreeSet<String> {
         static NONE: BTreeSet<String> = BTreeSet::new();
         self.choosing.get(&bare).unwrap_or(&NONE)
@@ -216,7 +206,7 @@ impl Book {
 
     /// A call of a run at this time without secrets and values that are made anew.
     pub(super) fn anew(&self, question: &Question<'_>, near: SystemTime) -> Option<(Key, Blank)> {
-        question.anew(near, &self.noise.at(question, &question.exchange.target), self.noise.is_exact())
+        question.anew(near, &self.noise.at(question, &question.exchange.target), self.noise.is_exact)
     }
 
     /// The values that are made anew in a call and in what chooses in its head, and its key without them.

@@ -20,7 +20,6 @@ mod timing;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
@@ -33,7 +32,6 @@ pub use connection::Connection;
 use history::{Before, Done};
 use key::{Key, Question};
 pub use lessons::{Change, Lesson};
-pub(in crate::record) use lookup::Answer;
 use lookup::{Unfound, Used};
 use noise::Fields;
 pub use noise::{DeclaredNoise, Noise};
@@ -42,7 +40,7 @@ use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
 pub use timing::Overtaken;
 
-use crate::record::call::{Content, Exchange, Message, Protocol, Refusal, Side, Target};
+use crate::record::call::{Content, Exchange, Protocol, Refusal, Side, Target};
 use crate::record::protocol::parts::Part;
 use crate::record::protocol::postgres;
 use crate::record::redact::{Secrets, places};
@@ -87,7 +85,6 @@ struct Entry {
     named: bool,
     /// What its connection had done before it.
     done: Arc<Done>,
-    /// Values that its run made anew.
     anew: Vec<Value>,
     used: AtomicBool,
     /// Whether it may change what is read after it.
@@ -192,7 +189,6 @@ impl Book {
         Self { passes_on, ..self }
     }
 
-    /// Finds out which fields of the head choose.
     fn choose(&mut self, ways: &[Way]) {
         let mut alike: HashMap<Key, Vec<&Way>> = HashMap::new();
         for way in ways {
@@ -209,7 +205,6 @@ impl Book {
         }
     }
 
-    /// Puts a recording into a queue.
     fn put(&mut self, Way { bare, head, blank, index }: Way) {
         let key = if let Some(blank) = blank {
             let (values, key) = self.blanked(bare, head.iter(), blank);
@@ -279,20 +274,19 @@ impl Book {
     }
 
     fn missed_call(&self, asked: &Question<'_>, before: &Before, unfound: &Unfound) -> Miss {
-        let miss = self.miss(asked, before, unfound);
+        let closest = match unfound.used {
+            Some(Used { last, .. }) => Some(Closest { name: self.entries[last].name.clone(), differences: Vec::new() }),
+            None => self.closest(asked, unfound, &before.done),
+        };
+        let why = match unfound.used {
+            Some(Used { count, .. }) => Why::Used(count),
+            None if closest.is_some() => Why::Differs,
+            None => Why::NothingRecorded,
+        };
+        let bound = self.passes_on && matches!(asked.exchange.content, Content::Wire(..));
+        let miss = Miss { asked: describe(asked.exchange), why, closest, bound, times: 1 };
         self.count(miss.clone());
         miss
-    }
-
-    fn miss(&self, asked: &Question<'_>, before: &Before, unfound: &Unfound) -> Miss {
-        let bound = self.passes_on && matches!(asked.exchange.content, Content::Wire(..));
-        let miss = |why, closest| Miss { asked: describe(asked.exchange), why, closest, bound, times: 1 };
-        if let Some(Used { count, last }) = unfound.used {
-            let name = self.entries[last].name.clone();
-            return miss(Why::Used(count), Some(Closest { name, differences: Vec::new() }));
-        }
-        let closest = self.closest(asked, unfound, &before.done);
-        miss(if closest.is_some() { Why::Differs } else { Why::NothingRecorded }, closest)
     }
 
     fn count(&self, miss: Miss) {
@@ -351,32 +345,19 @@ impl Book {
     }
 }
 
-/// Whether two calls ask the same.
 fn asks_same(one: &Exchange, other: &Exchange) -> bool {
     match (&one.content, &other.content) {
         (Content::Http(one) | Content::Grpc(one), Content::Http(other) | Content::Grpc(other)) => {
             one.request == other.request
         }
-        (Content::Wire(_, one), Content::Wire(_, other)) => {
-            let is_asked = |message: &&Message| message.from == Side::Client;
-            one.messages.iter().filter(is_asked).eq(other.messages.iter().filter(is_asked))
-        }
+        (Content::Wire(_, one), Content::Wire(_, other)) => one.said(Side::Client).eq(other.said(Side::Client)),
         (one, other) => one == other,
     }
 }
 
 fn is_aborted(exchange: &Exchange) -> bool {
     let Content::Wire(Protocol::Postgres, wire) = &exchange.content else { return false };
-    wire.messages.iter().any(|message| message.from == Side::Server && postgres::is_aborted(&message.bytes))
-}
-
-impl fmt::Debug for Book {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Book")
-            .field("recordings", &self.entries.len())
-            .field("keys", &self.queues.len())
-            .finish_non_exhaustive()
-    }
+    wire.said(Side::Server).any(postgres::is_aborted)
 }
 
 fn is_session(exchange: &Exchange) -> bool {

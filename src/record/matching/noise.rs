@@ -37,7 +37,6 @@ impl Fields {
         Ok(Self { names: names.into_iter().collect(), values: values.collect::<Result<_, _>>()? })
     }
 
-    /// Whether a field is left out.
     pub fn has(&self, name: &str) -> bool {
         !self.names.is_empty() && self.names.contains(name)
     }
@@ -54,14 +53,12 @@ impl Fields {
         self.values.iter().find(|(_, pattern)| is_in(pattern)).map(|(source, _)| source.as_str())
     }
 
-    /// Whether the same is left out.
     pub fn is_same(&self, other: &Self) -> bool {
         let sources = |fields: &Self| fields.values.iter().map(|(source, _)| source.clone()).collect::<Vec<_>>();
         self.names == other.names
             && (self.values.is_empty() && other.values.is_empty() || sources(self) == sources(other))
     }
 
-    /// Whether nothing is left out.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.values.is_empty()
     }
@@ -90,7 +87,8 @@ pub struct DeclaredNoise {
 pub struct Noise {
     everywhere: Fields,
     shapes: HashMap<Shape, Vec<Rule>>,
-    is_exact: bool,
+    /// Whether nothing is left out but what is declared or learned.
+    pub(super) is_exact: bool,
 }
 
 /// Calls that the same noise may belong to.
@@ -103,7 +101,6 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape of a call as if it went to this target.
     pub(super) fn of(question: &Question<'_>, target: &Target) -> Self {
         let protocol = question.exchange.content.protocol();
         Self { protocol, target: target.clone(), text: question.parts.shape() }
@@ -116,7 +113,6 @@ impl fmt::Display for Shape {
     }
 }
 
-/// What is left out of calls of a shape.
 #[derive(Clone, Debug)]
 struct Rule {
     fields: Fields,
@@ -145,12 +141,6 @@ impl Noise {
         self.is_exact = is_exact;
     }
 
-    /// Whether nothing is left out but what is declared or learned.
-    pub(super) fn is_exact(&self) -> bool {
-        self.is_exact
-    }
-
-    /// Adds noise of a call.
     pub(super) fn put(&mut self, question: &Question<'_>, fields: &Fields) {
         if fields.is_empty() {
             return;

@@ -3,14 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use sha1::{Digest as _, Sha1};
-
 use super::anew::Blank;
 use super::noise::Fields;
 use crate::record::call::{Exchange, Protocol};
 use crate::record::protocol::parts::{Part, Role, parts};
 use crate::record::redact::is_signed;
-use crate::text::escape::hex;
 
 /// Fields of the head that choose what is answered in any case: a form of the answer (RFC 9110, 12.5; RFC 7240), a part of it (RFC
 /// 9110, 14.2), whether there is anything new (RFC 9110, 13.1), and the operation of who asks for all at one address.
@@ -29,7 +26,6 @@ const ALWAYS: [&str; 12] = [
     "header.x-http-method-override",
 ];
 
-/// What a program said in one call.
 #[derive(Debug)]
 pub(super) struct Parts {
     all: Vec<Part>,
@@ -38,12 +34,10 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// The parts of a call.
     pub(super) fn of(exchange: &Exchange) -> Self {
         Self { all: parts(&exchange.content), is_narrow: exchange.content.protocol() == Protocol::Redis }
     }
 
-    /// Its bytes.
     pub(super) fn size(&self) -> usize {
         self.all.iter().map(|part| part.bytes.len()).sum()
     }
@@ -67,7 +61,6 @@ impl Parts {
         })
     }
 
-    /// Whether anything of it is left out.
     pub(super) fn leaves_out(&self, noise: &Fields) -> bool {
         self.without(noise).any(|(_, why)| why.is_some())
     }
@@ -128,7 +121,6 @@ impl Parts {
         messages.filter(|message| !message.is_empty()).collect::<Vec<_>>().join("; ")
     }
 
-    /// The values that count.
     pub(super) fn values<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = &'a Part> {
         self.without(noise).filter(|(part, why)| part.is_value() && why.is_none()).map(|(part, _)| part)
     }
@@ -140,30 +132,6 @@ impl Parts {
             !noise.has(field) && left_out(noise, part).is_none() && !is_signed(&part.bytes)
         };
         self.all.iter().filter(|part| part.role == Role::Field).filter(counts)
-    }
-
-    /// The same with the hash of each script in its place: a server that does not know the hash is sent the script.
-    pub(super) fn by_hash(mut self) -> Self {
-        let (mut is_command, mut is_script) = (false, false);
-        for part in &mut self.all {
-            match part.role {
-                Role::Message => (is_command, is_script) = (true, false),
-                Role::Text if std::mem::take(&mut is_command) => {
-                    let command = part.bytes.to_ascii_uppercase();
-                    is_script = matches!(command.as_slice(), b"EVAL" | b"EVAL_RO");
-                    if is_script {
-                        part.bytes = [b"EVALSHA", &command[b"EVAL".len()..]].concat();
-                        part.text = String::from_utf8_lossy(&part.bytes).into_owned();
-                    }
-                }
-                Role::Key if std::mem::take(&mut is_script) => {
-                    part.text = hex(&Sha1::digest(&part.bytes));
-                    part.bytes = part.text.clone().into_bytes();
-                }
-                _ => {}
-            }
-        }
-        self
     }
 }
 

@@ -18,7 +18,6 @@ use crate::record::protocol::mysql;
 /// Recordings in their order. Some may stand in another queue as well.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// Places in the book, in order.
     pub(super) entries: Vec<usize>,
     /// How many at the beginning were all given.
     given: AtomicUsize,
@@ -26,23 +25,19 @@ pub(super) struct Queue {
     choosing: Option<BTreeSet<String>>,
     /// Their own shapes: that it was asked before is what the order is for.
     own: Vec<String>,
-    /// Whether the last of them is given again.
-    repeats: bool,
+    /// Whether the last of them is given again because it is a read.
+    pub(super) repeats: bool,
     /// Which of the values that are left out are the same in all of them.
     alone: Vec<bool>,
 }
 
-/// What of a queue answers a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// Its place in the book.
     pub(super) index: usize,
-    /// Whether it was given before.
     pub(super) is_again: bool,
 }
 
 impl Queue {
-    /// Finds out what chooses between the recordings.
     pub(super) fn settle(&mut self, entries: &[Entry]) {
         let all = || self.entries.iter().map(|index| &entries[*index]);
         let Some(first) = all().next() else { return };
@@ -119,7 +114,6 @@ impl Queue {
         (repeats || entries[*again].reusable).then_some(Taken { index: *again, is_again: true })
     }
 
-    /// Whether there is a recording after this history, used or not.
     pub(super) fn has(&self, entries: &[Entry], done: &Done) -> bool {
         self.entries.iter().any(|index| self.is_after(&entries[*index].done, done))
     }
@@ -127,11 +121,6 @@ impl Queue {
     /// Whether a value that is left out, by its place among them, is the same in all recordings.
     pub(super) fn is_alone(&self, at: usize) -> bool {
         self.alone.get(at) == Some(&true)
-    }
-
-    /// Whether its last recording is given again because it is a read.
-    pub(super) fn repeats(&self) -> bool {
-        self.repeats
     }
 }
 
@@ -144,7 +133,6 @@ impl Entry {
     }
 }
 
-/// Finds out between which writes each was recorded.
 pub(super) fn place_between_writes(entries: &mut [Entry]) {
     for side in [0, 1] {
         let mut writes: HashMap<Target, usize> = HashMap::new();

@@ -139,7 +139,6 @@ impl Report {
     }
 }
 
-/// The misses of a replay so far.
 #[derive(Default)]
 pub(super) struct Missed {
     pub(super) told: Vec<Miss>,
@@ -147,7 +146,6 @@ pub(super) struct Missed {
 }
 
 impl Missed {
-    /// Counts one.
     pub(super) fn add(&mut self, miss: Miss) {
         self.count += 1;
         // Who asks for the same again most often does so at once.

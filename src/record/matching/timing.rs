@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::{Book, Ordering, is_session};
 use crate::limits::OVERTAKEN_MS;
 use crate::record::call::{Content, Exchange, HttpResponse, HttpVersion, Protocol};
+use crate::record::http::h1::field;
 
 /// What came before an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,6 @@ impl Book {
         let _ = turns.wait_for(|()| used.load(Ordering::Relaxed)).await;
     }
 
-    /// The calls by when they were asked.
     pub(super) fn in_order(&self) -> Vec<(SystemTime, usize)> {
         let is_call = |exchange: &Exchange| {
             !is_session(exchange) && !exchange.is_no_call() && exchange.content.protocol() != Protocol::Dns
@@ -68,13 +68,8 @@ impl Book {
 
 /// Whether a response is of use only as a whole: its length is said before it, or it is JSON.
 fn comes_at_once(response: &HttpResponse) -> bool {
-    response.headers.iter().any(|(name, value)| match name.to_ascii_lowercase().as_str() {
-        "content-length" => true,
-        "content-type" => {
-            let value = String::from_utf8_lossy(value).to_ascii_lowercase();
-            let kind = value.split(';').next().unwrap_or_default().trim().to_owned();
-            kind == "application/json" || kind.ends_with("+json") && !kind.contains("stream")
-        }
-        _ => false,
-    })
+    let kind = field(&response.headers, "content-type").unwrap_or_default().to_ascii_lowercase();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let is_json = kind == "application/json" || kind.ends_with("+json") && !kind.contains("stream");
+    is_json || field(&response.headers, "content-length").is_some()
 }

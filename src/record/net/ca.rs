@@ -76,12 +76,8 @@ impl Authority {
 
     /// The system's authorities, given as PEM, and this one: for programs that take a file instead of their own.
     pub fn bundle(&self, system: &[u8]) -> Vec<u8> {
-        let mut bundle = system.to_vec();
-        if !bundle.is_empty() && !bundle.ends_with(b"\n") {
-            bundle.push(b'\n');
-        }
-        bundle.extend_from_slice(self.pem.as_bytes());
-        bundle
+        let end: &[u8] = if system.is_empty() || system.ends_with(b"\n") { b"" } else { b"\n" };
+        [system, end, self.pem.as_bytes()].concat()
     }
 
     /// The same as a key store for Java, which reads no PEM.
@@ -165,16 +161,10 @@ pub fn environment(files: TrustFiles<'_>) -> Vec<(&'static str, String)> {
         "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", // gRPC's C core
         "npm_config_cafile",                // npm
     ];
-    let mut variables: Vec<(&'static str, String)> =
-        WHOLE.iter().map(|name| (*name, files.bundle.to_owned())).collect();
-    for name in ["NODE_EXTRA_CA_CERTS", "DENO_CERT"] {
-        variables.push((name, files.authority.to_owned()));
-    }
-    variables.push((
-        "JAVA_TOOL_OPTIONS",
-        format!("-Djavax.net.ssl.trustStore={} -Djavax.net.ssl.trustStoreType=PKCS12", files.java),
-    ));
-    variables
+    let whole = WHOLE.iter().map(|name| (*name, files.bundle.to_owned()));
+    let added = ["NODE_EXTRA_CA_CERTS", "DENO_CERT"].map(|name| (name, files.authority.to_owned()));
+    let java = format!("-Djavax.net.ssl.trustStore={} -Djavax.net.ssl.trustStoreType=PKCS12", files.java);
+    whole.chain(added).chain([("JAVA_TOOL_OPTIONS", java)]).collect()
 }
 
 /// The name that a certificate for a target is made for: what the program asked for, or else where it connected to.

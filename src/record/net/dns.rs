@@ -2,7 +2,6 @@
 //! it is for, and names can be answered without a network.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 
@@ -144,7 +143,8 @@ impl Question {
     }
 }
 
-/// A name in lower case, and how many bytes it took. A question has nothing before it that a pointer could lead to.
+/// A name in lower case, and how many bytes it took; none with bytes that no server's name has. A question has nothing before it
+/// that a pointer could lead to.
 fn read_name(bytes: &[u8]) -> Option<(String, usize)> {
     let mut name = String::new();
     let mut at = 0;
@@ -161,15 +161,9 @@ fn read_name(bytes: &[u8]) -> Option<(String, usize)> {
             name.push('.');
         }
         for byte in bytes.get(at..at + length)? {
-            match byte.to_ascii_lowercase() {
-                // A dot inside a label would make two names of one.
-                byte @ (b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'*' | b'+' | b'=' | b'/' | b'@' | b'~') => {
-                    name.push(char::from(byte));
-                }
-                other => {
-                    let _ = write!(name, "\\{other:03}");
-                }
-            }
+            // A dot inside a label would make two names of one.
+            let is_part = byte.is_ascii_alphanumeric() || b"-_*+=/@~".contains(byte);
+            name.push(is_part.then(|| char::from(byte.to_ascii_lowercase()))?);
         }
         at += length;
     }
@@ -234,6 +228,7 @@ mod tests {
         assert_eq!(Question::read(&answer), Err(None));
         let mut pointer = whole;
         pointer[12] = 0xC0;
+        assert_eq!(Question::read(&ask("a b.example", 1)).unwrap_err().map(|sent| sent[3]), Some(FORMERR));
         assert_eq!(Question::read(&pointer).unwrap_err().map(|sent| sent[3]), Some(FORMERR));
     }
 }

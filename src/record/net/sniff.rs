@@ -6,15 +6,12 @@ use crate::record::call::Protocol;
 /// What a client speaks whose first bytes these are, on this port; `None` if that cannot be told (yet). `MySQL` never can:
 /// there the server speaks first, see [`greeted`].
 pub fn recognise(first: &[u8], port: u16) -> Option<Protocol> {
-    if is_redis(first, port) {
-        Some(Protocol::Redis)
-    } else if is_postgres(first) {
-        Some(Protocol::Postgres)
-    } else if is_mongo(first) {
-        Some(Protocol::Mongo)
-    } else {
-        None
-    }
+    let known = [
+        (is_redis(first, port), Protocol::Redis),
+        (is_postgres(first), Protocol::Postgres),
+        (is_mongo(first), Protocol::Mongo),
+    ];
+    known.into_iter().find(|(is_one, _)| *is_one).map(|(_, protocol)| protocol)
 }
 
 /// What a server speaks that spoke first, and these bytes, on this port; `None` if that cannot be told (yet).

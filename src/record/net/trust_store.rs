@@ -26,7 +26,6 @@ const TRUSTED: [u8; 12] = [0x60, 0x86, 0x48, 0x01, 0x86, 0xF9, 0x66, 0xAD, 0xCA,
 /// anyExtendedKeyUsage, 2.5.29.37.0.
 const ANY_USE: [u8; 4] = [0x55, 0x1D, 0x25, 0x00];
 
-/// A store of these certificates.
 pub fn pkcs12(certificates: &[CertificateDer<'_>]) -> Vec<u8> {
     let bags: Vec<u8> = certificates.iter().enumerate().flat_map(|(at, der)| bag(at, der)).collect();
     let contents = der(SEQUENCE, &data(&der(SEQUENCE, &bags)));

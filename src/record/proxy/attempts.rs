@@ -11,16 +11,14 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::context::Context;
-use super::shared::Shared;
+use super::shared::{Dialing, Shared};
 use super::{Attempt, Mode, Replay, names, replay};
 use crate::limits::{MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 use crate::record::call::Refusal;
 
-/// What becomes of a connection.
 pub enum Decision {
     /// The real server is called; nothing comes if it is not reached, and that has been told.
     Dialed(Context, oneshot::Receiver<TcpStream>),
-    /// Recordings answer.
     Played(Context, Arc<Replay>),
     /// It fails with this number of errno(3).
     Refused(i32),
@@ -54,23 +52,19 @@ impl Attempts {
             }
         }
     }
-
-    /// What was decided about this one.
-    pub fn take(&self, key: u64) -> Option<Decision> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.decisions.remove(&key).map(|(_, decision)| decision)
-    }
 }
 
-impl Decision {
-    /// Of a connection that nobody had told of before it came.
-    pub fn new(shared: &Arc<Shared>, to: SocketAddr) -> Self {
-        let (decision, dialing) = decide(shared, to);
-        if let Some((context, tell)) = dialing {
-            tokio::spawn(dial(context, None, tell));
-        }
-        decision
+/// What was decided about a connection that comes; or is now, if nobody had told of it before.
+pub fn decision(shared: &Arc<Shared>, attempt: Attempt) -> Decision {
+    let kept = shared.attempts.0.lock().unwrap_or_else(PoisonError::into_inner).decisions.remove(&attempt.key);
+    if let Some((_, decision)) = kept {
+        return decision;
     }
+    let (decision, dialing) = decide(shared, attempt.to);
+    if let Some((context, tell)) = dialing {
+        tokio::spawn(dial(context, None, tell));
+    }
+    decision
 }
 
 /// Decides about a connection; with what there is to do if the real server is to be called.
@@ -109,9 +103,10 @@ pub fn asked(shared: &Arc<Shared>, runtime: &Handle, attempt: Attempt) {
 
 /// Calls the real server of a connection, which waits for that under a number if it has one.
 async fn dial(context: Context, key: Option<u64>, tell: oneshot::Sender<TcpStream>) {
-    context.dials(true);
+    let dialing = Dialing { link: context.link.clone(), nth: context.nth, keep: context.keep };
+    context.shared.kept().dialing.insert(context.link.connection, dialing);
     let dialed = context.shared.dial(&context.link.target).await;
-    context.dials(false);
+    context.shared.kept().dialing.remove(&context.link.connection);
     let errno = match dialed {
         Ok(server) => {
             let _ = tell.send(server);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Note;
-use super::shared::{Dialing, Shared};
+use super::shared::Shared;
 use crate::limits::MAX_RECORDED_BODY_BYTES;
 use crate::record::call::{Exchange, Link, Refusal, Target};
 use crate::record::matching::describe;
@@ -13,14 +13,10 @@ use crate::record::matching::describe;
 pub const TOO_LONG: &str = "a body is longer than 128 MiB, or than --memory-mib leaves room for";
 const _: () = assert!(MAX_RECORDED_BODY_BYTES == 128 << 20);
 
-/// One connection of the program and what is known of it.
 #[derive(Clone)]
 pub struct Context {
-    /// What all share.
     pub shared: Arc<Shared>,
-    /// This one.
     pub link: Link,
-    /// Whether what is said on it is kept.
     pub keep: bool,
     /// Which connection to its target it is, from 1.
     pub nth: u64,
@@ -41,18 +37,7 @@ impl Context {
     /// A call is not kept, since a body of it is too long.
     pub fn too_long(&self, exchange: &Exchange) {
         self.shared.count(|counts| counts.dropped += 1);
-        self.shared.note(Note::NotKept { call: describe(exchange), reason: TOO_LONG });
-    }
-
-    /// The real server is being called, or not any more.
-    pub fn dials(&self, now: bool) {
-        let mut kept = self.shared.kept();
-        if now {
-            let dialing = Dialing { link: self.link.clone(), nth: self.nth, keep: self.keep };
-            kept.dialing.insert(self.link.connection, dialing);
-        } else {
-            kept.dialing.remove(&self.link.connection);
-        }
+        self.shared.note(Note::Lost { what: format!("{}: {TOO_LONG}", describe(exchange)) });
     }
 
     /// The real server was not reached, or not trusted.
@@ -61,21 +46,14 @@ impl Context {
         self.keep([self.link.refused(refusal, self.nth, SystemTime::now())]);
     }
 
-    /// The same connection, encrypted.
     pub fn encrypted(&self) -> Self {
-        let mut inner = self.clone();
-        inner.link.tls = true;
-        inner
+        Self { link: Link { tls: true, ..self.link.clone() }, ..self.clone() }
     }
 
-    /// What is inside its tunnel.
     pub fn tunnel(&self, target: Target) -> Self {
-        let mut inner = self.clone();
-        inner.link = Link { target, tls: false, connection: self.link.connection };
-        inner
+        Self { link: Link { target, tls: false, connection: self.link.connection }, ..self.clone() }
     }
 
-    /// Waits until all is to end.
     pub async fn stopped(&self) {
         let mut stop = self.shared.stop.clone();
         let _ = stop.wait_for(|stop| *stop).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Note;
 use super::context::Context;
 use crate::limits::CUT_OFF_HELD_MS;
-use crate::record::call::{Content, Exchange, HttpResponse};
+use crate::record::call::{Exchange, HttpResponse};
 use crate::record::http::h1::is_cut_off;
 use crate::record::matching::describe;
 
@@ -14,7 +14,6 @@ use crate::record::matching::describe;
 pub struct Held {
     /// How long the program may stay before that is told: as long as it did, and a little more.
     pub patience: Duration,
-    /// What is told then.
     pub note: Note,
     /// Whether the answer had begun. Then who stays reads further, and is told so by an error.
     pub resets: bool,
@@ -32,10 +31,7 @@ impl Held {
 
     /// What was recorded of the answer to a call, and how it goes on if the program left there.
     pub fn of<'a>(asked: &Exchange, found: &'a Exchange) -> (Option<&'a HttpResponse>, Option<Self>) {
-        let response = match &found.content {
-            Content::Http(http) | Content::Grpc(http) => http.response.as_ref(),
-            _ => None,
-        };
+        let response = found.content.http().and_then(|http| http.response.as_ref());
         let stayed = found.answered_at.duration_since(found.sent_at).unwrap_or_default();
         let patience = stayed + Duration::from_millis(CUT_OFF_HELD_MS);
         let note = match response {

@@ -13,7 +13,6 @@ use super::{Mode, http_play, miss, record};
 use crate::record::call::{Refusal, Target};
 use crate::record::http::h1;
 
-/// Serves a connection of such a program.
 pub async fn serve(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
     // Requests that do not say where they go, go nowhere.
     let (link, nth) = shared.link(Target { host: String::new(), port: 0 });

@@ -25,11 +25,8 @@ use crate::record::http::h1::{self, BODY_NOTE, CUT_OFF, TRUNCATED};
 
 /// A body as far as it has passed.
 pub struct Body {
-    /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Fields after it.
     pub trailers: HeaderMap,
-    /// Whether it was longer than what is kept.
     pub too_long: bool,
     /// Whether it came to its end.
     pub whole: bool,
@@ -40,7 +37,6 @@ pub struct Body {
 }
 
 impl Body {
-    /// Nothing yet.
     pub fn new(context: &Context) -> Self {
         let held = context.shared.share();
         Self { bytes: Vec::new(), trailers: HeaderMap::new(), too_long: false, whole: false, cut_off: false, held }
@@ -87,7 +83,6 @@ pub async fn connect(server: Stream, tasks: &mut JoinSet<()>) -> io::Result<Send
     Ok(send)
 }
 
-/// Serves a connection whose both ends speak HTTP/2.
 pub async fn record(context: Context, client: Stream, server: Stream) -> io::Result<()> {
     let opened = SystemTime::now();
     let mut asked = false;
@@ -136,13 +131,10 @@ async fn stream(
     let sent_at = SystemTime::now();
     let (parts, body) = request.into_parts();
     let ends = body.is_end_stream();
-    let sending = async { send.ready().await?.send_request(head_of(&parts), ends) };
+    let sending = async { send.ready().await?.send_request(Request::from_parts(parts.clone(), ()), ends) };
     let (response, up) = match sending.await {
         Ok(sent) => sent,
-        Err(error) => {
-            respond.send_reset(error.reason().unwrap_or(Reason::REFUSED_STREAM));
-            return;
-        }
+        Err(error) => return respond.send_reset(error.reason().unwrap_or(Reason::REFUSED_STREAM)),
     };
     let mut question = Body { whole: ends, ..Body::new(&context) };
     let mut answer = Body::new(&context);
@@ -167,16 +159,16 @@ async fn stream(
         answered
     };
     let request = request_of(&parts, question.bytes);
+    let call = |response| h1::exchange(&context.link, request, response, sent_at, SystemTime::now());
     if question.too_long || answer.too_long {
-        context.too_long(&exchange(&context, request, None, sent_at));
-        return;
+        return context.too_long(&call(None));
     }
     if answered.is_none() && !question.whole {
         return;
     }
     let end = if answer.cut_off && answered.is_none() { End::Abandoned } else { End::Answered };
     let response = answered.map(|head| response_of(&head, answer));
-    context.keep([Exchange { end, ..exchange(&context, request, response, sent_at) }]);
+    context.keep([Exchange { end, ..call(response) }]);
 }
 
 /// Passes an answer on; its head, if one came.
@@ -193,19 +185,10 @@ async fn answer_stream(
             return None;
         }
     };
-    let response = match response {
-        Ok(response) => response,
-        Err(error) => {
-            respond.send_reset(error.reason().unwrap_or(Reason::INTERNAL_ERROR));
-            return None;
-        }
-    };
-    let (head, body) = response.into_parts();
+    let failed = |error: h2::Error| respond.send_reset(error.reason().unwrap_or(Reason::INTERNAL_ERROR));
+    let (head, body) = response.map_err(failed).ok()?.into_parts();
     let ends = body.is_end_stream();
-    let mut passed = Response::new(());
-    *passed.status_mut() = head.status;
-    *passed.headers_mut() = head.headers.clone();
-    let down = respond.send_response(passed, ends).ok()?;
+    let down = respond.send_response(Response::from_parts(head.clone(), ()), ends).ok()?;
     if ends {
         kept.whole = true;
     } else {
@@ -242,28 +225,19 @@ async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, 
                     return;
                 }
             }
-            Some(Err(error)) => {
-                to.send_reset(error.reason().unwrap_or(Reason::CANCEL));
-                return;
-            }
+            Some(Err(error)) => return to.send_reset(error.reason().unwrap_or(Reason::CANCEL)),
             None => break,
         }
     }
-    let trailers = match body.trailers().await {
-        Ok(trailers) => trailers,
-        Err(error) => {
-            to.send_reset(error.reason().unwrap_or(Reason::CANCEL));
-            return;
-        }
-    };
-    kept.whole = true;
-    let _ = match trailers {
-        Some(trailers) => {
+    let _ = match body.trailers().await {
+        Ok(Some(trailers)) => {
             kept.trailers = trailers.clone();
             to.send_trailers(trailers)
         }
-        None => to.send_data(Bytes::new(), true),
+        Ok(None) => to.send_data(Bytes::new(), true),
+        Err(error) => return to.send_reset(error.reason().unwrap_or(Reason::CANCEL)),
     };
+    kept.whole = true;
 }
 
 /// Sends a piece of a body as the receiver takes it.
@@ -277,16 +251,6 @@ pub async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), h2:
         }
     }
     Ok(())
-}
-
-/// A head as it is sent on.
-pub fn head_of(parts: &http::request::Parts) -> Request<()> {
-    let mut head = Request::new(());
-    *head.method_mut() = parts.method.clone();
-    *head.uri_mut() = parts.uri.clone();
-    *head.version_mut() = http::Version::HTTP_2;
-    *head.headers_mut() = parts.headers.clone();
-    head
 }
 
 /// A head and a body as the recording has them.
@@ -320,16 +284,6 @@ pub fn response_of(head: &http::response::Parts, answer: Body) -> HttpResponse {
         headers,
         trailers: fields(&answer.trailers),
     }
-}
-
-/// An exchange of this connection that ends now.
-pub fn exchange(
-    context: &Context,
-    request: HttpRequest,
-    response: Option<HttpResponse>,
-    sent_at: SystemTime,
-) -> Exchange {
-    h1::exchange(&context.link, request, response, sent_at, SystemTime::now())
 }
 
 fn fields(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {

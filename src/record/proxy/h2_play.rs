@@ -9,27 +9,29 @@ use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
+use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::context::{Context, TOO_LONG};
 use super::cutoff::Held;
-use super::h2::{Body, accept, exchange, head_of, request_of, response_of, send};
+use super::h2::{Body, accept, request_of, response_of, send};
 use super::stream::Stream;
 use super::{Replay, h2 as both, miss, tls};
 use crate::limits::{HTTP2_CONNECTION_BYTES, PLAYED_BODY_MS};
 use crate::record::call::{Content, Exchange, HttpResponse};
 use crate::record::http::coding;
-use crate::record::http::h1::{TRUNCATED, refusal};
+use crate::record::http::h1::{TRUNCATED, exchange, refusal};
 
 /// `UNAVAILABLE` (gRPC, status codes).
 const GRPC_UNAVAILABLE: &str = "14";
+/// What is encoded in `grpc-message` (gRPC over HTTP2, Responses).
+const MESSAGE: &AsciiSet = &CONTROLS.add(b'%');
 
 /// The real server, once something was missed.
 type Beyond = Arc<OnceCell<(h2::client::SendRequest<Bytes>, JoinSet<()>)>>;
 
-/// Plays a server of HTTP/2.
 pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
     let _room = context.shared.room(HTTP2_CONNECTION_BYTES).await;
     let mut accepted = accept(client).await?;
@@ -57,31 +59,25 @@ async fn stream(
     let now = SystemTime::now();
     let (parts, body) = request.into_parts();
     let target = &context.link.target;
-    let read = match read(&context, body).await {
-        Ok(body) if body.too_long => Err(TOO_LONG),
-        Ok(body) => Ok(body),
-        Err(Unread::Reset) => return,
-        Err(Unread::Waits) => Err("a request that waits for an answer before it ends"),
-    };
-    let body = match read {
+    let body = match read(&context, body).await {
         Ok(body) => body,
-        Err(reason) => {
+        Err(None) => return,
+        Err(Some(reason)) => {
             let what = format!("{} {}: {reason}", parts.method, parts.uri);
             replay.book.missed(target, &what);
-            answer(&mut respond, &refused(&parts.headers, &miss::in_words(&what))).await;
-            return;
+            let refused = refused(&parts.headers, &miss::in_words(&what));
+            return answer(&context, &mut respond, &refused, None).await;
         }
     };
     let raw = body.bytes.clone();
-    let asked = exchange(&context, request_of(&parts, body.bytes), None, now);
+    let asked = exchange(&context.link, request_of(&parts, body.bytes), None, now, now);
     let missed = match replay.book.find(&asked) {
         Ok(found) => {
             if !comes_to(&context, &replay, &found, &mut respond).await {
                 return;
             }
             match Held::of(&asked, &found) {
-                (Some(response), Some(held)) => answer_cut_off(&context, &mut respond, response, held).await,
-                (Some(response), None) => answer(&mut respond, response).await,
+                (Some(response), held) => answer(&context, &mut respond, response, held).await,
                 (None, Some(held)) => say_nothing(&context, &mut respond, held).await,
                 (None, None) => respond.send_reset(Reason::INTERNAL_ERROR),
             }
@@ -90,17 +86,17 @@ async fn stream(
         Err(missed) => miss::explained(&missed),
     };
     let Some(keep) = context.shared.beyond() else {
-        answer(&mut respond, &refused(&parts.headers, &missed)).await;
-        return;
+        return answer(&context, &mut respond, &refused(&parts.headers, &missed), None).await;
     };
     let forwarded = Context { keep, ..context.clone() };
-    match beyond(&forwarded, &real, &parts, raw, asked).await {
+    let response = match beyond(&forwarded, &real, &parts, raw, asked).await {
         Ok((response, kept)) => {
             forwarded.keep([kept]);
-            answer(&mut respond, &response).await;
+            response
         }
-        Err(error) => answer(&mut respond, &refused(&parts.headers, &miss::unreachable(target, &error))).await,
-    }
+        Err(error) => refused(&parts.headers, &miss::unreachable(target, &error)),
+    };
+    answer(&context, &mut respond, &response, None).await;
 }
 
 /// Waits until the program has asked what it asked before it was answered when this was recorded. False if it takes its request
@@ -115,19 +111,13 @@ async fn comes_to(context: &Context, replay: &Replay, found: &Exchange, respond:
     }
 }
 
-/// Why a request could not be read.
-enum Unread {
-    /// The program took it back.
-    Reset,
-    /// It goes on, but nothing comes.
-    Waits,
-}
-
-async fn read(context: &Context, mut body: RecvStream) -> Result<Body, Unread> {
+/// A whole body, or why it cannot be read; nothing if its sender took it back.
+async fn read(context: &Context, mut body: RecvStream) -> Result<Body, Option<&'static str>> {
     let mut kept = Body::new(context);
     let patience = Duration::from_millis(PLAYED_BODY_MS);
-    while let Some(data) = timeout(patience, body.data()).await.map_err(|_| Unread::Waits)? {
-        let data = data.map_err(|_| Unread::Reset)?;
+    let waits = |_| Some("a request that waits for an answer before it ends");
+    while let Some(data) = timeout(patience, body.data()).await.map_err(waits)? {
+        let data = data.map_err(|_| None)?;
         let _ = body.flow_control().release_capacity(data.len());
         kept.push(&data);
     }
@@ -135,7 +125,7 @@ async fn read(context: &Context, mut body: RecvStream) -> Result<Body, Unread> {
         kept.trailers = trailers;
     }
     kept.whole = true;
-    Ok(kept)
+    if kept.too_long { Err(Some(TOO_LONG)) } else { Ok(kept) }
 }
 
 /// An answer of our own, as the protocol has it.
@@ -145,7 +135,7 @@ fn refused(asked: &HeaderMap, missed: &serde_json::Value) -> HttpResponse {
         return refusal(502, missed);
     }
     let mut response = refusal(200, missed);
-    let message: String = miss::line(missed).bytes().map(percent).collect();
+    let message = percent_encode(miss::line(missed).as_bytes(), MESSAGE).to_string();
     response.body = Vec::new();
     response.headers = vec![
         ("content-type".to_owned(), b"application/grpc".to_vec()),
@@ -153,26 +143,6 @@ fn refused(asked: &HeaderMap, missed: &serde_json::Value) -> HttpResponse {
         ("grpc-message".to_owned(), message.into_bytes()),
     ];
     response
-}
-
-/// As `grpc-message` has it (gRPC over HTTP2, Responses).
-fn percent(byte: u8) -> String {
-    if matches!(byte, 0x20..=0x24 | 0x26..=0x7E) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-}
-
-/// Sends a recorded response in whose middle the program left when it was recorded. If it stays now it reads further.
-async fn answer_cut_off(context: &Context, respond: &mut SendResponse<Bytes>, response: &HttpResponse, held: Held) {
-    let (head, body) = (head(response, None), encoded(response));
-    let Ok(mut down) = respond.send_response(head, false) else { return };
-    if send(&mut down, Bytes::from(body)).await.is_err() {
-        return;
-    }
-    let left = poll_fn(|context| down.poll_reset(context));
-    tokio::select! {
-        _ = left => {}
-        () = held.overstayed(context) => down.send_reset(Reason::INTERNAL_ERROR),
-        () = context.stopped() => {}
-    }
 }
 
 /// Waits until the program takes its request back, as it did when it was recorded.
@@ -184,8 +154,8 @@ async fn say_nothing(context: &Context, respond: &mut SendResponse<Bytes>, held:
     }
 }
 
-fn encoded(response: &HttpResponse) -> Vec<u8> {
-    coding::sent(&response.headers, &response.body).into_owned()
+fn encoded(response: &HttpResponse) -> Bytes {
+    Bytes::from(coding::sent(&response.headers, &response.body).into_owned())
 }
 
 /// The head of a recorded response; with the length of its body, if that is to be said anew.
@@ -202,19 +172,26 @@ fn head(response: &HttpResponse, length: Option<usize>) -> Response<()> {
     head
 }
 
-/// Sends a recorded response.
-async fn answer(respond: &mut SendResponse<Bytes>, response: &HttpResponse) {
+/// Sends a recorded response. If the program left in its middle when it was recorded and stays now, it reads further.
+async fn answer(context: &Context, respond: &mut SendResponse<Bytes>, response: &HttpResponse, held: Option<Held>) {
     let body = encoded(response);
-    let truncated = coding::has_note(&response.headers, TRUNCATED);
-    let head = head(response, Some(body.len()).filter(|_| !truncated && !response.body.is_empty()));
+    let breaks_off = held.is_some() || coding::has_note(&response.headers, TRUNCATED);
+    let head = head(response, Some(body.len()).filter(|_| !breaks_off && !response.body.is_empty()));
     let trailers: HeaderMap = fields(&response.trailers).collect();
     // gRPC's trailers-only answers have their status in the head; then the head is all there is.
-    let ends = body.is_empty() && trailers.is_empty() && !truncated;
+    let ends = body.is_empty() && trailers.is_empty() && !breaks_off;
     let Ok(mut down) = respond.send_response(head, ends) else { return };
-    if ends || send(&mut down, Bytes::from(body)).await.is_err() {
+    if ends || send(&mut down, body).await.is_err() {
         return;
     }
-    let _ = if truncated {
+    if let Some(held) = held {
+        tokio::select! {
+            _ = poll_fn(|task| down.poll_reset(task)) => return,
+            () = held.overstayed(context) => {}
+            () = context.stopped() => return,
+        }
+    }
+    let _ = if breaks_off {
         down.send_reset(Reason::INTERNAL_ERROR);
         Ok(())
     } else if trailers.is_empty() {
@@ -236,7 +213,6 @@ fn fields(headers: &[(String, Vec<u8>)]) -> impl Iterator<Item = (HeaderName, He
     })
 }
 
-/// Asks the real server.
 async fn beyond(
     context: &Context,
     real: &Beyond,
@@ -252,16 +228,16 @@ async fn beyond(
     };
     let (sender, _) = real.get_or_try_init(connecting).await?;
     let mut ready = sender.clone().ready().await.map_err(io::Error::other)?;
-    let (response, mut up) = ready.send_request(head_of(parts), raw.is_empty()).map_err(io::Error::other)?;
+    let (response, mut up) =
+        ready.send_request(Request::from_parts(parts.clone(), ()), raw.is_empty()).map_err(io::Error::other)?;
     if !raw.is_empty() {
         send(&mut up, Bytes::from(raw)).await.map_err(io::Error::other)?;
         up.send_data(Bytes::new(), true).map_err(io::Error::other)?;
     }
     let (head, body) = response.await.map_err(io::Error::other)?.into_parts();
-    let body = read(context, body).await.map_err(|_| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-    if body.too_long {
-        return Err(io::Error::other(TOO_LONG));
-    }
+    let body = read(context, body)
+        .await
+        .map_err(|why| io::Error::other(if why == Some(TOO_LONG) { TOO_LONG } else { "the answer broke off" }))?;
     let response = response_of(&head, body);
     asked.answered_at = SystemTime::now();
     if let Content::Http(http) | Content::Grpc(http) = &mut asked.content {

@@ -117,11 +117,9 @@ fn find(context: &Context, replay: &Replay, asked: &h1::Asked) -> Result<Arc<Exc
 
 /// The accept key of `WebSocket` belongs to the key of this request, not to the recorded one.
 fn keyed<'a>(asked: &[(String, Vec<u8>)], mut response: Cow<'a, HttpResponse>) -> Cow<'a, HttpResponse> {
-    let key = asked.iter().find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key"));
-    if let Some((_, key)) = key {
-        for (_, value) in
-            response.to_mut().headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-accept"))
-        {
+    if let Some((_, key)) = asked.iter().find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key")) {
+        let is_answer = |field: &&mut (String, Vec<u8>)| field.0.eq_ignore_ascii_case("sec-websocket-accept");
+        for (_, value) in response.to_mut().headers.iter_mut().filter(is_answer) {
             *value = websocket::accept(key).into_bytes();
         }
     }

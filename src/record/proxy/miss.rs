@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use crate::record::call::Target;
 use crate::record::matching::Miss;
 
-/// A miss with the closest recording.
 pub fn explained(miss: &Miss) -> Value {
     let closest =
         miss.closest.as_ref().map(|closest| json!({ "name": closest.name, "differences": closest.differences }));
@@ -17,7 +16,6 @@ pub fn in_words(call: &str) -> Value {
     json!({ "error": "no recording answers this call", "call": call, "closest": null })
 }
 
-/// The real server could not be reached.
 pub fn unreachable(target: &Target, error: &std::io::Error) -> Value {
     json!({
         "error": "the server cannot be reached",

@@ -213,11 +213,8 @@ impl Drop for Proxy {
     }
 }
 
-/// Where connections come from.
 enum Source {
-    /// They are accepted.
     Listener(tokio::net::TcpListener),
-    /// They are given.
     Given(mpsc::UnboundedReceiver<OwnedFd>),
 }
 
@@ -235,7 +232,6 @@ impl Source {
     }
 }
 
-/// Until all is to end, and every connection has.
 async fn serve(shared: Arc<Shared>, sources: Vec<(Source, bool)>, datagrams: Vec<tokio::net::UdpSocket>) {
     let places = Arc::new(Semaphore::new(MAX_RECORDED_CONNECTIONS));
     let mut tasks = JoinSet::new();
@@ -313,7 +309,7 @@ async fn connection(shared: Arc<Shared>, client: TcpStream, peer: SocketAddr, fo
     if names::is_nameserver(attempt.to) {
         return names::serve_tcp(shared, client).await;
     }
-    match shared.attempts.take(attempt.key).unwrap_or_else(|| Decision::new(&shared, attempt.to)) {
+    match attempts::decision(&shared, attempt) {
         Decision::Played(context, replay) => return replay::serve(context, replay, client).await,
         Decision::Dialed(context, server) => {
             // Whoever dialed has told why, if there is none.

@@ -16,7 +16,6 @@ use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_RESOLVE_THREADS};
 use crate::record::call::{Content, Dns, Exchange, Link, Target};
 use crate::record::net::dns::{Question, SERVFAIL};
 
-/// Answers datagrams until all is to end.
 pub async fn serve_udp(shared: Arc<Shared>, socket: UdpSocket) {
     let socket = Arc::new(socket);
     let places = Arc::new(Semaphore::new(MAX_RESOLVE_THREADS));
@@ -55,9 +54,7 @@ pub async fn serve_tcp(shared: Arc<Shared>, mut client: Stream) -> io::Result<()
         let mut message = vec![0; length];
         client.read_exact(&mut message).await?;
         let Some(answer) = answer(&shared, &message).await else { return Ok(()) };
-        let mut framed = (answer.len() as u16).to_be_bytes().to_vec();
-        framed.extend_from_slice(&answer);
-        client.write_all(&framed).await?;
+        client.write_all(&[&(answer.len() as u16).to_be_bytes()[..], &answer].concat()).await?;
         client.flush().await?;
     }
 }
@@ -82,7 +79,9 @@ async fn answer(shared: &Arc<Shared>, message: &[u8]) -> Option<Vec<u8>> {
             let recorded = replay.outline.name(&question.name, kind);
             if recorded.is_some() && shared.is_first_question(&question.name, kind) {
                 // Taken out of the book so that it counts as used; the outline knows what it says.
-                let _ = replay.book.find(&asked(&question.name, kind));
+                let (name, kind) = (question.name.clone(), kind.to_owned());
+                let asked = Dns { name, kind, code: Dns::NOERROR, answers: Vec::new() };
+                let _ = replay.book.find(&exchange(asked, SystemTime::now()));
             }
             match recorded {
                 Some(code) => code,
@@ -123,12 +122,6 @@ async fn resolved(shared: &Arc<Shared>, question: &Question, kind: &'static str)
     code
 }
 
-fn asked(name: &str, kind: &str) -> Exchange {
-    let dns = Dns { name: name.to_owned(), kind: kind.to_owned(), code: Dns::NOERROR, answers: Vec::new() };
-    exchange(dns, SystemTime::now())
-}
-
-/// A question of a name that is answered now.
 fn exchange(dns: Dns, sent_at: SystemTime) -> Exchange {
     let link = Link { target: Target { host: String::new(), port: 53 }, tls: false, connection: 0 };
     link.exchange(Content::Dns(dns), sent_at, SystemTime::now())

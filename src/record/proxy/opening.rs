@@ -6,17 +6,12 @@ use crate::record::net::sniff;
 /// What the first bytes of a client say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// A handshake of TLS.
     Tls,
-    /// A request of HTTP/1.
     Http1,
-    /// The preface of HTTP/2.
     Http2,
-    /// A protocol that is known.
     Wire(Protocol),
     /// More bytes are needed to tell.
     More,
-    /// Nothing that is known.
     Unknown,
 }
 
@@ -25,7 +20,6 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Longest method that is looked for, in bytes (`UPDATEREDIRECTREF` of RFC 4437 is the longest registered one).
 const LONGEST_METHOD: usize = 18;
 
-/// See [`Opening`].
 pub fn opening(bytes: &[u8], port: u16) -> Opening {
     match bytes {
         // handshake, then a version of SSL 3.0 to TLS 1.x (RFC 8446, 5.1).

@@ -43,14 +43,7 @@ pub enum Note {
         /// Why.
         reason: String,
     },
-    /// A call passed and was not kept.
-    NotKept {
-        /// Which, in a line.
-        call: String,
-        /// Why.
-        reason: &'static str,
-    },
-    /// Something of a protocol passed and was not kept.
+    /// Something passed and was not kept.
     Lost {
         /// What, and why.
         what: String,
@@ -89,7 +82,6 @@ impl fmt::Display for Note {
             Self::Certificate { target, reason } => {
                 write!(formatter, "{target}: refused, since the certificate of the server is not good: {reason}")
             }
-            Self::NotKept { call, reason } => write!(formatter, "{call}: passed and was not kept: {reason}"),
             Self::Lost { what } => write!(formatter, "passed and was not kept: {what}"),
             Self::Full => write!(
                 formatter,

@@ -16,6 +16,7 @@ use super::{Note, h2, speakers, tls};
 use crate::limits::SERVER_FIRST_MS;
 use crate::record::call::{Protocol, Refusal, Side};
 use crate::record::http::h1;
+use crate::record::net::sniff;
 
 /// A future that may contain itself.
 pub type Nested<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -52,9 +53,7 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
                 _ => what = Opening::Unknown,
             }
         }
-        if !said.is_empty()
-            && let Some(protocol) = crate::record::net::sniff::greeted(&said, port)
-        {
+        if let Some(protocol) = sniff::greeted(&said, port) {
             what = Opening::Wire(protocol);
         }
         let (client, server) = (client.put_back(asked), server.put_back(said));

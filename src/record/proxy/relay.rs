@@ -1,14 +1,16 @@
 //! Passes bytes between the program and the real server, and shows them to whoever records.
 
 use std::io;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf, split};
+use tokio::time::timeout;
 
 use super::context::Context;
 use super::stream::Stream;
 use super::tap::{Tap, Then};
 use crate::budget::Share;
-use crate::limits::{MAX_RELAY_BUFFER_BYTES, RELAY_BUFFER_BYTES};
+use crate::limits::{MAX_RELAY_BUFFER_BYTES, RELAY_BUFFER_BYTES, RELAY_BUFFER_KEPT_BYTES, RELAY_QUIET_MS};
 use crate::record::call::{Exchange, Side};
 use crate::record::http::h1;
 
@@ -17,15 +19,14 @@ use crate::record::http::h1;
 pub struct Way {
     /// What is not written and flushed yet.
     pub waiting: Vec<u8>,
-    /// How much of it was written.
     written: usize,
-    /// The source has ended.
     ended: bool,
     /// That was passed on too.
     shut: bool,
+    /// What the buffer takes of the budget, beyond what every connection has.
+    beyond: Share,
 }
 
-/// What was done in one direction.
 enum Step {
     /// So many bytes were read, which wait now; 0 is the end.
     Read(io::Result<usize>),
@@ -43,15 +44,27 @@ impl Way {
             return std::future::pending().await;
         }
         self.waiting.reserve(RELAY_BUFFER_BYTES);
-        let read = from.read_buf(&mut self.waiting).await;
+        let mut read = None;
+        if self.beyond.bytes() > 0 {
+            read = timeout(Duration::from_millis(RELAY_QUIET_MS), from.read_buf(&mut self.waiting)).await.ok();
+            if read.is_none() {
+                self.waiting.shrink_to(RELAY_BUFFER_KEPT_BYTES);
+                self.beyond.shrink(0);
+            }
+        }
+        let read = match read {
+            Some(read) => read,
+            None => from.read_buf(&mut self.waiting).await,
+        };
         let filled = self.waiting.capacity();
-        if self.waiting.len() == filled && filled < MAX_RELAY_BUFFER_BYTES {
+        let more = (2 * filled).saturating_sub(RELAY_BUFFER_KEPT_BYTES + self.beyond.bytes());
+        let is_full = self.waiting.len() == filled && filled < MAX_RELAY_BUFFER_BYTES;
+        if is_full && self.beyond.try_grow(more).is_ok() {
             self.waiting.reserve(filled);
         }
         Step::Read(read)
     }
 
-    /// Writes what waits.
     async fn write(&mut self, to: &mut WriteHalf<Stream>) -> io::Result<()> {
         while self.written < self.waiting.len() {
             self.written += to.write(&self.waiting[self.written..]).await?;
@@ -75,7 +88,7 @@ impl Way {
     /// Nothing waits any more.
     pub fn clear(&mut self) {
         self.waiting.clear();
-        self.waiting.shrink_to(MAX_RELAY_BUFFER_BYTES);
+        self.waiting.shrink_to(RELAY_BUFFER_KEPT_BYTES + self.beyond.bytes());
         self.written = 0;
     }
 
@@ -85,12 +98,10 @@ impl Way {
     }
 }
 
-/// Where a connection is while it is passed on.
 #[derive(Default)]
 struct State {
     up: Way,
     down: Way,
-    /// Which side ended it first.
     first_end: Option<Side>,
     then: Option<Then>,
     /// Calls that are complete, and kept once the program has its answer.
@@ -117,7 +128,8 @@ pub async fn relay(
     server: Stream,
     tap: &mut Tap,
 ) -> io::Result<Option<(Then, Stream, Stream)>> {
-    let mut state = State { held: context.shared.share(), ..State::default() };
+    let way = || Way { beyond: context.shared.share(), ..Way::default() };
+    let mut state = State { up: way(), down: way(), held: context.shared.share(), ..State::default() };
     let (result, client, server) = pass(context, client, server, tap, &mut state).await;
     context.keep(state.done.drain(..));
     if let Some(then) = state.then
@@ -209,3 +221,6 @@ async fn pass(
     };
     (result, from_client.unsplit(to_client), from_server.unsplit(to_server))
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
+use tokio::time::timeout;
 
 use super::context::Context;
 use super::opening::{Opening, opening};
@@ -43,7 +44,6 @@ pub fn decide(context: &Context, replay: &Replay) -> Result<Option<bool>, i32> {
     Ok(None)
 }
 
-/// Serves a connection of the program that recordings answer.
 pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
     if replay.outline.refused(&context.link.target, context.nth) == Some(Refusal::Certificate) {
         replay.book.refused(Refusal::Certificate);
@@ -107,10 +107,9 @@ pub fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested
             match (read, unspoken) {
                 // Some leave with a reset, which is no more than that.
                 (Some(Ok(0) | Err(_)), _) if begins => {
-                    if replay.outline.knows(target) {
-                        return Ok(());
+                    if !replay.outline.knows(target) {
+                        replay.book.missed(target, "a connection that nothing was sent on");
                     }
-                    replay.book.missed(target, "a connection that nothing was sent on");
                     return Ok(());
                 }
                 (Some(Err(error)), _) => return Err(error),
@@ -161,10 +160,7 @@ async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io:
         Ok(client) => converse(context.encrypted(), replay, client).await,
         Err(error) => {
             if tls::hung_up(&error) {
-                tokio::select! {
-                    () = tokio::time::sleep(Duration::from_millis(HANG_UP_SETTLED_MS)) => {}
-                    () = context.stopped() => {}
-                }
+                let _ = timeout(Duration::from_millis(HANG_UP_SETTLED_MS), context.stopped()).await;
             }
             if tls::distrusts(&context, &error) {
                 let what = "a connection that the program encrypts and whose certificate it does not accept";

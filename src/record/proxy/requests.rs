@@ -9,20 +9,17 @@ use super::stream::Stream;
 use crate::budget::Share;
 use crate::record::http::h1::{Asked, Malformed, Next, Questions};
 
-/// The requests of one connection.
 pub struct Requests {
     questions: Questions,
     /// What a request that is not complete takes of the budget.
     held: Share,
-    buffer: Vec<u8>,
 }
 
 impl Requests {
-    /// Of a connection that has not said anything yet.
     pub fn new(context: &Context) -> Self {
         let keep_raw = context.shared.beyond().is_some();
         let questions = Questions::new(context.link.clone(), keep_raw);
-        Self { questions, held: context.shared.share(), buffer: Vec::new() }
+        Self { questions, held: context.shared.share() }
     }
 
     /// Waits for the next one. If there is none the program has been told; with what is missed by that.
@@ -36,16 +33,14 @@ impl Requests {
                 Ok(Some(Next::Answer(asked))) => return Ok(Ok(asked)),
                 Ok(Some(Next::Continue)) => say(client, "100 Continue\r\n\r\n").await?,
                 Ok(None) => {
-                    self.buffer.clear();
                     let count = tokio::select! {
-                        read = client.more(&mut self.buffer) => read?,
+                        read = client.more(&mut self.questions.waiting) => read?,
                         () = context.stopped() => 0,
                     };
                     if count == 0 {
                         let is_idle = self.questions.is_idle();
                         return Ok(Err((!is_idle).then_some("a request that was not finished")));
                     }
-                    self.questions.feed(&self.buffer);
                     if !self.held.try_cover(self.questions.kept()) {
                         return refuse(client, "413 Content Too Large", TOO_LONG).await;
                     }
@@ -62,8 +57,8 @@ impl Requests {
     }
 
     /// The connection with what came and is no request of HTTP.
-    pub fn into_rest(mut self, client: Stream) -> Stream {
-        client.put_back(self.questions.rest())
+    pub fn into_rest(self, client: Stream) -> Stream {
+        client.put_back(self.questions.waiting)
     }
 }
 

@@ -22,19 +22,14 @@ use crate::record::call::{Content, Exchange, Link, Refusal, Target};
 use crate::record::net::ca::Authority;
 use crate::record::net::dns::{Names, is_fake};
 
-/// See the module.
 pub struct Shared {
     /// Who pays for what is kept.
     account: Account,
     /// Who knows where connections go.
     pub wires: Arc<dyn Wires>,
-    /// Whether this records or replays.
     pub mode: Mode,
-    /// Makes the certificates that the program sees.
     pub authority: Arc<Authority>,
-    /// What servers are verified with.
     pub verifier: Arc<Verifier>,
-    /// Addresses of names.
     pub names: Names,
     /// Turns true when all is to end.
     pub stop: watch::Receiver<bool>,
@@ -42,7 +37,6 @@ pub struct Shared {
     dialing: Semaphore,
     kept: Mutex<Kept>,
     resolved: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
-    /// Connections that were decided about and have not come yet.
     pub attempts: Attempts,
 }
 
@@ -69,7 +63,6 @@ pub(super) struct Kept {
     trusted: HashSet<Target>,
     refused: BTreeSet<Target>,
     unanswered: BTreeSet<Target>,
-    /// How many connections each target has had.
     of_target: HashMap<Target, u64>,
     /// Names and types that have an exchange.
     asked: HashSet<(String, &'static str)>,
@@ -80,7 +73,6 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Counts a connection that was not made.
     pub fn refused(&mut self, refusal: Refusal, target: &Target) {
         let (count, targets) = if refusal.is_silence() {
             (&mut self.counts.unanswered, &mut self.unanswered)
@@ -95,7 +87,6 @@ impl Kept {
 }
 
 impl Shared {
-    /// With nothing recorded yet.
     pub fn new(
         wires: Arc<dyn Wires>,
         mode: Mode,
@@ -119,7 +110,6 @@ impl Shared {
         }
     }
 
-    /// Nothing of the budget yet, to be grown.
     pub fn share(&self) -> Share {
         self.account.share()
     }
@@ -142,7 +132,6 @@ impl Shared {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the counts.
     pub fn count(&self, change: impl FnOnce(&mut Counts)) {
         change(&mut self.kept().counts);
     }
@@ -155,7 +144,6 @@ impl Shared {
         }
     }
 
-    /// A call is complete.
     pub fn keep(&self, exchange: Exchange) {
         let size = size(&exchange);
         let mut kept = self.kept();
@@ -185,7 +173,6 @@ impl Shared {
         (Link { target, tls: false, connection }, *nth)
     }
 
-    /// Whether nothing can be seen of connections to this target.
     pub fn is_opaque(&self, target: &Target) -> bool {
         self.kept().opaque.contains_key(target)
     }
@@ -196,7 +183,6 @@ impl Shared {
         self.note(Note::Opaque { target: target.clone(), reason });
     }
 
-    /// Whether this question of a name is asked for the first time.
     pub fn is_first_question(&self, name: &str, kind: &'static str) -> bool {
         self.kept().asked.insert((name.to_owned(), kind))
     }
@@ -211,7 +197,6 @@ impl Shared {
         }
     }
 
-    /// Whether it does.
     pub fn is_trusted(&self, target: &Target) -> bool {
         self.kept().trusted.contains(target)
     }
@@ -229,11 +214,8 @@ impl Shared {
         }
         let kept = std::mem::take(&mut *self.kept());
         let mut exchanges = kept.exchanges;
-        let spoken: HashSet<Target> = exchanges
-            .iter()
-            .filter(|exchange| !exchange.is_no_call())
-            .map(|exchange| exchange.target.clone())
-            .collect();
+        let calls = exchanges.iter().filter(|exchange| !exchange.is_no_call());
+        let spoken: HashSet<Target> = calls.map(|call| call.target.clone()).collect();
         exchanges.retain(|exchange| !exchange.is_silent() || !spoken.contains(&exchange.target));
         exchanges.sort_by_key(|exchange| exchange.sent_at);
         let mut opaque: Vec<Target> = kept.opaque.into_keys().collect();
@@ -242,7 +224,6 @@ impl Shared {
         Recorded { exchanges, opaque, refused, unanswered, notes: kept.notes, counts: kept.counts, held: kept.share }
     }
 
-    /// What a connection to this address is called.
     pub fn target(&self, to: SocketAddr) -> Target {
         let host = self.names.name(to.ip()).unwrap_or_else(|| to.ip().to_canonical().to_string());
         Target { host, port: to.port() }
@@ -268,18 +249,15 @@ impl Shared {
             }
             return Ok(vec![address]);
         }
-        let known = |shared: &Self| {
-            let resolved = shared.resolved.lock().unwrap_or_else(PoisonError::into_inner);
-            let (at, addresses) = resolved.get(host)?;
-            (at.elapsed() < Duration::from_millis(RESOLVED_MS)).then(|| addresses.clone())
-        };
-        if let Some(addresses) = known(self) {
+        let resolved = || self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = resolved().get(host).cloned();
+        if let Some((_, addresses)) = known.filter(|(at, _)| at.elapsed() < Duration::from_millis(RESOLVED_MS)) {
             return Ok(addresses);
         }
         let wires = Arc::clone(&self.wires);
         let name = host.to_owned();
         let addresses = tokio::task::spawn_blocking(move || wires.resolve(&name)).await.map_err(io::Error::other)??;
-        let mut resolved = self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut resolved = resolved();
         if resolved.len() > crate::limits::MAX_FAKE_NAMES {
             resolved.clear();
         }
@@ -287,7 +265,6 @@ impl Shared {
         Ok(addresses)
     }
 
-    /// A connection to the real server.
     pub async fn dial(self: &Arc<Self>, target: &Target) -> io::Result<TcpStream> {
         let connect = async {
             let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
@@ -332,10 +309,8 @@ fn size(exchange: &Exchange) -> usize {
     };
     512 + match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
-            let response = http
-                .response
-                .as_ref()
-                .map_or(0, |response| fields(&response.headers) + fields(&response.trailers) + response.body.len());
+            let response = http.response.as_ref();
+            let response = response.map_or(0, |it| fields(&it.headers) + fields(&it.trailers) + it.body.len());
             fields(&http.request.headers) + http.request.path.len() + http.request.body.len() + response
         }
         Content::Dns(dns) => dns.name.len() + dns.answers.iter().map(String::len).sum::<usize>(),

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::Replay;
 use super::context::Context;
 use crate::limits::UNASKED_AFTER_MS;
-use crate::record::call::{Link, Protocol};
+use crate::record::call::Protocol;
 use crate::record::matching::Connection;
 use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::record::protocol::spoken;
@@ -16,22 +16,15 @@ use crate::record::protocol::wire::{Player, Recorder};
 pub fn recorder(context: &Context, protocol: Protocol, opened: SystemTime) -> Box<dyn Recorder> {
     // Databases elsewhere often insist on encryption; near ones seldom do, and there it would keep clients from binding their
     // authentication to the channel.
-    spoken::recorder(protocol, &context.link, !is_near(&context.link)).unwrap_or_else(|| {
-        let in_turns = GenericRecorder::new(context.link.clone(), false);
-        Box::new(in_turns.opened(opened))
-    })
-}
-
-fn is_near(link: &Link) -> bool {
-    let host = &link.target.host;
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    let host = &context.link.target.host;
+    let is_near = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    let in_turns = || GenericRecorder::new(context.link.clone(), false).opened(opened);
+    spoken::recorder(protocol, &context.link, !is_near).unwrap_or_else(|| Box::new(in_turns()))
 }
 
 /// Who plays a server, and how long it waits for the program to say more before it goes on by itself.
 pub struct Actor {
-    /// Says what the server said.
     pub player: Box<dyn Player>,
-    /// See above.
     pub patience: Duration,
 }
 

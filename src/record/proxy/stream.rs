@@ -12,7 +12,6 @@ use tokio_rustls::{client, server};
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::http::h1::Rendered;
 
-/// What a connection has to be able to do.
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {
     /// The socket below all layers.
     fn bottom(&self) -> &TcpStream;
@@ -36,7 +35,6 @@ impl Duplex for client::TlsStream<Stream> {
     }
 }
 
-/// See the module.
 pub struct Stream {
     /// Bytes that are read before any others.
     before: Bytes,
@@ -44,7 +42,6 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Of a connection, or of a layer above it.
     pub fn new(layers: impl Duplex + 'static) -> Self {
         Self { before: Bytes::new(), layers: Box::new(layers) }
     }
@@ -61,11 +58,7 @@ impl Stream {
     }
 
     /// The same with these bytes to be read first.
-    pub fn put_back(mut self, bytes: Vec<u8>) -> Self {
-        if bytes.is_empty() {
-            return self;
-        }
-        let mut bytes = bytes;
+    pub fn put_back(mut self, mut bytes: Vec<u8>) -> Self {
         bytes.extend_from_slice(&self.before);
         self.before = Bytes::from(bytes);
         self

@@ -11,26 +11,19 @@ use crate::record::http::h1;
 use crate::record::protocol::generic::GenericRecorder;
 use crate::record::protocol::wire::{RecordStep, Recorder};
 
-/// Who looks on.
 pub enum Tap {
-    /// HTTP/1.
     Http(Box<h1::Tap>),
-    /// Anything else.
     Wire(Box<dyn Recorder>),
-    /// Nobody.
     Nobody,
 }
 
 /// What a connection becomes after bytes that have all been passed on.
 pub enum Then {
-    /// Encrypted on both sides.
     StartTls {
         /// Bytes of the client that belong to that.
         early: Vec<u8>,
     },
-    /// A tunnel.
     Tunnel {
-        /// Where to.
         target: Target,
         /// Bytes of the server that came out of it.
         rest: Vec<u8>,
@@ -40,9 +33,7 @@ pub enum Then {
 /// What looking at some bytes led to.
 #[derive(Default)]
 pub struct Seen {
-    /// Calls that are complete.
     pub done: Vec<Exchange>,
-    /// What the connection becomes.
     pub then: Option<Then>,
 }
 
@@ -61,7 +52,7 @@ impl Tap {
                     Some((h1::Turn::Tunnel(target), count)) => {
                         seen.then = Some(Then::Tunnel { target, rest: way.waiting.split_off(count) });
                     }
-                    Some((h1::Turn::Upgrade { websocket }, count)) => {
+                    Some((h1::Turn::Upgrade(websocket), count)) => {
                         let mut next = GenericRecorder::new(context.link.clone(), websocket);
                         if count < way.waiting.len() {
                             next.take(from, &way.waiting[count..], now);

@@ -25,7 +25,6 @@ const MAX_HELLO_BYTES: usize = 64 * 1024;
 /// What a client says first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hello {
-    /// The name of the server that it wants.
     pub name: Option<String>,
     /// Protocols that it offers inside, the best first.
     pub offers: Vec<Vec<u8>>,
@@ -36,18 +35,7 @@ pub struct Hello {
 pub enum Refused {
     /// Its certificate is not good, with the reason.
     Certificate(String),
-    /// Anything else.
     Other(String),
-}
-
-impl Refused {
-    /// In words.
-    pub fn reason(&self) -> String {
-        match self {
-            Self::Certificate(reason) => format!("the certificate of the server is not good: {reason}"),
-            Self::Other(reason) => reason.clone(),
-        }
-    }
 }
 
 /// Reads what a client says first and puts it back.
@@ -110,8 +98,13 @@ pub async fn reach(context: &Context, hello: &Hello) -> io::Result<Stream> {
     if !context.link.tls {
         return Ok(server);
     }
-    let connected = connect(context, hello, server).await;
-    connected.map(|(server, _)| server).map_err(|refused| io::Error::other(refused.reason()))
+    match connect(context, hello, server).await {
+        Ok((server, _)) => Ok(server),
+        Err(Refused::Certificate(reason)) => {
+            Err(io::Error::other(format!("the certificate of the server is not good: {reason}")))
+        }
+        Err(Refused::Other(reason)) => Err(io::Error::other(reason)),
+    }
 }
 
 /// The encrypted connection to the program. `protocol` is what is spoken inside, if the program offers it.
@@ -172,8 +165,7 @@ pub async fn alert(mut stream: Stream) {
 /// What a program that offers these is given where recordings alone know the server.
 pub fn choose(hello: &Hello, http2: bool) -> Option<Vec<u8>> {
     let offered = |name: &[u8]| hello.offers.iter().any(|offer| offer == name).then(|| name.to_vec());
-    let (best, next) =
-        if http2 { (b"h2".as_slice(), b"http/1.1".as_slice()) } else { (b"http/1.1".as_slice(), b"h2".as_slice()) };
+    let (best, next): (&[u8], &[u8]) = if http2 { (b"h2", b"http/1.1") } else { (b"http/1.1", b"h2") };
     offered(best).or_else(|| offered(next)).or_else(|| hello.offers.first().cloned())
 }
 

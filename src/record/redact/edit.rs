@@ -7,26 +7,23 @@ pub(super) struct Edit<'a> {
     bytes: &'a [u8],
     out: Vec<u8>,
     kept: usize,
-    is_changed: bool,
 }
 
 impl<'a> Edit<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, out: Vec::new(), kept: 0, is_changed: false }
+        Self { bytes, out: Vec::new(), kept: 0 }
     }
 
-    /// Puts something in a place, if it is something else.
     pub(super) fn put(&mut self, at: Range<usize>, other: Option<Vec<u8>>) {
         let Some(other) = other.filter(|other| *other != self.bytes[at.clone()]) else { return };
         self.out.extend_from_slice(&self.bytes[self.kept..at.start]);
         self.out.extend(other);
         self.kept = at.end;
-        self.is_changed = true;
     }
 
     /// All of it; `None` if nothing was replaced.
     pub(super) fn end(mut self) -> Option<Vec<u8>> {
-        self.is_changed.then(|| {
+        (!self.out.is_empty()).then(|| {
             self.out.extend_from_slice(&self.bytes[self.kept..]);
             self.out
         })

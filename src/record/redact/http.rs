@@ -16,7 +16,6 @@ const CALLERS: [&str; 5] = ["username", "keyid", "id", "realm", "algorithm"];
 /// What is encoded in a parameter (RFC 3986, 2.1).
 const MARKED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'*');
 
-/// A field of the head.
 pub(super) fn field(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
     let lower = name.to_ascii_lowercase();
     if matches!(lower.as_str(), "cookie" | "set-cookie") {
@@ -64,7 +63,6 @@ fn whole(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
     Some(if names::is_signature(name) { signature(value) } else { found.secret(value) })
 }
 
-/// Whether credentials are a list of parameters.
 fn is_list(text: &[u8]) -> bool {
     memchr::memchr(b'=', text).is_some_and(|equals| {
         text[..equals].iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-*".contains(byte))
@@ -116,7 +114,6 @@ fn named<'a>(text: &'a [u8], between: &'static [u8]) -> impl Iterator<Item = (St
     })
 }
 
-/// A path and its query.
 pub(super) fn path(path: &str, found: Found<'_>) -> Option<String> {
     let (before, query) = path.split_once('?')?;
     let other = parameters(query.as_bytes(), found)?;
@@ -140,7 +137,6 @@ fn begins_json(text: &[u8]) -> bool {
     matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
-/// A body.
 pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
     let field = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let kind = field.map(|(_, value)| value.to_ascii_lowercase()).unwrap_or_default();

@@ -73,7 +73,7 @@ impl Name<'_> {
     }
 
     fn number(&self, value: &[u8]) -> Option<Vec<u8>> {
-        let is_number = value.iter().all(u8::is_ascii_digit) && names::is_secret_number(&self.text);
+        let is_number = value.iter().all(u8::is_ascii_digit) && !names::is_counted(&self.text);
         let is_secret = self.kind == Kind::Secret && is_number && !self.is_listed;
         (is_secret && names::is_secret(self.kind, &self.text, value, false)).then(|| stand_in::stand_in(value))
     }

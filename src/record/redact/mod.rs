@@ -200,27 +200,24 @@ impl Found<'_> {
     }
 }
 
-/// Values that are looked for at once.
 #[derive(Debug)]
-struct Values {
-    search: AhoCorasick,
-}
+struct Values(AhoCorasick);
 
 impl Values {
     /// `None` of none.
     fn new(values: impl Iterator<Item = Vec<u8>>) -> Option<Self> {
         let values: Vec<Vec<u8>> = values.filter(|value| !is_stand_in(value)).collect();
         let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values);
-        built.ok().filter(|_| !values.is_empty()).map(|search| Self { search })
+        built.ok().filter(|_| !values.is_empty()).map(Self)
     }
 
     fn found(&self, text: &[u8]) -> Vec<Vec<u8>> {
-        self.search.find_iter(text).map(|at| text[at.range()].to_vec()).collect()
+        self.0.find_iter(text).map(|at| text[at.range()].to_vec()).collect()
     }
 
     /// Puts what stands for it in the place of each, at the same length; whether there is any.
     fn replace(&self, text: &mut [u8]) -> bool {
-        let found: Vec<_> = self.search.find_iter(&*text).map(|at| at.range()).collect();
+        let found: Vec<_> = self.0.find_iter(&*text).map(|at| at.range()).collect();
         for at in &found {
             let other = stand_in(&text[at.clone()]);
             text[at.clone()].copy_from_slice(&other);
@@ -335,7 +332,6 @@ fn in_wire(protocol: Protocol, wire: &mut Wire, asked: Found<'_>, answered: Foun
     }
 }
 
-/// Whether a value is the hash of a password.
 fn is_hash(value: &[u8]) -> bool {
     let [with, without] = [true, false].map(|with_hashes| Shapes::known(with_hashes).replace(&mut value.to_vec()));
     with && !without

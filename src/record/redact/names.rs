@@ -73,7 +73,6 @@ pub(super) fn kind(name: &str) -> Kind {
     }
 }
 
-/// Whether a word is one of these.
 fn is_in(list: &str, word: &str) -> bool {
     list.split(' ').any(|one| one == word && !word.is_empty())
 }
@@ -113,12 +112,8 @@ pub(super) fn is_signature(name: &str) -> bool {
     words.last().is_some_and(|last| matches!(last.as_str(), "signature" | "sig" | "sign" | "hmac"))
 }
 
-/// Whether a number under this name is one that a person keeps for herself: tokens and sessions are counted.
-pub(super) fn is_secret_number(name: &str) -> bool {
-    kind(name) == Kind::Secret && !is_counted(name)
-}
-
-fn is_counted(name: &str) -> bool {
+/// Whether a number under this name is a count, and none that a person keeps for herself.
+pub(super) fn is_counted(name: &str) -> bool {
     let joined = words(name).concat();
     ["token", "session", "sessid", "secret", "credential", "cookie"].iter().any(|word| joined.contains(word))
 }

@@ -49,16 +49,10 @@ pub(super) fn stand_in(secret: &[u8]) -> Vec<u8> {
     }
     match hexadecimal_digits(secret) {
         Some(digits) => hexadecimal(secret, &digits),
-        None => word(secret),
+        None => worded(secret, &hashed(secret)[..if is_made(secret) { MOST_DIGITS } else { FEW_DIGITS }]),
     }
 }
 
-fn word(secret: &[u8]) -> Vec<u8> {
-    let few = if is_made(secret) { MOST_DIGITS } else { FEW_DIGITS };
-    worded(secret, &hashed(secret)[..few])
-}
-
-/// What stands for a signature of this length.
 pub(super) fn signature(secret: &[u8]) -> Vec<u8> {
     if secret.len() < FEWEST_LONG { [WORD, b"-", NOTHING].concat() } else { worded(secret, NOTHING) }
 }
@@ -107,12 +101,10 @@ pub fn is_uuid(value: &[u8]) -> bool {
         })
 }
 
-/// The hash of a text in hexadecimal digits.
 fn hashed(text: &[u8]) -> Vec<u8> {
     hex(&Sha256::digest(text)).into_bytes()
 }
 
-/// The hash of a text in decimal digits.
 fn hashed_decimal(text: &[u8]) -> Vec<u8> {
     Sha256::digest(text).iter().map(|byte| b'0' + byte % 10).collect()
 }

@@ -43,9 +43,8 @@ pub(super) fn login(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// A message of `MongoDB` with others in place of the values of keys of secrets, at the same length, and without what proves a
-/// password; whether anything changed.
-pub(super) fn documents(message: &mut [u8], found: Found<'_>) -> bool {
-    let mut is_changed = false;
+/// password.
+pub(super) fn documents(message: &mut [u8], found: Found<'_>) {
     let mut is_login = false;
     for (name, kind, at) in elements(message) {
         is_login |= matches!(name.as_str(), "saslStart" | "saslContinue");
@@ -60,17 +59,13 @@ pub(super) fn documents(message: &mut [u8], found: Found<'_>) -> bool {
             }
             found.secret(value)
         };
-        is_changed |= message[at.clone()] != other[..];
         message[at].copy_from_slice(&other);
     }
-    is_changed
 }
 
-/// An element that has a value of its own: its name, its type, and where its value stands.
-type Element = (String, u8, Range<usize>);
-
-/// The elements of all documents of a message, as far as it can be read.
-fn elements(message: &[u8]) -> Vec<Element> {
+/// The elements of all documents of a message that have a value of their own, as far as it can be read: their names, their types,
+/// and where their values stand.
+fn elements(message: &[u8]) -> Vec<(String, u8, Range<usize>)> {
     let mut found = Vec::new();
     for section in mongo::sections(message).unwrap_or_default() {
         let documents = match section {

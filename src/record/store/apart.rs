@@ -30,7 +30,6 @@ pub struct BodyRef {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Apart {
     files: BTreeMap<String, Vec<u8>>,
-    /// Bytes of all of them.
     bytes: u64,
 }
 
@@ -81,10 +80,7 @@ impl Node {
             let message = format!("expected the path of a body of {size} bytes, got ``");
             return Err(Problem::new(self.line, message).inside("path", 0));
         }
-        let problem = |what: String| {
-            let message = format!("the body in `{}` {what}", path.escape_debug());
-            Problem { fault: Fault::Body, ..Problem::new(0, message) }
-        };
+        let problem = |what: String| Problem::of(Fault::Body, format!("the body in `{}` {what}", path.escape_debug()));
         let bytes = bodies(&reference).map_err(|reason| problem(format!("cannot be read: {reason}")))?;
         if *size != 0 && *size != bytes.len() as u64 {
             return Err(problem(format!("has {} bytes, and had {size}", bytes.len())));

@@ -9,27 +9,19 @@ const CODES: [&str; 6] = ["NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP"
 /// Types of questions that other files have as numbers (RFC 1035, 3.2.2; RFC 3596), and that are answered.
 const TYPES: [(&str, &str); 2] = [("1", "A"), ("28", "AAAA")];
 
-/// What `spec` holds of a question beside its metadata and times.
 pub(super) fn write(dns: &Dns) -> Members {
-    let mut request = Members::default();
-    request.put("name", &format!("{}.", dns.name));
-    request.put("qtype", &dns.kind);
-    request.put("qclass", "IN");
-    let mut response = Members::default();
-    response.put("rcode", &dns.code.to_string());
-    response.put("authoritative", false);
-    response.put("recursionAvailable", true);
-    response.put("truncated", false);
+    let request =
+        Members::from_iter([("name", format!("{}.", dns.name).as_str()), ("qtype", &dns.kind), ("qclass", "IN")]);
+    let mut response = Members::from_iter([("rcode", dns.code.to_string().as_str())]);
+    for (name, value) in [("authoritative", false), ("recursionAvailable", true), ("truncated", false)] {
+        response.put(name, value);
+    }
     response.put("answers", dns.answers.iter().map(Node::from).collect::<Vec<_>>());
     response.put("ns", Vec::<Node>::new());
     response.put("extra", Vec::<Node>::new());
-    let mut parts = Members::default();
-    parts.put("request", request);
-    parts.put("response", response);
-    parts
+    Members::from_iter([("request", request), ("response", response)])
 }
 
-/// The question of a document of kind `DNS`.
 pub(super) fn read(spec: &Node) -> Result<Content, Problem> {
     let (name, kind) =
         spec.need("request", |request| Ok((request.need("name", Node::text)?, request.get("qtype", Node::text)?)))?;

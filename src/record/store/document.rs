@@ -9,7 +9,6 @@ use super::{Apart, Bodies, Problem, dns, emit, grpc, http, wires};
 use crate::record::call::{Content, End, Exchange, Refusal, Target};
 use crate::record::matching::{DeclaredNoise, Recording};
 
-/// The only version there is.
 pub const VERSION: &str = "api.keploy.io/v1beta1";
 
 /// Keys of ours in `metadata`.
@@ -36,7 +35,6 @@ pub(super) mod key {
     pub const CONNECTION: &str = "connID";
 }
 
-/// The words for ends.
 const ENDS: [(&str, End); 3] = [("abandoned", End::Abandoned), ("silent", End::Silent), ("closed", End::Closed)];
 
 fn end(node: &Node) -> Result<End, Problem> {
@@ -56,17 +54,14 @@ fn end(node: &Node) -> Result<End, Problem> {
 pub(super) struct Metadata(Vec<(String, String)>);
 
 impl Metadata {
-    /// The value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 
-    /// Adds an entry; the key is a new one.
     pub(super) fn add(&mut self, key: &str, value: impl Into<String>) {
         self.0.push((key.to_owned(), value.into()));
     }
 
-    /// Whether we wrote it ourselves.
     pub(super) fn is_ours(&self) -> bool {
         self.get(key::HOST).is_some()
     }
@@ -107,13 +102,10 @@ impl Metadata {
         if exchange.tls {
             metadata.add(key::TLS, "true");
         }
-        match exchange.end {
-            End::Refused(refusal, nth) => metadata.add(key::END, format!("refused {} {nth}", refusal.reason())),
-            end => {
-                if let Some((word, _)) = ENDS.iter().find(|(_, known)| *known == end) {
-                    metadata.add(key::END, *word);
-                }
-            }
+        if let End::Refused(refusal, nth) = exchange.end {
+            metadata.add(key::END, format!("refused {} {nth}", refusal.reason()));
+        } else if let Some((word, _)) = ENDS.iter().find(|(_, known)| *known == exchange.end) {
+            metadata.add(key::END, *word);
         }
         metadata
     }
@@ -192,7 +184,6 @@ fn target(content: &Content, metadata: &Metadata) -> (Target, bool) {
     }
 }
 
-/// What a kind is read from.
 pub(super) struct Part<'a> {
     pub(super) spec: &'a Node,
     pub(super) metadata: &'a Metadata,
@@ -202,17 +193,9 @@ pub(super) struct Part<'a> {
 impl Part<'_> {
     /// A time of the call, under one of these keys or in the part of one of those.
     fn time(&self, keys: &[&str], parts: &[&str]) -> Result<Option<SystemTime>, Problem> {
-        for key in keys {
-            if let Some(time) = self.spec.find(key, Node::time)? {
-                return Ok(Some(time));
-            }
-        }
-        for part in parts {
-            if let Some(Some(time)) = self.spec.find(part, |part| part.find("timestamp", Node::time))? {
-                return Ok(Some(time));
-            }
-        }
-        Ok(None)
+        let here = keys.iter().map(|key| self.spec.find(key, Node::time));
+        let within = parts.iter().map(|part| self.spec.get(part, |part| part.find("timestamp", Node::time)));
+        here.chain(within).find_map(Result::transpose).transpose()
     }
 }
 
@@ -226,19 +209,12 @@ pub(super) fn write(recording: &Recording, apart: &mut Apart, out: &mut String) 
         Content::Dns(dns) => ("DNS", dns::write(dns)),
         Content::Wire(protocol, wire) => (wires::kind(*protocol), wires::write(*protocol, wire, apart)),
     };
-    let mut spec = Members::default();
-    let mut texts = Members::default();
-    for (name, value) in &metadata.0 {
-        texts.put(name, value);
-    }
-    spec.put("metadata", texts);
+    let texts: Members = metadata.0.iter().map(|(name, value)| (name, value)).collect();
+    let mut spec = Members::from_iter([("metadata", texts)]);
     spec.0.extend(parts.0);
     spec.put("reqTimestampMock", exchange.sent_at);
     spec.put("resTimestampMock", exchange.answered_at);
-    let mut document = Members::default();
-    document.put("version", VERSION);
-    document.put("kind", kind);
-    document.put("name", &recording.name);
+    let mut document = Members::from_iter([("version", VERSION), ("kind", kind), ("name", recording.name.as_str())]);
     document.put("spec", spec);
     if let Some(noise) = recording.noise.as_ref().filter(|noise| !noise.is_empty()) {
         document.put("noise", noise);

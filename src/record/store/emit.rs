@@ -37,7 +37,6 @@ pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
     }
 }
 
-/// What stands at this column, to the end of its last line.
 fn node(out: &mut String, node: &Node, column: usize) {
     match &node.kind {
         Kind::Map(members) if members.is_empty() => out.push_str("{}\n"),
@@ -147,11 +146,7 @@ mod tests {
 
     /// A mapping of these entries.
     fn map<const N: usize>(entries: [(&str, Node); N]) -> Node {
-        let mut members = Members::default();
-        for (key, node) in entries {
-            members.put(key, node);
-        }
-        members.into()
+        Members::from_iter(entries).into()
     }
 
     fn written(node: &Node) -> String {

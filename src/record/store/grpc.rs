@@ -8,10 +8,6 @@ use super::node::{Members, Node};
 use super::{Apart, Problem, protoscope};
 use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
 
-/// Flag and length before each message.
-const PREFIX_BYTES: usize = 5;
-
-/// What `spec` holds of a call beside its metadata and times.
 pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, apart: &mut Apart) -> Members {
     let request = &http.request;
     match request.version {
@@ -38,40 +34,29 @@ pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, a
         resp.put("trailers", headers(&[], to_map(&answer.trailers, key::RESPONSE_TRAILERS, metadata)));
     }
     resp.put("timestamp", exchange.answered_at);
-    let mut parts = Members::default();
-    parts.put("grpcReq", req);
-    parts.put("grpcResp", resp);
+    let mut parts = Members::from_iter([("grpcReq", req), ("grpcResp", resp)]);
     parts.put("created", created(exchange));
     parts
 }
 
 fn headers(pseudo: &[(&str, &String)], fields: Members) -> Members {
-    let mut headers = Members::default();
-    let mut first = Members::default();
-    for (name, value) in pseudo {
-        first.put(name, *value);
-    }
-    headers.put("pseudo_headers", first);
-    headers.put("ordinary_headers", fields);
-    headers
+    let pseudo: Members = pseudo.iter().copied().collect();
+    Members::from_iter([("pseudo_headers", pseudo), ("ordinary_headers", fields)])
 }
 
 /// The first message of a body, and the whole where that is not all.
 fn side(headers: Members, body: &[u8], apart: &mut Apart) -> Members {
     let (mut flag, mut message, mut rest) = (0, &[][..], body.len());
-    if let Some((prefix, after)) = body.split_at_checked(PREFIX_BYTES).filter(|_| !is_large(body.len())) {
-        let length = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]);
-        if let Some(first) = after.get(..length as usize) {
-            (flag, message, rest) = (prefix[0], first, after.len() - first.len());
-        }
+    if let Some(([compressed, length @ ..], after)) = body.split_first_chunk::<5>().filter(|_| !is_large(body.len()))
+        && let Some(first) = after.get(..u32::from_be_bytes(*length) as usize)
+    {
+        (flag, message, rest) = (*compressed, first, after.len() - first.len());
     }
     let mut decoded = Members::default();
     decoded.put("compression_flag", u64::from(flag));
     decoded.put("message_length", message.len() as u64);
     decoded.put("decoded_data", &protoscope::write(message));
-    let mut side = Members::default();
-    side.put("headers", headers);
-    side.put("body", decoded);
+    let mut side = Members::from_iter([("headers", headers), ("body", decoded)]);
     if is_large(body.len()) {
         side.put("body_ref", apart.put(body.to_vec()));
     } else if rest > 0 || body.is_empty() {
@@ -80,7 +65,6 @@ fn side(headers: Members, body: &[u8], apart: &mut Apart) -> Members {
     side
 }
 
-/// The call of a document of kind `gRPC`.
 pub(super) fn read(part: &Part<'_>) -> Result<Content, Problem> {
     let metadata = part.metadata;
     let version = match metadata.get(key::VERSION) {

@@ -81,15 +81,13 @@ impl Head {
         !is_call && root.members().is_ok()
     }
 
-    /// Takes over what its document says.
-    pub(super) fn read(&mut self, root: &Node) -> Result<(), Problem> {
+    pub(super) fn read(root: &Node) -> Result<Self, Problem> {
         if let Some((key, value)) = root.members()?.iter().find(|(key, _)| key != "redact" && key != "noise") {
             let message = format!("expected `redact`, `noise`, or a recorded call, got `{}`", key.escape_debug());
             return Err(Problem::new(value.line, message));
         }
-        self.redact = root.get("redact", Node::texts)?;
-        self.noise = root.get("noise", DeclaredNoise::read)?;
-        Ok(())
+        let noise = root.get("noise", DeclaredNoise::read)?;
+        Ok(Self { command: None, redact: root.get("redact", Node::texts)?, noise })
     }
 
     /// The text that a file begins with, and whether a document is in it.

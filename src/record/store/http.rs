@@ -62,9 +62,7 @@ pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, a
     }
     resp.put("timestamp", exchange.answered_at);
 
-    let mut parts = Members::default();
-    parts.put("req", req);
-    parts.put("resp", resp);
+    let mut parts = Members::from_iter([("req", req), ("resp", resp)]);
     if !is_http2 {
         parts.put("objects", Vec::<Node>::new());
     }
@@ -77,7 +75,6 @@ pub(super) fn created(exchange: &Exchange) -> u64 {
     exchange.sent_at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// The call of a document of kind `Http` or `Http2`.
 pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
     let (metadata, headers) = (part.metadata, if kind == "Http2" { "headers" } else { "header" });
     let request = part.spec.need("req", |req| {
@@ -111,8 +108,8 @@ pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
             return Ok(None);
         }
         resp.find("body_skipped", |word| {
-            let problem = || Problem::new(0, "the body was too large and was not recorded".to_owned());
-            if word.text()? == "true" { Err(Problem { fault: Fault::Body, ..problem() }) } else { Ok(()) }
+            let problem = || Problem::of(Fault::Body, "the body was too large and was not recorded".to_owned());
+            if word.text()? == "true" { Err(problem()) } else { Ok(()) }
         })?;
         Ok(Some(HttpResponse {
             version: version(resp, kind)?,
@@ -135,7 +132,6 @@ pub(super) fn status(code: &Node, may_be_none: bool) -> Result<u16, Problem> {
     }
 }
 
-/// Whether nothing came back.
 fn is_nothing(resp: &Node) -> bool {
     ["header", "headers", "body", "body_ref"].iter().all(|key| resp.member(key).is_none_or(Node::is_empty))
 }
@@ -158,7 +154,6 @@ fn put_body(side: &mut Members, body: &[u8], apart: &mut Apart) {
     }
 }
 
-/// The body, here or in a file of its own.
 fn body(part: &Part<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
     match elsewhere(part, side)? {
         Some(body) => Ok(body),
@@ -166,7 +161,6 @@ fn body(part: &Part<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
     }
 }
 
-/// A body in a file of its own, if it is in one.
 pub(super) fn elsewhere(part: &Part<'_>, side: &Node) -> Result<Option<Vec<u8>>, Problem> {
     side.get("body_ref", |reference| reference.apart(part.bodies))
 }
@@ -206,11 +200,7 @@ pub(super) fn to_map(fields: &Fields, name: &str, metadata: &mut Metadata) -> Me
     if map.len() < fields.len() {
         metadata.add(name, to_json(fields));
     }
-    let mut members = Members::default();
-    for (field, value) in &map {
-        members.put(field, value.as_slice());
-    }
-    members
+    map.iter().map(|(field, value)| (field, value.as_slice())).collect()
 }
 
 /// The fields under a key of one side, or those in the metadata.

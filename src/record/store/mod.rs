@@ -56,6 +56,10 @@ impl Problem {
         Self { line, message, ..Self::default() }
     }
 
+    fn of(fault: Fault, message: String) -> Self {
+        Self { message, fault, ..Self::default() }
+    }
+
     /// The same problem seen from the mapping or the list around it.
     pub(crate) fn inside(mut self, key: &str, line: u64) -> Self {
         if self.line == 0 {
@@ -228,7 +232,6 @@ fn pieces(bytes: &[u8]) -> Vec<(u64, &[u8])> {
     pieces
 }
 
-/// What stands between two separating lines.
 enum Document {
     /// Nothing but comments.
     Nothing,
@@ -250,8 +253,7 @@ fn document(
     })?;
     let Some(root) = node::parse(text, line)? else { return Ok(Document::Nothing) };
     if Head::is(&root) {
-        let mut head = Head::default();
-        return head.read(&root).map(|()| Document::Head(head));
+        return Head::read(&root).map(Document::Head);
     }
     let (is_cut, reason) = if is_ours {
         (root.member("connectionId").is_none(), "the last document lacks its last key, `connectionId`")

@@ -25,7 +25,6 @@ pub struct Node {
     pub note: String,
 }
 
-/// What a value is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A scalar that has not been given a type yet.
@@ -41,14 +40,12 @@ impl Default for Kind {
     }
 }
 
-/// A scalar as it stands in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
     /// Its text after escapes.
     pub text: String,
     /// Whether it may be anything but a text: it has no quotes, is no block, and no tag says otherwise.
     pub plain: bool,
-    /// Whether its text is base64 (`!!binary`).
     pub binary: bool,
 }
 
@@ -59,7 +56,6 @@ impl Scalar {
     }
 }
 
-/// Reading.
 impl Node {
     /// The value of a key, unless it is missing or null; nothing of what is no mapping.
     pub fn member(&self, key: &str) -> Option<&Self> {
@@ -91,7 +87,6 @@ impl Node {
         self.find(key, take)?.ok_or_else(|| Problem::new(self.line, format!("missing field `{key}`")))
     }
 
-    /// The entries of a mapping.
     pub fn members(&self) -> Result<&[(String, Self)], Problem> {
         match &self.kind {
             Kind::Map(members) => Ok(members),
@@ -108,7 +103,6 @@ impl Node {
         self.members()?.iter().map(pair).collect()
     }
 
-    /// The items of a list, each read in the same way.
     pub fn items<T>(&self, take: impl Fn(&Self) -> Result<T, Problem>) -> Result<Vec<T>, Problem> {
         let items = match &self.kind {
             Kind::List(items) => items.as_slice(),
@@ -155,7 +149,6 @@ impl Node {
         time.map(SystemTime::from).ok_or_else(|| self.expected("a time such as 2026-01-31T12:00:00.5Z"))
     }
 
-    /// The problem that it is something else.
     pub fn expected(&self, what: &str) -> Problem {
         let got = match &self.kind {
             Kind::Scalar(scalar) => {
@@ -172,7 +165,6 @@ impl Node {
         matches!(&self.kind, Kind::Scalar(scalar) if scalar.binary)
     }
 
-    /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
         match &self.kind {
             Kind::Scalar(scalar) => scalar.text.is_empty() || scalar.is_null(),
@@ -184,6 +176,14 @@ impl Node {
     fn is_null(&self) -> bool {
         matches!(&self.kind, Kind::Scalar(scalar) if scalar.is_null())
     }
+
+    pub fn base64(bytes: &[u8]) -> Self {
+        // 70 on a line, as Go's `yaml.v3` has it.
+        let lines = STANDARD.encode(bytes);
+        let lines: Vec<&str> = (0..lines.len()).step_by(70).map(|at| &lines[at..lines.len().min(at + 70)]).collect();
+        let end = if lines.len() > 1 { "\n" } else { "" };
+        scalar(lines.join("\n") + end, false, true)
+    }
 }
 
 /// The bytes of base64, with white space in it.
@@ -192,25 +192,19 @@ pub fn unpacked(text: &str) -> Result<Vec<u8>, Problem> {
     STANDARD.decode(packed).map_err(|error| Problem::new(0, format!("no base64: {error}")))
 }
 
-/// A mapping that is being made.
 #[derive(Debug, Default)]
 pub struct Members(pub Vec<(String, Node)>);
+
+impl<K: ToString, V: Into<Node>> FromIterator<(K, V)> for Members {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        Self(entries.into_iter().map(|(key, value)| (key.to_string(), value.into())).collect())
+    }
+}
 
 impl Members {
     /// Adds an entry; the key is a new one.
     pub fn put(&mut self, key: &str, value: impl Into<Node>) {
         self.0.push((key.to_owned(), value.into()));
-    }
-}
-
-impl Node {
-    /// Bytes as base64.
-    pub fn base64(bytes: &[u8]) -> Self {
-        // 70 on a line, as Go's `yaml.v3` has it.
-        let lines = STANDARD.encode(bytes);
-        let lines: Vec<&str> = (0..lines.len()).step_by(70).map(|at| &lines[at..lines.len().min(at + 70)]).collect();
-        let end = if lines.len() > 1 { "\n" } else { "" };
-        scalar(lines.join("\n") + end, false, true)
     }
 }
 
@@ -287,7 +281,6 @@ pub fn parse(text: &str, first_line: u64) -> Result<Option<Node>, Problem> {
     }
 }
 
-/// A document that is being read.
 struct Reader<'a> {
     events: Parser<'a, StrInput<'a>>,
     first_line: u64,
@@ -295,7 +288,6 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// What comes next, and its line.
     fn event(&mut self) -> Result<(Event<'a>, u64), Problem> {
         let line = |line: usize| self.first_line + (line as u64).saturating_sub(1);
         match self.events.next_event() {

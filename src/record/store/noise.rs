@@ -24,13 +24,9 @@ impl DeclaredNoise {
 
 impl From<&DeclaredNoise> for Node {
     fn from(noise: &DeclaredNoise) -> Self {
-        let mut map = Members::default();
-        for (key, texts) in [("req", &noise.fields), ("value", &noise.values)] {
-            if !texts.is_empty() {
-                map.put(key, texts.iter().collect::<Vec<_>>());
-            }
-        }
-        map.into()
+        let lists =
+            [("req", &noise.fields), ("value", &noise.values)].into_iter().filter(|(_, texts)| !texts.is_empty());
+        lists.map(|(key, texts)| (key, texts.iter().collect::<Vec<_>>())).collect::<Members>().into()
     }
 }
 
@@ -38,9 +34,7 @@ impl From<&DeclaredNoise> for Node {
 /// lines, as in a mapping in braces.
 pub(super) fn put(text: &str, line: u64, noise: &DeclaredNoise) -> Result<String, Problem> {
     let mut block = String::new();
-    let mut members = Members::default();
-    members.put("noise", noise);
-    emit::mapping(&mut block, &members.0, 0);
+    emit::mapping(&mut block, &Members::from_iter([("noise", noise)]).0, 0);
     let mut out = String::with_capacity(text.len() + block.len());
     let mut is_old = false;
     for line in text.split_inclusive('\n') {

@@ -103,14 +103,12 @@ fn run(rest: &mut &str, depth: usize) -> Option<Vec<u8>> {
     loop {
         *rest = rest.trim_start();
         let Some(first) = rest.chars().next() else { return (depth == 0 && field.is_none()).then_some(out) };
-        let after = &rest[first.len_utf8()..];
+        if matches!(first, '}' | '!' | '"' | '`') {
+            *rest = &rest[1..];
+        }
         match first {
             '#' => *rest = rest.find('\n').map_or("", |end| &rest[end..]),
-            '}' => {
-                field.is_none().then_some(())?;
-                *rest = after;
-                return (depth > 0).then_some(out);
-            }
+            '}' => return (depth > 0 && field.is_none()).then_some(out),
             '{' => {
                 let inner = braced(rest, depth)?;
                 put_tag(field.take(), LEN, &mut out);
@@ -119,34 +117,32 @@ fn run(rest: &mut &str, depth: usize) -> Option<Vec<u8>> {
             }
             '!' => {
                 let number = Some(field.take()?);
-                *rest = after;
                 let inner = braced(rest, depth)?;
                 put_tag(number, START_GROUP, &mut out);
                 out.extend(inner);
                 put_tag(number, END_GROUP, &mut out);
             }
             '"' => {
-                *rest = after;
                 put_tag(field.take(), LEN, &mut out);
                 quoted(rest, &mut out)?;
             }
             '`' => {
-                let (digits, after) = after.split_once('`')?;
+                let (digits, after) = rest.split_once('`')?;
+                *rest = after;
                 put_tag(field.take(), LEN, &mut out);
                 out.extend(unhex(digits)?);
-                *rest = after;
             }
             _ => {
                 let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-.+".contains(c)));
                 let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
-                if let Some(after) = after.strip_prefix(':').filter(|_| field.is_none()) {
+                let value = after.strip_prefix(':').filter(|_| field.is_none());
+                *rest = value.unwrap_or(after);
+                if value.is_some() {
                     field = Some(word.parse().ok().filter(|number| *number < 1 << 29)?);
-                    *rest = after;
                 } else {
                     let (kind, value) = number(word)?;
                     put_tag(field.take(), kind, &mut out);
                     out.extend(value);
-                    *rest = after;
                 }
             }
         }
@@ -176,7 +172,6 @@ fn number(word: &str) -> Option<(u64, Vec<u8>)> {
     Some((VARINT, out))
 }
 
-/// A text up to its quote.
 fn quoted(rest: &mut &str, out: &mut Vec<u8>) -> Option<()> {
     loop {
         let end = rest.find(['"', '\\'])?;

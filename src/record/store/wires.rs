@@ -12,21 +12,16 @@ use crate::record::protocol::{spoken, words};
 
 /// Kinds of what is no protocol that is understood; written is the first.
 const OTHERS: [&str; 2] = ["Generic", "Kafka"];
-/// Keploy's later kinds for `PostgreSQL`.
-const LATER_POSTGRES: [&str; 2] = ["PostgresV2", "PostgresV3"];
-
 /// Keploy's kinds that keep the bytes of what was said.
 const TURNS: [&str; 3] = ["Generic", "Redis", "Kafka"];
 
 /// The words for the sides, as keys of a message.
 const SIDES: [(&str, Side); 2] = [("client", Side::Client), ("server", Side::Server)];
 
-/// The word for a protocol in `kind`.
 pub(super) fn kind(protocol: Protocol) -> &'static str {
     spoken::of(protocol).map_or(OTHERS[0], |spoken| spoken.kind)
 }
 
-/// What `spec` holds of a call beside its metadata and times.
 pub(super) fn write(protocol: Protocol, wire: &Wire, apart: &mut Apart) -> Members {
     let mut parts = Members::default();
     if is_large(wire.messages.iter().map(|it| it.bytes.len()).sum()) {
@@ -53,28 +48,18 @@ fn readable(protocol: Protocol, message: &Message) -> String {
     }
 }
 
-/// The call of a document of one of these kinds.
 pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
     let other = OTHERS.contains(&kind).then_some(Protocol::Generic);
-    let Some(protocol) = spoken::of_kind(kind).or(other) else {
-        if LATER_POSTGRES.contains(&kind) {
-            return Err(foreign(kind));
-        }
-        let known = "Http, Http2, gRPC, DNS, Redis, Generic, Kafka, Postgres, MySQL or Mongo";
-        return Err(Problem::new(0, format!("expected a call of kind {known}, got `{}`", kind.escape_debug())));
-    };
+    let protocol = spoken::of_kind(kind).or(other).ok_or_else(|| foreign(kind))?;
     let session = part.metadata.is_session();
-    let messages = match part.spec.find("messages", |messages| messages.items(said))? {
+    let here = part.spec.find("messages", |messages| messages.items(said))?;
+    let messages = match here.map_or_else(|| elsewhere(part), |here| Ok(Some(here)))? {
         Some(messages) => messages,
-        None => match elsewhere(part)? {
-            Some(messages) => messages,
-            None => in_turns(part, kind)?,
-        },
+        None => in_turns(part, kind)?,
     };
     Ok(Content::Wire(protocol, Wire { messages, session }))
 }
 
-/// A message with the word for its side.
 fn said(message: &Node) -> Result<Message, Problem> {
     match message.members()? {
         [(side, bytes)] if let Some((_, from)) = SIDES.iter().find(|(word, _)| word == side) => {
@@ -85,7 +70,6 @@ fn said(message: &Node) -> Result<Message, Problem> {
     }
 }
 
-/// Messages in a file of their own, if they are in one.
 fn elsewhere(part: &Part<'_>) -> Result<Option<Vec<Message>>, Problem> {
     part.spec.find("messages_ref", |reference| {
         let bytes = reference.apart(part.bodies)?.unwrap_or_default();
@@ -107,7 +91,6 @@ fn in_turns(part: &Part<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
     Ok([turns("requests", Side::Client)?, turns("responses", Side::Server)?].concat())
 }
 
-/// The bytes of all payloads of a turn.
 fn turned(turn: &Node) -> Result<Vec<u8>, Problem> {
     let payload = |payload: &Node| {
         let is_binary = payload.get("type", Node::text)? == "binary";
@@ -122,9 +105,8 @@ fn turned(turn: &Node) -> Result<Vec<u8>, Problem> {
 
 /// The problem that others keep no bytes of such calls that could be sent again.
 fn foreign(kind: &str) -> Problem {
-    let message =
-        format!("a call of kind `{kind}` as Keploy writes it cannot be answered again; HTTP, gRPC and Redis can");
-    Problem { fault: Fault::Form, ..Problem::new(0, message) }
+    let can = "as Keploy writes it cannot be answered again; HTTP, gRPC and Redis can";
+    Problem::of(Fault::Form, format!("a call of kind `{}` {can}", kind.escape_debug()))
 }
 
 /// Each message with the letter of its side and its length before it (8 bytes, big-endian).

@@ -38,11 +38,6 @@ fn values<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> impl Iterator<Ite
     fields.map(|(_, value)| std::str::from_utf8(value).ok())
 }
 
-/// Whether the fields say that the body is gRPC's.
-pub fn is_grpc(headers: &[(String, Vec<u8>)]) -> bool {
-    field(headers, "content-type").is_some_and(|kind| kind.starts_with("application/grpc"))
-}
-
 /// A call on a connection, by what its request says it is.
 pub fn exchange(
     link: &Link,
@@ -51,7 +46,8 @@ pub fn exchange(
     sent_at: SystemTime,
     answered_at: SystemTime,
 ) -> Exchange {
-    let is_grpc = is_grpc(&request.headers);
+    let kind = field(&request.headers, "content-type");
+    let is_grpc = kind.is_some_and(|kind| kind.starts_with("application/grpc"));
     let http = Box::new(Http { request, response });
     link.exchange(if is_grpc { Content::Grpc(http) } else { Content::Http(http) }, sent_at, answered_at)
 }

@@ -9,12 +9,9 @@ use super::reader::{Answered, Malformed, Reader};
 use super::tap::tunnel;
 use super::{exchange, field, request};
 
-/// A request that wants an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    /// What was asked.
     pub request: HttpRequest,
-    /// Where it goes.
     pub target: Target,
     /// Whether it would be encrypted.
     pub tls: bool,
@@ -22,7 +19,6 @@ pub struct Asked {
     pub tunnel: Option<Target>,
     /// Whether the body was longer than what is kept; then it equals nothing that was recorded.
     pub too_long: bool,
-    /// Its bytes as they were sent.
     pub raw: Vec<u8>,
 }
 
@@ -44,29 +40,24 @@ impl Asked {
     }
 }
 
-/// What is to be done next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// Say that the body may come (`100 Continue`).
     Continue,
-    /// Answer this.
     Answer(Box<Asked>),
 }
 
-/// The call that a request is, without its answer.
 pub fn asked(link: &Link, asked: &Asked) -> Exchange {
     let now = SystemTime::now();
     let link = Link { target: asked.target.clone(), tls: asked.tls, connection: link.connection };
     exchange(&link, asked.request.clone(), None, now, now)
 }
 
-/// Requests of one connection.
 #[derive(Debug)]
 pub struct Questions {
     link: Link,
     reader: Reader,
-    /// Bytes that came and were not looked at.
-    waiting: Vec<u8>,
+    /// Bytes that came and were not looked at: what belongs to no request is what a tunnel or another protocol begins with.
+    pub waiting: Vec<u8>,
     raw: Vec<u8>,
     keep_raw: bool,
     promised: bool,
@@ -75,32 +66,14 @@ pub struct Questions {
 impl Questions {
     /// Of a connection that has not said anything yet. `keep_raw`: the bytes of requests are wanted, to send them on.
     pub fn new(link: Link, keep_raw: bool) -> Self {
-        Self {
-            link,
-            reader: Reader::requests(MAX_RECORDED_BODY_BYTES),
-            waiting: Vec::new(),
-            raw: Vec::new(),
-            keep_raw,
-            promised: false,
-        }
+        let reader = Reader::requests(MAX_RECORDED_BODY_BYTES);
+        Self { link, reader, waiting: Vec::new(), raw: Vec::new(), keep_raw, promised: false }
     }
 
-    /// Bytes came.
-    pub fn feed(&mut self, bytes: &[u8]) {
-        self.waiting.extend_from_slice(bytes);
-    }
-
-    /// What came and belongs to no request: what a tunnel or another protocol begins with.
-    pub fn rest(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.waiting)
-    }
-
-    /// Bytes of the request that is being read.
     pub fn kept(&self) -> usize {
         self.reader.kept() + self.raw.len() + self.waiting.len()
     }
 
-    /// Whether the program is in the middle of a request.
     pub fn is_idle(&self) -> bool {
         self.reader.is_idle() && self.waiting.is_empty()
     }

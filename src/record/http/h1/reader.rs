@@ -6,9 +6,8 @@ use crate::record::call::HttpVersion;
 use super::{field, has_token};
 
 /// A message without its transfer coding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
-    /// 1.0 or 1.1.
     pub version: HttpVersion,
     /// Of a request as it was sent; empty for a response.
     pub method: String,
@@ -16,15 +15,12 @@ pub struct Message {
     pub path: String,
     /// Three digits of a response; 0 for a request.
     pub status: u16,
-    /// Of a response; may be empty.
     pub reason: String,
     /// Fields in their order, names as they were sent.
     pub headers: Vec<(String, Vec<u8>)>,
     /// Its body, content coding and all; what fits below the reader's cap.
     pub body: Vec<u8>,
-    /// Fields after a chunked body.
     pub trailers: Vec<(String, Vec<u8>)>,
-    /// Whether the body was longer than the cap.
     pub too_long: bool,
 }
 
@@ -39,7 +35,6 @@ pub enum Answered {
     Connect,
 }
 
-/// The bytes are no HTTP/1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
@@ -55,7 +50,6 @@ enum Stage {
     Trailers,
 }
 
-/// Reads the messages of one direction.
 #[derive(Debug)]
 pub struct Reader {
     requests: bool,
@@ -67,12 +61,10 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader of requests that keeps bodies up to `cap` bytes.
     pub fn requests(cap: usize) -> Self {
         Self { requests: true, cap, stage: Stage::Head, line: Vec::new(), message: None }
     }
 
-    /// A reader of responses that keeps bodies up to `cap` bytes.
     pub fn responses(cap: usize) -> Self {
         Self { requests: false, ..Self::requests(cap) }
     }
@@ -82,17 +74,14 @@ impl Reader {
         self.message.as_ref()
     }
 
-    /// Whether nothing of a next message has come.
     pub fn is_idle(&self) -> bool {
         self.message.is_none() && self.line.is_empty()
     }
 
-    /// Bytes of the message that is being read.
     pub fn kept(&self) -> usize {
         self.line.len() + self.message.as_ref().map_or(0, |message| message.body.len())
     }
 
-    /// Keeps no body of the message that is being read.
     pub fn forget(&mut self) {
         if let Some(message) = &mut self.message {
             message.too_long = true;
@@ -110,10 +99,7 @@ impl Reader {
                         return Ok(None);
                     }
                     self.begin(answered)?;
-                    if self.stage == Stage::Head {
-                        return Ok(self.message.take());
-                    }
-                    return Ok(None);
+                    return Ok(if self.stage == Stage::Head { self.message.take() } else { None });
                 }
                 _ if input.is_empty() => return Ok(None),
                 Stage::Sized(left) => {
@@ -127,16 +113,13 @@ impl Reader {
                     self.keep(input, u64::MAX);
                 }
                 Stage::ChunkSize => {
-                    if !self.read_line(input)? {
-                        return Ok(None);
-                    }
-                    let text = std::str::from_utf8(&self.line).map_err(|_| Malformed)?;
+                    let Some(line) = self.read_line(input)? else { return Ok(None) };
+                    let text = std::str::from_utf8(&line).map_err(|_| Malformed)?;
                     let digits = text.split(';').next().unwrap_or_default().trim();
                     if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
                         return Err(Malformed);
                     }
                     let size = u64::from_str_radix(digits, 16).map_err(|_| Malformed)?;
-                    self.line.clear();
                     self.stage = if size == 0 { Stage::Trailers } else { Stage::Chunk(size) };
                     if size == 0 {
                         // An empty line at once ends them.
@@ -148,13 +131,10 @@ impl Reader {
                     self.stage = if left == 0 { Stage::ChunkEnd } else { Stage::Chunk(left) };
                 }
                 Stage::ChunkEnd => {
-                    if !self.read_line(input)? {
-                        return Ok(None);
-                    }
-                    if !self.line.iter().all(u8::is_ascii_whitespace) {
+                    let Some(line) = self.read_line(input)? else { return Ok(None) };
+                    if !line.iter().all(u8::is_ascii_whitespace) {
                         return Err(Malformed);
                     }
-                    self.line.clear();
                     self.stage = Stage::ChunkSize;
                 }
                 Stage::Trailers => {
@@ -212,22 +192,14 @@ impl Reader {
         let room = most - before.min(most);
         self.line.extend_from_slice(&input[..input.len().min(room)]);
         while let Some(at) = memchr::memchr(b'\n', &self.line[from..]) {
-            let line_end = from + at + 1;
-            let rest = &self.line[line_end..];
-            let empty = if rest.starts_with(b"\n") {
-                1
-            } else if rest.starts_with(b"\r\n") {
-                2
-            } else {
-                0
-            };
-            if empty > 0 {
-                let end = line_end + empty;
+            from += at + 1;
+            let rest = &self.line[from..];
+            if let Some(empty) = [&b"\n"[..], b"\r\n"].iter().find(|empty| rest.starts_with(empty)) {
+                let end = from + empty.len();
                 self.line.truncate(end);
                 *input = &input[end - before..];
                 return Ok(true);
             }
-            from = line_end;
         }
         if self.line.len() >= most {
             return Err(Malformed);
@@ -236,18 +208,16 @@ impl Reader {
         Ok(false)
     }
 
-    /// Gathers one short line, without its end; true once it is there.
-    fn read_line(&mut self, input: &mut &[u8]) -> Result<bool, Malformed> {
-        let (piece, whole) = match memchr::memchr(b'\n', input) {
-            Some(at) => (at, true),
-            None => (input.len(), false),
-        };
-        self.line.extend_from_slice(&input[..piece]);
-        *input = &input[(piece + usize::from(whole)).min(input.len())..];
+    /// Gathers one short line, without its end, until it is there.
+    fn read_line(&mut self, input: &mut &[u8]) -> Result<Option<Vec<u8>>, Malformed> {
+        let end = memchr::memchr(b'\n', input);
+        let (piece, rest) = input.split_at(end.unwrap_or(input.len()));
+        self.line.extend_from_slice(piece);
+        *input = rest.strip_prefix(b"\n").unwrap_or(rest);
         if self.line.len() > MAX_HTTP_HEAD_BYTES {
             return Err(Malformed);
         }
-        Ok(whole)
+        Ok(end.map(|_| std::mem::take(&mut self.line)))
     }
 
     /// A head is complete: what it says of the body.
@@ -255,17 +225,7 @@ impl Reader {
         let line = std::mem::take(&mut self.line);
         let mut space = vec![httparse::EMPTY_HEADER; MAX_HTTP_FIELDS];
         let whole = |parsed| matches!(parsed, Ok(httparse::Status::Complete(_))).then_some(()).ok_or(Malformed);
-        let mut message = Message {
-            version: HttpVersion::Http11,
-            method: String::new(),
-            path: String::new(),
-            status: 0,
-            reason: String::new(),
-            headers: Vec::new(),
-            body: Vec::new(),
-            trailers: Vec::new(),
-            too_long: false,
-        };
+        let mut message = Message::default();
         let minor = if self.requests {
             let mut request = httparse::Request::new(&mut space);
             whole(request.parse(&line))?;

@@ -24,14 +24,12 @@ pub fn closes(request: &HttpRequest, response: &HttpResponse) -> bool {
 pub struct Rendered<'a> {
     /// The head, and what frames the body before it.
     pub head: Vec<u8>,
-    /// The body.
     pub body: Cow<'a, [u8]>,
     /// What frames the body behind it, and trailers.
     pub tail: Vec<u8>,
 }
 
 impl Rendered<'_> {
-    /// All of it in one piece.
     pub fn whole(self) -> Vec<u8> {
         [&self.head[..], &self.body, &self.tail].concat()
     }

@@ -16,28 +16,21 @@ pub enum Turn {
     /// A tunnel to there (CONNECT was answered with 2xx).
     Tunnel(Target),
     /// Another protocol (101); whether it is `WebSocket`.
-    Upgrade {
-        /// Whether what follows are frames of `WebSocket` (RFC 6455).
-        websocket: bool,
-    },
+    Upgrade(bool),
     /// Nothing that is understood.
     Lost,
 }
 
-/// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Which side ended it first.
     pub by: Side,
     /// Whether the server has said all that it had to say, to somebody who listened.
     pub server_ended: bool,
 }
 
-/// A request that waits for its answer.
 #[derive(Debug)]
 struct Waiting {
     answered: Answered,
-    /// Where a tunnel would lead.
     tunnel: Option<Target>,
     sent_at: SystemTime,
     /// `None` while its body is still on the way.
@@ -47,7 +40,6 @@ struct Waiting {
     answer: Option<(HttpResponse, SystemTime)>,
 }
 
-/// See the module.
 #[derive(Debug)]
 pub struct Tap {
     link: Link,
@@ -61,7 +53,6 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Of a connection that has not said anything yet.
     pub fn new(link: Link) -> Self {
         Self {
             link,
@@ -80,13 +71,10 @@ impl Tap {
 
     /// Bytes of calls that are not complete.
     pub fn kept(&self) -> usize {
-        let of_request = |call: &Exchange| match &call.content {
-            Content::Http(http) | Content::Grpc(http) => http.request.body.len(),
-            _ => 0,
-        };
         let of = |waiting: &Waiting| {
+            let call = waiting.call.as_ref().and_then(|call| call.content.http());
             let answer = waiting.answer.as_ref().map_or(0, |(answer, _)| answer.body.len());
-            waiting.call.as_ref().map_or(0, of_request) + answer
+            call.map_or(0, |http| http.request.body.len()) + answer
         };
         self.waiting.iter().map(of).sum::<usize>() + self.requests.kept() + self.responses.kept()
     }
@@ -104,7 +92,6 @@ impl Tap {
         }
     }
 
-    /// Whether nothing waits for an answer.
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -139,7 +126,9 @@ impl Tap {
                 if self.waiting.len() >= MAX_HTTP_PIPELINED {
                     return Err(Malformed);
                 }
-                self.waiting.push_back(begin(head, at));
+                let (answered, tunnel) = (answered(&head.method), tunnel(head));
+                let (call, too_long, answer) = (None, false, None);
+                self.waiting.push_back(Waiting { answered, tunnel, sent_at: at, call, too_long, answer });
                 self.begun = true;
             }
             let Some(message) = whole else { continue };
@@ -183,7 +172,7 @@ impl Tap {
             waiting.answer = Some((response(message), at));
             self.settle(done);
             if status == 101 {
-                return Ok(Some(Turn::Upgrade { websocket }));
+                return Ok(Some(Turn::Upgrade(websocket)));
             }
         }
         Ok(None)
@@ -191,8 +180,7 @@ impl Tap {
 
     /// Hands out what is complete at the front.
     fn settle(&mut self, done: &mut Vec<Exchange>) {
-        while self.waiting.front().is_some_and(|front| front.call.is_some() && front.answer.is_some()) {
-            let Some(front) = self.waiting.pop_front() else { return };
+        while let Some(front) = self.waiting.pop_front_if(|front| front.call.is_some() && front.answer.is_some()) {
             self.hand_out(front, done);
         }
     }
@@ -250,18 +238,6 @@ fn empty(call: &mut Exchange) {
     }
 }
 
-fn begin(head: &Message, at: SystemTime) -> Waiting {
-    Waiting {
-        answered: answered(&head.method),
-        tunnel: tunnel(head),
-        sent_at: at,
-        call: None,
-        too_long: false,
-        answer: None,
-    }
-}
-
-/// Where a tunnel would lead.
 pub(super) fn tunnel(request: &Message) -> Option<Target> {
     (request.method == "CONNECT").then(|| authority(&request.path, 443)).flatten()
 }

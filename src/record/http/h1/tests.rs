@@ -65,7 +65,7 @@ fn lengths_that_contradict_each_other_are_not_understood() {
         let lost = Tap::new(link()).take(Side::Client, head, SystemTime::UNIX_EPOCH, &mut done);
         assert_eq!(lost, Some((Turn::Lost, head.len())), "{}", head.escape_ascii());
         let mut questions = Questions::new(link(), false);
-        questions.feed(head);
+        questions.waiting.extend_from_slice(head);
         let refused = std::iter::repeat_with(|| questions.next()).take(3).find(Result::is_err);
         assert_eq!(refused, Some(Err(Malformed)));
     }
@@ -162,7 +162,7 @@ proptest! {
             if tap.take(from, bytes, SystemTime::UNIX_EPOCH, &mut done).is_some() {
                 break;
             }
-            questions.feed(bytes);
+            questions.waiting.extend_from_slice(bytes);
             while let Ok(Some(_)) = questions.next() {}
         }
         tap.end(End { by: Side::Client, server_ended: false }, SystemTime::UNIX_EPOCH, &mut done);

@@ -26,7 +26,6 @@ use crate::record::protocol::{mysql, postgres, redis};
 /// Shapes of statements, each with a digest of the values that it had last.
 pub(in crate::record) type Done = BTreeMap<String, u64>;
 
-/// See the module.
 #[derive(Clone, Debug, Default)]
 pub(in crate::record) struct History {
     chosen: BTreeMap<&'static str, Vec<u8>>,
@@ -36,7 +35,8 @@ pub(in crate::record) struct History {
     frames: Vec<Frame>,
     /// Whether nothing but what was sent together makes the transaction one: up to `Sync`.
     is_implicit: bool,
-    before: Before,
+    /// What the next call is asked after.
+    pub(in crate::record) before: Before,
 }
 
 /// What a call is asked after.
@@ -60,7 +60,6 @@ struct Frame {
 }
 
 impl History {
-    /// Opens a connection of this user.
     pub(in crate::record) fn open(&mut self, who: &Who) {
         let setting = |(name, value): &(String, Vec<u8>)| (set(name), digest([Some(value.as_slice())].into_iter()));
         *self = Self { start: who.settings.iter().map(setting).collect(), ..Self::default() };
@@ -79,22 +78,12 @@ impl History {
         self.before.context = Arc::new(parts.collect());
     }
 
-    /// What the next call is asked after.
-    pub(in crate::record) fn before(&self) -> &Before {
-        &self.before
-    }
-
-    /// Memory that it takes, in bytes.
     pub(in crate::record) fn size(&self) -> usize {
         let of = |shape: &String| shape.len() + size_of::<(String, u64)>();
-        let frames = self
-            .frames
-            .iter()
-            .map(|frame| frame.lasting.keys().map(of).sum::<usize>() + frame.local.keys().map(of).sum::<usize>());
-        self.start.keys().chain(self.before.done.keys()).map(of).sum::<usize>() + frames.sum::<usize>()
+        let frames = self.frames.iter().flat_map(|frame| frame.lasting.keys().chain(frame.local.keys()));
+        self.start.keys().chain(self.before.done.keys()).chain(frames).map(of).sum()
     }
 
-    /// Whether a transaction is open.
     pub(in crate::record) fn is_inside(&self) -> bool {
         self.frames.len() > 1
     }
@@ -293,7 +282,7 @@ pub(in crate::record) fn befores<'a>(calls: impl Iterator<Item = &'a Exchange>) 
             return Before::default();
         }
         let (history, transaction) = now.entry((&call.target, call.connection)).or_default();
-        let before = Before { transaction: *transaction, ..history.before().clone() };
+        let before = Before { transaction: *transaction, ..history.before.clone() };
         history.follow(call);
         if !history.is_inside() {
             *transaction = 0;

@@ -17,7 +17,6 @@ const LASTS: [&str; 8] = ["begin", "call", "do", "select", "with", "values", "ex
 /// How shapes of `SET` begin.
 const SET: &str = "set ";
 
-/// What a statement does to the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Effect {
     /// It begins, ends or parts a transaction.
@@ -28,7 +27,6 @@ pub(in crate::record) enum Effect {
     Done { shape: String, values: Option<u64>, lasts: bool },
 }
 
-/// What the statements of a call do.
 pub(in crate::record) fn effects(protocol: Protocol, wire: &Wire) -> Vec<Effect> {
     statements(protocol, wire).iter().flat_map(|one| Statement(one).effects(protocol)).collect()
 }
@@ -72,7 +70,6 @@ pub(super) fn is_of_role(shape: &str) -> bool {
     shape.strip_prefix(SET).is_some_and(|name| matches!(name, "role" | "authorization"))
 }
 
-/// The shape of what sets this.
 pub(super) fn set(name: &str) -> String {
     format!("{SET}{}", name.to_ascii_lowercase())
 }

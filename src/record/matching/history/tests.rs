@@ -30,7 +30,7 @@ fn after(statements: &[&str]) -> Vec<String> {
     for text in statements {
         history.follow(&query(text.trim_end_matches('!'), text.ends_with('!')));
     }
-    history.before().done.keys().cloned().collect()
+    history.before.done.keys().cloned().collect()
 }
 
 #[test]

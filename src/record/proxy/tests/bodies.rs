@@ -146,7 +146,7 @@ fn a_body_that_is_too_long_passes_and_is_told() {
     let call = format!("GET http://{to}/huge");
     assert_eq!(
         recorded.notes,
-        [Note::NotKept { call, reason: "a body is longer than 128 MiB, or than --memory-mib leaves room for" }]
+        [Note::Lost { what: format!("{call}: a body is longer than 128 MiB, or than --memory-mib leaves room for") }]
     );
 }
 
