@@ -47,12 +47,8 @@ impl Outcome {
     pub(super) fn add(&mut self, steps: Vec<RecordStep>) {
         for step in steps {
             match step {
-                RecordStep::Forward(Side::Client, bytes) | RecordStep::Reply(Side::Server, bytes) => {
-                    self.to_server.extend(bytes);
-                }
-                RecordStep::Forward(Side::Server, bytes) | RecordStep::Reply(Side::Client, bytes) => {
-                    self.to_client.extend(bytes);
-                }
+                RecordStep::Forward(Side::Client, bytes) => self.to_server.extend(bytes),
+                RecordStep::Forward(Side::Server, bytes) => self.to_client.extend(bytes),
                 RecordStep::StartTls { early } => self.encrypted.push(early),
                 RecordStep::Done(call) => self.calls.push(*call),
                 RecordStep::Lost(what) => self.lost.push(what),
