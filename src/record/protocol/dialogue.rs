@@ -184,7 +184,7 @@ impl Follow {
             if let Way::Encrypt = way? {
                 let early = self.lanes[Side::Client as usize].inbox.rest().to_vec();
                 self.lanes = [Lane::default(), Lane::default()];
-                steps.push(RecordStep::StartTls { early });
+                steps.push(RecordStep::StartTls(early));
             }
         }
         if self.dialogue.kept() > MAX_WIRE_CONNECTION_BYTES {

@@ -46,7 +46,7 @@ impl Prompter {
 
     pub(in crate::record) fn encrypt(&mut self) {
         self.link.tls = true;
-        self.then = Some(PlayStep::StartTls { early: Vec::new() });
+        self.then = Some(PlayStep::StartTls(Vec::new()));
     }
 
     /// The recording that answers these messages, or what is to be said in an error.
@@ -187,8 +187,8 @@ impl Play {
             _ => steps.push(PlayStep::Send(said)),
         }
         (self.held, self.closed) = (then == Some(PlayStep::Hold), then == Some(PlayStep::Close));
-        if let Some(PlayStep::StartTls { .. }) = then {
-            steps.push(PlayStep::StartTls { early: self.inbox.rest().to_vec() });
+        if let Some(PlayStep::StartTls(_)) = then {
+            steps.push(PlayStep::StartTls(self.inbox.rest().to_vec()));
             self.inbox.clear();
         } else {
             steps.extend(then);

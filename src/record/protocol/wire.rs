@@ -13,10 +13,9 @@ pub enum RecordStep {
     /// Send these bytes, as if they came from this side, to the other one.
     Forward(Side, Vec<u8>),
     /// Encryption begins on both sides with the next byte. What comes afterwards is fed in decrypted.
-    /// The client sent the first of its encrypted bytes together with its request.
-    StartTls {
-        early: Vec<u8>,
-    },
+    /// These are the first encrypted bytes, which the client sent together with its request.
+    StartTls(Vec<u8>),
+    /// A call is complete.
     Done(Box<Exchange>),
     /// Something was said that no recording holds, and why, such as an answer that is too long.
     Lost(String),
@@ -24,6 +23,7 @@ pub enum RecordStep {
 
 /// Takes one connection apart into calls while it is recorded.
 pub trait Recorder: Send {
+    /// Bytes came from this side at this time.
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep>;
     /// The connection has ended, by this side first: what was said since the last complete call.
     fn end(&mut self, by: Side, at: SystemTime) -> Vec<RecordStep>;
@@ -34,16 +34,16 @@ pub trait Recorder: Send {
 /// What is to be done while a server is played.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlayStep {
+    /// To the program.
     Send(Vec<u8>),
-    /// Encryption begins with the next byte, with these of the client.
-    StartTls {
-        early: Vec<u8>,
-    },
+    /// Encryption begins with the next byte. These are the first ones, which the client sent together with its request.
+    StartTls(Vec<u8>),
     /// Say nothing more, whatever comes, until the program leaves: when this was recorded, it did not wait any longer.
     Hold,
     /// Say nothing until the program says something more, for so long at most: when this was recorded, it had gone on before it
     /// was answered.
     UntilMore(Duration),
+    /// Close the connection after what was sent.
     Close,
 }
 
@@ -52,6 +52,7 @@ pub enum PlayStep {
 pub trait Player: Send {
     /// The program has connected: what a server that speaks first says.
     fn open(&mut self) -> Vec<PlayStep>;
+    /// Bytes came from the program.
     fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep>;
     /// Whether it has something to say that was said unasked when it was recorded.
     fn waits(&self) -> bool;

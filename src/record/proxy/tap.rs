@@ -129,7 +129,7 @@ fn apply(context: &Context, steps: Vec<RecordStep>, up: &mut Way, down: &mut Way
         match step {
             RecordStep::Forward(Side::Client, bytes) => up.waiting.extend_from_slice(&bytes),
             RecordStep::Forward(Side::Server, bytes) => down.waiting.extend_from_slice(&bytes),
-            RecordStep::StartTls { early } => seen.then = Some(Then::StartTls { early }),
+            RecordStep::StartTls(early) => seen.then = Some(Then::StartTls { early }),
             RecordStep::Done(exchange) => seen.done.push(*exchange),
             RecordStep::Lost(what) => {
                 context.shared.count(|counts| counts.dropped += 1);
