@@ -36,37 +36,7 @@ impl Playing {
             let question = question.filter(|_| greeting(found).is_some_and(handshake::is_greeting))?;
             if let Ok(Hello::Login(recorded)) = handshake::hello(question) { Some(recorded.who) } else { None }
         });
-        Ok(self.let_in(prompter, &login, found, packet::sequence(bytes)))
-    }
-
-    /// Says the verdict on a login. Everybody is let in to whom a recording says so.
-    fn let_in(
-        &mut self,
-        prompter: &mut Prompter,
-        login: &Login,
-        found: Result<Arc<Exchange>, String>,
-        sequence: u8,
-    ) -> Vec<u8> {
-        let verdict = match &found {
-            Ok(found) if found.abandoned() => return Vec::new(),
-            Ok(found) => said(found, Side::Server).next_back().unwrap_or_default(),
-            Err(text) => {
-                prompter.then = Some(PlayStep::Close);
-                return packet::error(sequence.wrapping_add(1), text);
-            }
-        };
-        let next = sequence.wrapping_add(1);
-        if packet::code(verdict) == Some(0) {
-            prompter.script.opened(&login.who);
-            if login.waits {
-                // AuthMoreData: fast authentication was enough.
-                let enough = packet::message(next, &[1, 3]);
-                return [enough, packet::renumbered(verdict, next.wrapping_add(1))].concat();
-            }
-        } else {
-            prompter.then = Some(PlayStep::Close);
-        }
-        packet::renumbered(verdict, next)
+        Ok(let_in(prompter, &login, &found, packet::sequence(bytes)))
     }
 
     fn answered(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>], sequence: u8) -> Result<Vec<u8>, Fault> {
@@ -88,6 +58,30 @@ impl Playing {
         }
         Ok(out)
     }
+}
+
+/// Says the verdict on a login. Everybody is let in to whom a recording says so.
+fn let_in(prompter: &mut Prompter, login: &Login, found: &Result<Arc<Exchange>, String>, sequence: u8) -> Vec<u8> {
+    let verdict = match found {
+        Ok(found) if found.abandoned() => return Vec::new(),
+        Ok(found) => said(found, Side::Server).next_back().unwrap_or_default(),
+        Err(text) => {
+            prompter.then = Some(PlayStep::Close);
+            return packet::error(sequence.wrapping_add(1), text);
+        }
+    };
+    let next = sequence.wrapping_add(1);
+    if packet::code(verdict) == Some(0) {
+        prompter.script.opened(&login.who);
+        if login.waits {
+            // AuthMoreData: fast authentication was enough.
+            let enough = packet::message(next, &[1, 3]);
+            return [enough, packet::renumbered(verdict, next.wrapping_add(1))].concat();
+        }
+    } else {
+        prompter.then = Some(PlayStep::Close);
+    }
+    packet::renumbered(verdict, next)
 }
 
 fn greeting(found: &Exchange) -> Option<&[u8]> {
@@ -138,7 +132,7 @@ impl Role for Playing {
         if code == Some(command::CHANGE_USER) {
             let login = handshake::change_user(&bytes, capabilities)?;
             let found = prompter.ask(std::slice::from_ref(&login.question));
-            return Ok(self.let_in(prompter, &login, found, sequence));
+            return Ok(let_in(prompter, &login, &found, sequence));
         }
         if code == Some(command::QUIT) {
             prompter.then = Some(PlayStep::Close);

@@ -71,7 +71,9 @@ impl Statements {
         let mut questions = Vec::new();
         match (code, self.known.get_mut(&id)) {
             (command::LONG_DATA, statement) => {
-                statement.into_iter().for_each(|statement| statement.long.push(packet::message(0, &payload)));
+                for statement in statement {
+                    statement.long.push(packet::message(0, &payload));
+                }
             }
             (_, None) => questions.push(packet::message(0, &payload)),
             (command::EXECUTE, Some(statement)) => {

@@ -101,9 +101,9 @@ impl Names {
                 let is_statement = bytes(&mut rest, 1)? == b"S";
                 let name = text(&mut rest)?;
                 if is_statement {
-                    drop(self.statements.remove(name))
+                    drop(self.statements.remove(name));
                 } else {
-                    drop(self.portals.remove(name))
+                    drop(self.portals.remove(name));
                 }
                 Part::Close
             }

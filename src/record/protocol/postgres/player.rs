@@ -60,33 +60,10 @@ impl Playing {
             Opening::Encryption | Opening::Gss => return Ok(b"N".to_vec()),
             Opening::Startup => {
                 self.started = true;
-                return Ok(self.welcome(prompter, bytes));
+                return Ok(welcome(prompter, bytes));
             }
         }
         Ok(Vec::new())
-    }
-
-    fn welcome(&mut self, prompter: &mut Prompter, asked: &[u8]) -> Vec<u8> {
-        let who = startup::who(asked);
-        let found = match prompter.login(asked, &who, |found| recorded(found).map(startup::who)) {
-            Ok(found) => found,
-            Err(text) => return message::error("FATAL", &text),
-        };
-        prompter.script.opened(&who);
-        let answers: Vec<_> = said(&found, Side::Server).filter(|message| !message::is_challenge(message)).collect();
-        let has = |kind: u8| answers.iter().any(|message| message.first() == Some(&kind));
-        let mut bytes = answers.concat();
-        if has(b'E') {
-            prompter.then = Some(PlayStep::Close);
-            return bytes;
-        }
-        if bytes.first() != Some(&b'R') {
-            bytes.splice(0..0, message::message(b'R', &[&[0; 4]]));
-        }
-        if !has(b'Z') {
-            bytes.extend(message::ready(b'I'));
-        }
-        bytes
     }
 
     /// What is said to a message, unless it is ignored.
@@ -256,6 +233,29 @@ impl Playing {
         questions.extend([message::message(b'd', &[&data]), end]);
         if simple { self.simple(prompter, &questions) } else { self.answered(prompter, &questions, false) }
     }
+}
+
+fn welcome(prompter: &mut Prompter, asked: &[u8]) -> Vec<u8> {
+    let who = startup::who(asked);
+    let found = match prompter.login(asked, &who, |found| recorded(found).map(startup::who)) {
+        Ok(found) => found,
+        Err(text) => return message::error("FATAL", &text),
+    };
+    prompter.script.opened(&who);
+    let answers: Vec<_> = said(&found, Side::Server).filter(|message| !message::is_challenge(message)).collect();
+    let has = |kind: u8| answers.iter().any(|message| message.first() == Some(&kind));
+    let mut bytes = answers.concat();
+    if has(b'E') {
+        prompter.then = Some(PlayStep::Close);
+        return bytes;
+    }
+    if bytes.first() != Some(&b'R') {
+        bytes.splice(0..0, message::message(b'R', &[&[0; 4]]));
+    }
+    if !has(b'Z') {
+        bytes.extend(message::ready(b'I'));
+    }
+    bytes
 }
 
 /// The startup message that a recording answers, if it is one of that kind.

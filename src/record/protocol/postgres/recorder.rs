@@ -276,7 +276,9 @@ impl Dialogue for Recording {
             return;
         }
         let mut left: Vec<_> = self.running.take().into_iter().collect();
-        left.iter_mut().for_each(|running| self.copied(running));
+        for running in &mut left {
+            self.copied(running);
+        }
         while let Ok(Some(running)) = self.begin() {
             match running.kind {
                 b'B' => self.bound = Some(running.draft),

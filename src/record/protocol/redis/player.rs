@@ -25,17 +25,17 @@ impl Playing {
             Err(text) => error(&text),
         }
     }
+}
 
-    fn answer(&mut self, prompter: &mut Prompter, question: Vec<u8>, manner: Manner) -> Vec<u8> {
-        match prompter.ask(&[question]) {
-            Ok(found) => {
-                // What is published comes whatever else is asked.
-                let is_stream = matches!(manner, Manner::Subscription(_));
-                prompter.until_more = prompter.script.overtaken(&found).filter(|_| !is_stream);
-                said(&found, Side::Server).collect::<Vec<_>>().concat()
-            }
-            Err(text) => error(&text),
+fn answer(prompter: &mut Prompter, question: Vec<u8>, manner: Manner) -> Vec<u8> {
+    match prompter.ask(&[question]) {
+        Ok(found) => {
+            // What is published comes whatever else is asked.
+            let is_stream = matches!(manner, Manner::Subscription(_));
+            prompter.until_more = prompter.script.overtaken(&found).filter(|_| !is_stream);
+            said(&found, Side::Server).collect::<Vec<_>>().concat()
         }
+        Err(text) => error(&text),
     }
 }
 
@@ -54,7 +54,7 @@ impl Role for Playing {
         let answer = match manner {
             Manner::Empty => return Ok(Vec::new()),
             Manner::Quit if !is_inside => b"+OK\r\n".to_vec(),
-            _ if !is_inside && manner != Manner::Begin => self.answer(prompter, bytes, manner),
+            _ if !is_inside && manner != Manner::Begin => answer(prompter, bytes, manner),
             _ => {
                 self.transaction.push(bytes);
                 match manner {
