@@ -110,15 +110,12 @@ impl Role for Playing {
         }
         prompter.then = Some(PlayStep::Close);
         let is_refused = |found: &&Arc<Exchange>| said(found, Side::Client).next().is_none();
-        match sessions.iter().find(is_refused).and_then(|found| greeting(found)) {
-            Some(refusal) => {
-                prompter.script.logged_in();
-                refusal.to_vec()
-            }
-            None => {
-                prompter.script.missed(&prompter.link.target, UNGREETED);
-                packet::error(0, UNGREETED)
-            }
+        if let Some(refusal) = sessions.iter().find(is_refused).and_then(|found| greeting(found)) {
+            prompter.script.logged_in();
+            refusal.to_vec()
+        } else {
+            prompter.script.missed(&prompter.link.target, UNGREETED);
+            packet::error(0, UNGREETED)
         }
     }
 

@@ -71,7 +71,7 @@ impl Statements {
         let mut questions = Vec::new();
         match (code, self.known.get_mut(&id)) {
             (command::LONG_DATA, statement) => {
-                for statement in statement {
+                if let Some(statement) = statement {
                     statement.long.push(packet::message(0, &payload));
                 }
             }
