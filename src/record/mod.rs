@@ -23,6 +23,6 @@ pub use call::{
     Refusal, Said, Side, Target, Wire,
 };
 pub use matching::{Book, Change, Closest, Connection, DeclaredNoise, Lesson, Miss, Noise, Recording, Report, Unused};
-pub use protocol::{
-    GenericPlayer, GenericRecorder, PlayStep, Player, RecordStep, Recorder, Script, Who, player, recorder, words,
-};
+pub use protocol::spoken::{player, recorder};
+pub use protocol::wire::{PlayStep, Player, RecordStep, Recorder};
+pub use protocol::words;

@@ -47,13 +47,9 @@ impl Outcome {
     pub(super) fn add(&mut self, steps: Vec<RecordStep>) {
         for step in steps {
             match step {
-                RecordStep::Forward(Side::Client, bytes) | RecordStep::Reply(Side::Server, bytes) => {
-                    self.to_server.extend(bytes);
-                }
-                RecordStep::Forward(Side::Server, bytes) | RecordStep::Reply(Side::Client, bytes) => {
-                    self.to_client.extend(bytes);
-                }
-                RecordStep::StartTls { early } => self.encrypted.push(early),
+                RecordStep::Forward(Side::Client, bytes) => self.to_server.extend(bytes),
+                RecordStep::Forward(Side::Server, bytes) => self.to_client.extend(bytes),
+                RecordStep::StartTls(early) => self.encrypted.push(early),
                 RecordStep::Done(call) => self.calls.push(*call),
                 RecordStep::Lost(what) => self.lost.push(what),
             }
@@ -153,7 +149,7 @@ impl Played {
         for step in steps {
             match step {
                 PlayStep::Send(bytes) => sent.extend(bytes),
-                PlayStep::StartTls { .. } => self.encrypted += 1,
+                PlayStep::StartTls(_) => self.encrypted += 1,
                 PlayStep::Hold => self.held = true,
                 PlayStep::UntilMore(_) => sent.extend(UNTIL_MORE),
                 PlayStep::Close => self.closed = true,

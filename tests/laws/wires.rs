@@ -24,13 +24,9 @@ impl Outcome {
     fn add(&mut self, steps: Vec<RecordStep>) -> bool {
         for step in steps {
             match step {
-                RecordStep::Forward(Side::Client, bytes) | RecordStep::Reply(Side::Server, bytes) => {
-                    self.to_server.extend(bytes);
-                }
-                RecordStep::Forward(Side::Server, bytes) | RecordStep::Reply(Side::Client, bytes) => {
-                    self.to_client.extend(bytes);
-                }
-                RecordStep::StartTls { .. } => return true,
+                RecordStep::Forward(Side::Client, bytes) => self.to_server.extend(bytes),
+                RecordStep::Forward(Side::Server, bytes) => self.to_client.extend(bytes),
+                RecordStep::StartTls(_) => return true,
                 RecordStep::Done(call) => self.calls.push(*call),
                 RecordStep::Lost(what) => self.lost.push(what),
             }
@@ -71,7 +67,7 @@ fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: us
             match step {
                 PlayStep::Send(bytes) => sent.extend(bytes),
                 PlayStep::Hold | PlayStep::UntilMore(_) => {}
-                PlayStep::StartTls { .. } => return true,
+                PlayStep::StartTls(_) => return true,
                 PlayStep::Close => closed = true,
             }
         }

@@ -7,7 +7,6 @@ use crate::record::protocol::sql::{self, Token};
 const MODES: &str = "work transaction isolation level serializable repeatable read committed uncommitted write only not deferrable \
     with consistent snapshot";
 
-/// A statement of this kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Control {
     /// `BEGIN`, `START TRANSACTION`.
@@ -16,18 +15,14 @@ pub(in crate::record) enum Control {
     Commit,
     /// `ROLLBACK`, `ABORT`.
     Rollback,
-    /// `SAVEPOINT name`.
     Save(String),
-    /// `RELEASE [SAVEPOINT] name`.
     Release(String),
-    /// `ROLLBACK TO [SAVEPOINT] name`.
     RollBackTo(String),
     /// `DEALLOCATE name`, or all.
     Deallocate(Option<String>),
 }
 
 impl Control {
-    /// What a text of one statement is.
     pub(in crate::record) fn of_text(text: &[u8], is_mysql: bool) -> Option<Self> {
         match sql::statements(text, is_mysql, &[]).as_slice() {
             [one] => Self::of(one),
@@ -35,7 +30,6 @@ impl Control {
         }
     }
 
-    /// What a statement is.
     pub(in crate::record) fn of(statement: &[Token]) -> Option<Self> {
         let words: Option<Vec<&str>> = statement
             .iter()
@@ -78,7 +72,6 @@ impl Control {
         }
     }
 
-    /// Whether a transaction is open after it.
     pub(in crate::record) fn leaves_open(&self, was_open: bool) -> bool {
         match self {
             Self::Begin => true,

@@ -14,17 +14,15 @@ pub(in crate::record) type Fault = &'static str;
 
 /// Where a message goes that was held until it was whole.
 pub(in crate::record) enum Way {
-    /// To the other side, as it is.
     On,
     /// To the other side, in these bytes.
     Instead(Vec<u8>),
-    /// Nowhere: these bytes are its answer.
+    /// Nowhere: the server's answer is here.
     Back(Vec<u8>),
     /// To the other side, and encryption begins after it.
     Encrypt,
 }
 
-/// One protocol, as it is recorded.
 pub(in crate::record) trait Dialogue: Send {
     /// How many bytes the first message has of what came from this side; `None` as long as that is not known.
     fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault>;
@@ -34,13 +32,10 @@ pub(in crate::record) trait Dialogue: Send {
     }
     /// A whole message. What it says of the way counts if messages are held.
     fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault>;
-    /// Bytes that it keeps.
     fn kept(&self) -> usize;
-    /// The connection has ended.
     fn end(&mut self, log: &mut Log);
 }
 
-/// The calls of one connection.
 pub(in crate::record) struct Log {
     pub(in crate::record) link: Link,
     protocol: Protocol,
@@ -52,14 +47,8 @@ pub(in crate::record) struct Log {
 }
 
 impl Log {
-    /// A whole call.
     pub(in crate::record) fn done(&mut self, draft: Draft) {
-        self.done_at(draft, self.at);
-    }
-
-    /// The same of one that was whole then.
-    pub(in crate::record) fn done_at(&mut self, draft: Draft, at: SystemTime) {
-        self.finish(draft, at, End::Answered);
+        self.finish(draft, End::Answered);
     }
 
     /// A call whose connection was ended before its answer was whole. Where the program did that, it is a call that gets no more
@@ -69,7 +58,7 @@ impl Log {
             return self.unanswered();
         }
         draft.session = false;
-        self.finish(draft, self.at, End::Abandoned);
+        self.finish(draft, End::Abandoned);
     }
 
     /// A call whose connection ended before its answer was whole, which cannot be answered.
@@ -78,14 +67,18 @@ impl Log {
         self.steps.push(RecordStep::Lost(what));
     }
 
-    fn finish(&mut self, draft: Draft, at: SystemTime, end: End) {
+    fn finish(&mut self, draft: Draft, end: End) {
         self.steps.push(if draft.size > MAX_WIRE_CALL_BYTES {
             let (target, size) = (&self.link.target, draft.size);
-            let what = "question and answer have";
-            RecordStep::Lost(format!("a call to `{target}`: {what} {size} bytes, at most 64 MiB are recorded"))
+            let most = "at most 64 MiB are recorded";
+            RecordStep::Lost(format!("a call to `{target}`: question and answer have {size} bytes, {most}"))
         } else {
             let wire = Wire { messages: draft.messages, session: draft.session };
-            let call = self.link.exchange(Content::Wire(self.protocol, wire), draft.sent_at, at);
+            let call = self.link.exchange(
+                Content::Wire(self.protocol, wire),
+                draft.sent_at,
+                draft.answered_at.unwrap_or(self.at),
+            );
             RecordStep::Done(Box::new(Exchange { end, ..call }))
         });
     }
@@ -140,7 +133,6 @@ impl Inbox {
     }
 }
 
-/// One direction of a connection.
 #[derive(Default)]
 struct Lane {
     inbox: Inbox,
@@ -157,22 +149,21 @@ impl Lane {
 }
 
 /// A [`Recorder`] of any [`Dialogue`].
-pub(in crate::record) struct Follow<D> {
-    dialogue: D,
+pub(in crate::record) struct Follow {
+    dialogue: Box<dyn Dialogue>,
     log: Log,
     /// By their sides.
     lanes: [Lane; 2],
     lost: bool,
 }
 
-impl<D: Dialogue> Follow<D> {
-    pub(in crate::record) fn new(dialogue: D, protocol: Protocol, link: &Link) -> Self {
+impl Follow {
+    pub(in crate::record) fn new(dialogue: Box<dyn Dialogue>, protocol: Protocol, link: &Link) -> Self {
         let (at, left_by) = (SystemTime::UNIX_EPOCH, Side::Server);
         let log = Log { link: link.clone(), protocol, at, left_by, steps: Vec::new() };
         Self { dialogue, log, lanes: [Lane::default(), Lane::default()], lost: false }
     }
 
-    /// Cuts messages off what came from this side.
     fn follow(&mut self, from: Side, steps: &mut Vec<RecordStep>) -> Result<(), Fault> {
         loop {
             let lane = &mut self.lanes[from as usize];
@@ -186,14 +177,14 @@ impl<D: Dialogue> Follow<D> {
             let way = self.dialogue.message(from, bytes, &mut self.log);
             match &way {
                 Ok(Way::Instead(other)) => forward(steps, from, other.clone()),
-                Ok(Way::Back(answer)) => steps.push(RecordStep::Reply(from, answer.clone())),
+                Ok(Way::Back(answer)) => forward(steps, Side::Server, answer.clone()),
                 _ => forward(steps, from, unsent),
             }
             steps.append(&mut self.log.steps);
             if let Way::Encrypt = way? {
                 let early = self.lanes[Side::Client as usize].inbox.rest().to_vec();
                 self.lanes = [Lane::default(), Lane::default()];
-                steps.push(RecordStep::StartTls { early });
+                steps.push(RecordStep::StartTls(early));
             }
         }
         if self.dialogue.kept() > MAX_WIRE_CONNECTION_BYTES {
@@ -209,7 +200,7 @@ fn forward(steps: &mut Vec<RecordStep>, from: Side, bytes: Vec<u8>) {
     }
 }
 
-impl<D: Dialogue> Recorder for Follow<D> {
+impl Recorder for Follow {
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep> {
         if self.lost {
             return vec![RecordStep::Forward(from, bytes.to_vec())];
@@ -242,7 +233,6 @@ impl<D: Dialogue> Recorder for Follow<D> {
     }
 }
 
-/// A call that is being recorded.
 #[derive(Debug)]
 pub(in crate::record) struct Draft {
     messages: Vec<Message>,
@@ -250,30 +240,25 @@ pub(in crate::record) struct Draft {
     sent_at: SystemTime,
     /// Whether it belongs to the connection.
     pub(in crate::record) session: bool,
+    /// When it was whole, if that is not now.
+    pub(in crate::record) answered_at: Option<SystemTime>,
 }
 
 impl Draft {
-    pub(in crate::record) fn new(sent_at: SystemTime) -> Self {
-        Self { messages: Vec::new(), size: 0, sent_at, session: false }
-    }
-
-    /// A question, in the form in which it is looked up.
-    pub(in crate::record) fn asked(question: Vec<u8>, at: SystemTime) -> Self {
-        let mut draft = Self::new(at);
-        draft.push(Side::Client, question);
+    /// Of questions in the form in which they are looked up.
+    pub(in crate::record) fn asked(questions: impl IntoIterator<Item = Vec<u8>>, sent_at: SystemTime) -> Self {
+        let mut draft = Self { messages: Vec::new(), size: 0, sent_at, session: false, answered_at: None };
+        questions.into_iter().for_each(|question| draft.push(Side::Client, question));
         draft
     }
 
-    /// The same, which belongs to the connection or not.
     pub(in crate::record) fn of_session(self, session: bool) -> Self {
         Self { session, ..self }
     }
 
     /// A call that begins with the same questions.
     pub(in crate::record) fn successor(&self) -> Self {
-        let mut next = Self::new(self.sent_at);
-        self.said(Side::Client).for_each(|question| next.push(Side::Client, question.clone()));
-        next
+        Self::asked(self.said(Side::Client).cloned(), self.sent_at)
     }
 
     pub(in crate::record) fn push(&mut self, from: Side, bytes: Vec<u8>) {
@@ -285,12 +270,10 @@ impl Draft {
         }
     }
 
-    /// What one side said.
     pub(in crate::record) fn said(&self, by: Side) -> impl DoubleEndedIterator<Item = &Vec<u8>> {
         self.messages.iter().filter(move |message| message.from == by).map(|message| &message.bytes)
     }
 
-    /// Memory that it takes, in bytes.
     pub(in crate::record) fn size(&self) -> usize {
         size_of::<Self>() + if self.messages.is_empty() { 0 } else { self.size }
     }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
 use crate::record::call::{Content, Link, Message, Protocol, Said, Side, Wire};
 use crate::record::http::websocket::Unmask;
-use crate::record::protocol::role::said;
+use crate::record::protocol::role::{Prompter, said};
 use crate::record::protocol::script::Script;
 use crate::record::protocol::wire::{PlayStep, Player, RecordStep, Recorder};
 
@@ -21,9 +21,7 @@ pub struct GenericRecorder {
     said: [Vec<u8>; 2],
     sent_at: Option<SystemTime>,
     answered_at: Option<SystemTime>,
-    /// Whether the turn is longer than what is kept.
     too_long: bool,
-    /// Since when the connection is open, as long as nothing was said on it.
     silent_since: Option<SystemTime>,
 }
 
@@ -103,17 +101,6 @@ impl Recorder for GenericRecorder {
     }
 }
 
-/// How what has come compares with what was recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    /// The first so many bytes are a recorded message; `longer` if the bytes may become another one.
-    Whole { length: usize, longer: bool },
-    /// They are the beginning of one.
-    Beginning,
-    /// They are nothing that was recorded.
-    Unknown,
-}
-
 /// Whether a program says more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum More {
@@ -127,8 +114,7 @@ enum More {
 
 /// Plays a server: answers what equals a recorded message byte by byte.
 pub struct GenericPlayer {
-    link: Link,
-    script: Box<dyn Script>,
+    prompter: Prompter,
     said: Said,
     unmask: Option<Unmask>,
     pending: Vec<u8>,
@@ -141,11 +127,9 @@ pub struct GenericPlayer {
 }
 
 impl GenericPlayer {
-    /// Of a connection to a target at which programs said this.
     pub fn new(link: Link, script: Box<dyn Script>, said: Said, websocket: bool) -> Self {
         Self {
-            link,
-            script,
+            prompter: Prompter::new(link, Protocol::Generic, script),
             said,
             unmask: websocket.then(Unmask::default),
             pending: Vec::new(),
@@ -166,7 +150,9 @@ impl GenericPlayer {
         goes_on
     }
 
-    fn standing(&mut self) -> Standing {
+    /// How many of the first bytes that have come are a recorded message, if they are one, and whether all of them may become one
+    /// that is longer.
+    fn standing(&mut self) -> (Option<usize>, bool) {
         let longer = self
             .said
             .range::<[u8], _>((Bound::Included(self.pending.as_slice()), Bound::Unbounded))
@@ -182,14 +168,11 @@ impl GenericPlayer {
                 if message.is_empty() {
                     break;
                 }
-                return Standing::Whole {
-                    length: message.len(),
-                    longer: longer && message.len() == self.pending.len(),
-                };
+                return (Some(message.len()), longer && message.len() == self.pending.len());
             }
             upper = message.iter().zip(&self.pending).take_while(|(a, b)| a == b).count();
         }
-        if longer { Standing::Beginning } else { Standing::Unknown }
+        (None, longer)
     }
 
     /// The greatest recorded message that is not greater than these bytes.
@@ -204,27 +187,24 @@ impl GenericPlayer {
             return steps;
         }
         while !self.pending.is_empty() && !self.ended {
-            let length = match self.standing() {
-                Standing::Whole { longer: true, .. } | Standing::Beginning if more == More::Comes => break,
-                Standing::Beginning if more == More::Paused => {
+            let length = match (self.standing(), more) {
+                ((_, true), More::Comes) => break,
+                ((None, true), More::Paused) => {
                     self.is_held = true;
                     break;
                 }
-                Standing::Whole { length, .. } => length,
-                Standing::Beginning | Standing::Unknown => self.pending.len().min(MAX_SHOWN_CALL_BYTES),
+                ((length, _), _) => length.unwrap_or(self.pending.len().min(MAX_SHOWN_CALL_BYTES)),
             };
             self.ahead = None;
             let rest = self.pending.split_off(length);
             let asked = std::mem::replace(&mut self.pending, rest);
-            steps.extend(self.say(vec![Message { from: Side::Client, bytes: asked }]));
+            steps.extend(self.say(&[asked]));
         }
         steps
     }
 
-    fn say(&mut self, messages: Vec<Message>) -> Vec<PlayStep> {
-        let (wire, now) = (Wire { messages, session: false }, SystemTime::now());
-        let asked = self.link.exchange(Content::Wire(Protocol::Generic, wire), now, now);
-        let steps: Vec<_> = match self.script.ask(asked, &|_| None) {
+    fn say(&mut self, asked: &[Vec<u8>]) -> Vec<PlayStep> {
+        let steps: Vec<_> = match self.prompter.ask(asked) {
             Ok(found) => {
                 let said = said(&found, Side::Server).map(<[u8]>::to_vec);
                 said.map(|bytes| if bytes.is_empty() { PlayStep::Close } else { PlayStep::Send(bytes) }).collect()
@@ -239,7 +219,7 @@ impl GenericPlayer {
 impl Player for GenericPlayer {
     fn open(&mut self) -> Vec<PlayStep> {
         // What a server says first answers a message without bytes.
-        if self.said.contains(&[][..]) { self.say(Vec::new()) } else { Vec::new() }
+        if self.said.contains(&[][..]) { self.say(&[]) } else { Vec::new() }
     }
 
     fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep> {

@@ -10,26 +10,9 @@ use crate::record::call::HttpRequest;
 
 /// What is said of a connection, of a body, which is compared itself, of a deadline and of a trace (RFC 9110, 6.6, 7.6, 8 and 10.1; gRPC;
 /// W3C Trace Context).
-const OF_SENDING: [&str; 18] = [
-    "host",
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "expect",
-    "via",
-    "http2-settings",
-    "sec-websocket-key",
-    "content-length",
-    "content-type",
-    "date",
-    "grpc-timeout",
-    "traceparent",
-    "tracestate",
-];
+const OF_SENDING: &str = "\
+    host connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect via http2-settings \
+    sec-websocket-key content-length content-type date grpc-timeout traceparent tracestate";
 
 /// A request. What its body says is known by its media type; JSON without one is JSON too.
 pub(in crate::record) fn parts(request: &HttpRequest, taken: &mut Taken) {
@@ -63,7 +46,7 @@ fn body(request: &HttpRequest, taken: &mut Taken) {
     }
     let is_json = kind.is_empty() || kind == "application/json" || kind.ends_with("+json");
     if let Some(values) = is_json.then(|| json(bytes)).flatten() {
-        return taken.extend(values);
+        return taken.parts.extend(values);
     }
     // The boundary is made up anew for each request.
     let boundary = if kind.starts_with("multipart/") { boundary(&content_type(request)) } else { None };
@@ -133,7 +116,7 @@ fn fields(request: &HttpRequest) -> BTreeMap<String, String> {
             for (name, value) in value.split(';').filter_map(|cookie| cookie.trim().split_once('=')) {
                 add(format!("cookie {}", name.to_ascii_lowercase()), value);
             }
-        } else if !says_nothing && !name.starts_with(':') && !OF_SENDING.contains(&name.as_str()) {
+        } else if !says_nothing && !name.starts_with(':') && OF_SENDING.split(' ').all(|sent| sent != name) {
             add(name, &value);
         }
     }
@@ -179,7 +162,6 @@ impl<'a> Json<'a> {
         Some(token)
     }
 
-    /// The value that begins with this token.
     fn value(&mut self, token: &str, path: &str, depth: usize) -> Option<Vec<Part>> {
         if depth > MAX_JSON_BODY_DEPTH {
             return None;

@@ -11,13 +11,8 @@ pub(super) mod parts;
 pub(super) mod postgres;
 pub(super) mod redis;
 pub(super) mod role;
-pub mod script;
+pub(super) mod script;
 pub(super) mod spoken;
 pub(super) mod sql;
 pub(super) mod wire;
 pub mod words;
-
-pub use generic::{GenericPlayer, GenericRecorder};
-pub use script::{Script, Who};
-pub use spoken::{player, recorder};
-pub use wire::{PlayStep, Player, RecordStep, Recorder};

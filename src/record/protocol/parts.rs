@@ -7,16 +7,14 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::call::{Content, Protocol, Side, Wire};
 use crate::record::protocol::{http, mongo, postgres, spoken, sql};
 use crate::text::escape::hex;
 
-/// What a part is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Role {
-    /// A message begins.
     Message,
     /// What is not shown: types, formats, names of fields.
     Head,
@@ -36,7 +34,6 @@ pub(in crate::record) enum Role {
     Field,
 }
 
-/// A part of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) struct Part {
     pub(in crate::record) role: Role,
@@ -54,13 +51,11 @@ impl Part {
         matches!(self.role, Role::Literal | Role::Key | Role::Bound | Role::Word)
     }
 
-    /// Whether it stands in the text of the call.
     pub(in crate::record) fn is_in_text(&self) -> bool {
         matches!(self.role, Role::Text | Role::Literal | Role::Key)
     }
 }
 
-/// The parts of what a program said in one call.
 pub(in crate::record) fn parts(content: &Content) -> Vec<Part> {
     let mut taken = Taken::default();
     match content {
@@ -71,7 +66,6 @@ pub(in crate::record) fn parts(content: &Content) -> Vec<Part> {
     taken.parts
 }
 
-/// The same of messages.
 pub(in crate::record) fn parts_of_wire(protocol: Protocol, wire: &Wire) -> Vec<Part> {
     let mut taken = Taken::default();
     let mut messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
@@ -90,21 +84,13 @@ pub(in crate::record) fn parts_of(protocol: Protocol, bytes: &[u8]) -> Option<Ve
     taken.read(protocol, bytes).map(|()| taken.parts)
 }
 
-/// The parts of the messages so far.
 #[derive(Default)]
 pub(in crate::record) struct Taken {
-    parts: Vec<Part>,
-    counts: Counts,
+    pub(in crate::record) parts: Vec<Part>,
+    /// How many values of each kind there were in the call.
+    counts: BTreeMap<&'static str, usize>,
     /// What a statement of `MySQL` was prepared with, which is carried out later in the same call.
     pub(in crate::record) prepared: Prepared,
-}
-
-/// How many values of each kind there were in the call.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    literals: usize,
-    comments: usize,
-    arguments: usize,
 }
 
 /// What is to be known of a statement of `MySQL` when it is carried out.
@@ -118,7 +104,7 @@ pub(in crate::record) struct Prepared {
 impl Taken {
     fn message(&mut self, protocol: Protocol, bytes: &[u8]) {
         self.put(Role::Message, String::new(), b"", String::new());
-        let (before, counts) = (self.parts.len(), self.counts);
+        let (before, counts) = (self.parts.len(), self.counts.clone());
         if self.read(protocol, bytes).is_none() {
             // What cannot be read is the call itself, but for what is made up anew: the name that a program gives itself, and
             // numbers of messages.
@@ -137,22 +123,10 @@ impl Taken {
         (spoken::of(protocol)?.parts)(bytes, self)
     }
 
-    /// The parts so far.
-    #[cfg(test)]
-    pub(in crate::record) fn parts(&self) -> &[Part] {
-        &self.parts
-    }
-
-    /// Parts that were taken apart by themselves.
-    pub(in crate::record) fn extend(&mut self, parts: Vec<Part>) {
-        self.parts.extend(parts);
-    }
-
     pub(in crate::record) fn put(&mut self, role: Role, name: String, bytes: &[u8], text: String) {
         self.parts.push(Part { role, name, bytes: bytes.to_vec(), text });
     }
 
-    /// What is not shown.
     pub(in crate::record) fn head(&mut self, bytes: &[u8]) {
         self.head_of(String::new(), bytes);
     }
@@ -162,30 +136,20 @@ impl Taken {
         self.put(Role::Head, name, bytes, String::new());
     }
 
-    /// In the place of a value.
-    pub(in crate::record) fn null(&mut self) {
-        self.put(Role::Head, String::new(), b"null", "NULL".to_owned());
-    }
-
-    /// What all calls of its shape have.
     pub(in crate::record) fn text(&mut self, bytes: &[u8]) {
         self.put(Role::Text, String::new(), bytes, String::from_utf8_lossy(bytes).into_owned());
     }
 
-    /// A value beside the text.
     pub(in crate::record) fn value(&mut self, name: String, bytes: &[u8], text: String) {
         self.put(Role::Bound, name, bytes, text);
     }
 
-    fn value_in_text(&mut self, role: Role, name: String, bytes: &[u8]) {
+    /// A value in the text. Those of one kind are counted through the call.
+    pub(in crate::record) fn value_in_text(&mut self, role: Role, kind: &'static str, bytes: &[u8]) {
+        let count = self.counts.entry(kind).or_default();
+        *count += 1;
+        let name = format!("{kind}.{count}");
         self.put(role, name, bytes, String::from_utf8_lossy(bytes).into_owned());
-    }
-
-    /// An argument of a command; those of a transaction are counted through.
-    pub(in crate::record) fn argument(&mut self, is_key: bool, bytes: &[u8]) {
-        self.counts.arguments += 1;
-        let role = if is_key { Role::Key } else { Role::Literal };
-        self.value_in_text(role, format!("arg.{}", self.counts.arguments), bytes);
     }
 
     /// A statement: its literals and comments are values.
@@ -194,14 +158,8 @@ impl Taken {
             let part = &text[range];
             match kind {
                 sql::Kind::Plain | sql::Kind::Line => self.text(part),
-                sql::Kind::Literal => {
-                    self.counts.literals += 1;
-                    self.value_in_text(Role::Literal, format!("literal.{}", self.counts.literals), part);
-                }
-                sql::Kind::Comment => {
-                    self.counts.comments += 1;
-                    self.value_in_text(Role::Literal, format!("comment.{}", self.counts.comments), part);
-                }
+                sql::Kind::Literal => self.value_in_text(Role::Literal, "literal", part),
+                sql::Kind::Comment => self.value_in_text(Role::Literal, "comment", part),
             }
         }
     }

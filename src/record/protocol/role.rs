@@ -11,24 +11,19 @@ use crate::record::protocol::dialogue::{Fault, Inbox};
 use crate::record::protocol::script::{Script, Who};
 use crate::record::protocol::wire::{PlayStep, Player};
 
-/// One protocol, as a server plays it.
 pub(in crate::record) trait Role: Send {
-    /// Where it takes its answers from.
-    fn prompter(&mut self) -> &mut Prompter;
     /// What it says before it was asked anything.
-    fn open(&mut self) -> Vec<u8> {
+    fn open(&mut self, _prompter: &mut Prompter) -> Vec<u8> {
         Vec::new()
     }
     /// How many bytes the first message has; `None` as long as that is not known.
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault>;
-    /// What a whole message is answered.
-    fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<u8>, Fault>;
-    /// Bytes that it keeps.
+    fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault>;
     fn kept(&self) -> usize {
         0
     }
     /// What it says to something that it cannot read, before it closes the connection.
-    fn refuse(&mut self, fault: Fault) -> Vec<u8>;
+    fn refuse(&self, fault: Fault) -> Vec<u8>;
 }
 
 /// Where a role takes its answers from, and what else it does than to say something.
@@ -49,24 +44,20 @@ impl Prompter {
         Self { link, protocol, script, until_more: None, then: None, unasked: Vec::new() }
     }
 
-    /// Encryption begins after what is said.
     pub(in crate::record) fn encrypt(&mut self) {
         self.link.tls = true;
-        self.then = Some(PlayStep::StartTls { early: Vec::new() });
+        self.then = Some(PlayStep::StartTls(Vec::new()));
     }
 
     /// The recording that answers these messages, or what is to be said in an error.
-    pub(in crate::record) fn ask<'a>(
-        &mut self,
-        questions: impl IntoIterator<Item = &'a [u8]>,
-    ) -> Result<Arc<Exchange>, String> {
+    pub(in crate::record) fn ask(&mut self, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
         self.ask_or(questions, |_| None)
     }
 
     /// The same of what may need no recording: `plain` gives the answer then, and is told whether a transaction is open.
-    pub(in crate::record) fn ask_or<'a>(
+    pub(in crate::record) fn ask_or(
         &mut self,
-        questions: impl IntoIterator<Item = &'a [u8]>,
+        questions: &[Vec<u8>],
         plain: impl Fn(bool) -> Option<Vec<Vec<u8>>>,
     ) -> Result<Arc<Exchange>, String> {
         let found = self.script.ask(self.call(questions), &plain);
@@ -77,19 +68,17 @@ impl Prompter {
         Ok(found)
     }
 
-    /// The recording that would answer these messages. It is not taken out.
-    pub(in crate::record) fn peek<'a>(&self, questions: impl IntoIterator<Item = &'a [u8]>) -> Option<Arc<Exchange>> {
-        self.script.peek(&self.call(questions))
+    /// The recording that would answer this message. It is not taken out.
+    pub(in crate::record) fn peek(&self, question: &[u8]) -> Option<Arc<Exchange>> {
+        self.script.peek(&self.call(&[question.to_vec()]))
     }
 
-    fn call<'a>(&self, questions: impl IntoIterator<Item = &'a [u8]>) -> Exchange {
-        let message = |bytes: &[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
-        let messages = questions.into_iter().map(message).collect();
+    fn call(&self, questions: &[Vec<u8>]) -> Exchange {
+        let messages = questions.iter().cloned().map(|bytes| Message { from: Side::Client, bytes }).collect();
         let (wire, never) = (Wire { messages, session: false }, SystemTime::UNIX_EPOCH);
         self.link.exchange(Content::Wire(self.protocol, wire), never, never)
     }
 
-    /// Recordings of this target that belong to connections.
     pub(in crate::record) fn sessions(&self) -> Vec<Arc<Exchange>> {
         self.script.sessions(&self.link.target, self.protocol)
     }
@@ -102,11 +91,14 @@ impl Prompter {
         who: &Who,
         of: impl Fn(&Exchange) -> Option<Who>,
     ) -> Result<Arc<Exchange>, String> {
-        let is_same = |found: &Arc<Exchange>| of(found).is_some_and(|known| known.is_same(who));
-        let found = if self.peek([question]).is_some() {
-            self.ask([question]).ok()
+        let is_same = |known: Who| (&known.user, &known.database) == (&who.user, &who.database);
+        let found = if self.peek(question).is_some() {
+            self.ask(&[question.to_vec()]).ok()
         } else {
-            self.sessions().into_iter().find(is_same).inspect(|_| self.script.logged_in())
+            self.sessions()
+                .into_iter()
+                .find(|found| of(found).is_some_and(is_same))
+                .inspect(|_| self.script.logged_in())
         };
         if let Some(found) = found {
             return Ok(found);
@@ -153,30 +145,29 @@ pub(in crate::record) fn said(exchange: &Exchange, by: Side) -> impl DoubleEnded
 }
 
 /// A [`Player`] of any [`Role`].
-pub(in crate::record) struct Play<R> {
-    role: R,
+pub(in crate::record) struct Play {
+    role: Box<dyn Role>,
+    prompter: Prompter,
     inbox: Inbox,
-    /// Bytes that the role keeps.
     kept: usize,
-    unasked: Vec<u8>,
     closed: bool,
     /// Whether nothing is said any more. What the program says is still looked up, since it said it when it was recorded.
     held: bool,
 }
 
-impl<R: Role> Play<R> {
-    pub(in crate::record) fn new(role: R) -> Self {
-        Self { role, inbox: Inbox::default(), kept: 0, unasked: Vec::new(), closed: false, held: false }
+impl Play {
+    pub(in crate::record) fn new(role: Box<dyn Role>, prompter: Prompter) -> Self {
+        Self { role, prompter, inbox: Inbox::default(), kept: 0, closed: false, held: false }
     }
 
     fn play(&mut self, steps: &mut Vec<PlayStep>) -> Result<(), Fault> {
         while !self.closed
             && let Some(message) = self.inbox.message(|rest| self.role.length(rest))?
         {
-            let mut said = std::mem::take(&mut self.unasked);
-            said.extend(self.role.message(message)?);
+            let mut said = std::mem::take(&mut self.prompter.unasked);
+            said.extend(self.role.message(&mut self.prompter, message)?);
             self.say(said, steps);
-            self.kept = self.role.kept() + self.role.prompter().script.kept() + self.unasked.len();
+            self.kept = self.role.kept() + self.prompter.script.kept() + self.prompter.unasked.len();
             if self.kept > MAX_WIRE_CONNECTION_BYTES {
                 return Err("more than 128 MiB wait for their answers");
             }
@@ -184,11 +175,8 @@ impl<R: Role> Play<R> {
         Ok(())
     }
 
-    /// What the role says and does now.
     fn say(&mut self, said: Vec<u8>, steps: &mut Vec<PlayStep>) {
-        let prompter = self.role.prompter();
-        self.unasked.append(&mut prompter.unasked);
-        let (until_more, then) = (prompter.until_more.take(), prompter.then.take());
+        let (until_more, then) = (self.prompter.until_more.take(), self.prompter.then.take());
         if self.held {
             return;
         }
@@ -199,20 +187,18 @@ impl<R: Role> Play<R> {
             _ => steps.push(PlayStep::Send(said)),
         }
         (self.held, self.closed) = (then == Some(PlayStep::Hold), then == Some(PlayStep::Close));
-        steps.extend(then.map(|then| match then {
-            PlayStep::StartTls { .. } => {
-                let early = self.inbox.rest().to_vec();
-                self.inbox.clear();
-                PlayStep::StartTls { early }
-            }
-            then => then,
-        }));
+        if let Some(PlayStep::StartTls(_)) = then {
+            steps.push(PlayStep::StartTls(self.inbox.rest().to_vec()));
+            self.inbox.clear();
+        } else {
+            steps.extend(then);
+        }
     }
 }
 
-impl<R: Role> Player for Play<R> {
+impl Player for Play {
     fn open(&mut self) -> Vec<PlayStep> {
-        let (mut steps, said) = (Vec::new(), self.role.open());
+        let (mut steps, said) = (Vec::new(), self.role.open(&mut self.prompter));
         self.say(said, &mut steps);
         steps
     }
@@ -225,9 +211,8 @@ impl<R: Role> Player for Play<R> {
         self.inbox.push(bytes);
         if let Err(fault) = self.play(&mut steps) {
             let refusal = self.role.refuse(fault);
-            let prompter = self.role.prompter();
-            prompter.script.missed(&prompter.link.target, fault);
-            prompter.then = Some(PlayStep::Close);
+            self.prompter.script.missed(&self.prompter.link.target, fault);
+            self.prompter.then = Some(PlayStep::Close);
             self.held = false;
             self.say(refusal, &mut steps);
         }
@@ -238,11 +223,11 @@ impl<R: Role> Player for Play<R> {
     }
 
     fn waits(&self) -> bool {
-        !self.closed && !self.held && !self.unasked.is_empty()
+        !self.closed && !self.held && !self.prompter.unasked.is_empty()
     }
 
     fn pause(&mut self) -> Vec<PlayStep> {
-        vec![PlayStep::Send(std::mem::take(&mut self.unasked))]
+        vec![PlayStep::Send(std::mem::take(&mut self.prompter.unasked))]
     }
 
     fn kept(&self) -> usize {

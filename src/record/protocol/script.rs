@@ -13,7 +13,6 @@ pub trait Script: Send {
     fn ask(&mut self, asked: Exchange, plain: &dyn Fn(bool) -> Option<Vec<Vec<u8>>>) -> Result<Arc<Exchange>, String>;
     /// The recording that would answer a call. It is not taken out.
     fn peek(&self, asked: &Exchange) -> Option<Arc<Exchange>>;
-    /// Somebody has logged in.
     fn opened(&mut self, who: &Who);
     /// What was sent together is at its end.
     fn synchronised(&mut self);
@@ -36,17 +35,9 @@ pub trait Script: Send {
 /// Who a connection is of, as a login says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Who {
-    /// Name of the user.
     pub user: Vec<u8>,
     /// The database that is in use at first.
     pub database: Vec<u8>,
     /// Other settings, by their names.
     pub settings: Vec<(String, Vec<u8>)>,
-}
-
-impl Who {
-    /// Whether it is the same user of the same database.
-    pub(in crate::record) fn is_same(&self, other: &Self) -> bool {
-        (&self.user, &self.database) == (&other.user, &other.database)
-    }
 }

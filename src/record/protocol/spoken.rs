@@ -10,9 +10,7 @@ use crate::record::protocol::{mongo, mysql, postgres, redis};
 
 const ALL: [&Spoken; 4] = [&postgres::SPOKEN, &mysql::SPOKEN, &redis::SPOKEN, &mongo::SPOKEN];
 
-/// What is to be known of a protocol.
 pub struct Spoken {
-    /// Which it is.
     pub protocol: Protocol,
     /// `kind` of its calls in a recording.
     pub kind: &'static str,
@@ -22,8 +20,8 @@ pub struct Spoken {
     pub(in crate::record) parts: fn(&[u8], &mut Taken) -> Option<()>,
     /// How many bytes at the beginning of a message of a client are no words.
     pub(in crate::record) head: fn(&[u8]) -> usize,
-    pub(in crate::record) recorder: fn(&Link, bool) -> Box<dyn Recorder>,
-    pub(in crate::record) player: fn(Prompter) -> Box<dyn Player>,
+    pub(in crate::record) recorder: fn(bool) -> Box<dyn Dialogue>,
+    pub(in crate::record) player: fn() -> Box<dyn Role>,
 }
 
 /// That of a protocol; `None` of HTTP, gRPC, DNS and Generic.
@@ -36,7 +34,6 @@ pub fn on_port(port: u16) -> Option<Protocol> {
     ALL.iter().find(|spoken| spoken.port == port).map(|spoken| spoken.protocol)
 }
 
-/// The protocol of this kind.
 pub fn of_kind(kind: &str) -> Option<Protocol> {
     ALL.iter().find(|spoken| spoken.kind == kind).map(|spoken| spoken.protocol)
 }
@@ -47,20 +44,10 @@ pub fn of_kind(kind: &str) -> Option<Protocol> {
 /// by a step. Otherwise the client is told that the server has none: without the real certificate a client cannot bind its
 /// authentication to the channel (RFC 5802, 6), and on the loopback there is nothing to hide.
 pub fn recorder(protocol: Protocol, link: &Link, relay_tls: bool) -> Option<Box<dyn Recorder>> {
-    of(protocol).map(|spoken| (spoken.recorder)(link, relay_tls))
+    Some(Box::new(Follow::new((of(protocol)?.recorder)(relay_tls), protocol, link)))
 }
 
 /// Plays a server of this protocol, if it is one of these. Encryption is offered if it was recorded.
 pub fn player(protocol: Protocol, link: &Link, script: Box<dyn Script>) -> Option<Box<dyn Player>> {
-    of(protocol).map(|spoken| (spoken.player)(Prompter::new(link.clone(), protocol, script)))
-}
-
-impl Spoken {
-    pub(super) fn follow(&self, dialogue: impl Dialogue + 'static, link: &Link) -> Box<dyn Recorder> {
-        Box::new(Follow::new(dialogue, self.protocol, link))
-    }
-
-    pub(super) fn play(role: impl Role + 'static) -> Box<dyn Player> {
-        Box::new(Play::new(role))
-    }
+    Some(Box::new(Play::new((of(protocol)?.player)(), Prompter::new(link.clone(), protocol, script))))
 }

@@ -6,7 +6,6 @@ mod tests;
 
 use std::ops::Range;
 
-/// What a part of a statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Kind {
     /// Words, names, marks, quotes, and hints.
@@ -19,14 +18,12 @@ pub(in crate::record) enum Kind {
     Comment,
 }
 
-/// A part of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Token {
     /// A word or a name, in lower case unless it was quoted.
     Word(String),
     /// A text, a number, or what is bound to a parameter; NULL is `None`.
     Value(Option<Vec<u8>>),
-    /// Anything else.
     Mark(u8),
 }
 
@@ -115,6 +112,7 @@ impl Reader<'_> {
     /// Passes over what begins here; where it ends.
     fn next(&mut self, at: usize) -> usize {
         let rest = &self.text[at..];
+        let is_blank = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
         match rest[0] {
             b'\'' => self.literal(at + 1, self.end_of_quotes(at, self.is_mysql), 1),
             b'"' if self.is_mysql => self.literal(at + 1, self.end_of_quotes(at, true), 1),
@@ -124,7 +122,8 @@ impl Reader<'_> {
                 end
             }
             b'$' if !self.is_mysql => self.dollar(at),
-            b'-' if rest.starts_with(b"--") && self.is_comment(rest) => self.line(at),
+            // In `MySQL` a space is behind them.
+            b'-' if rest.starts_with(b"--") && (!self.is_mysql || is_blank(rest.get(2))) => self.line(at),
             b'#' if self.is_mysql => self.line(at),
             b'/' if rest.starts_with(b"/*") => self.comment(at),
             b'*' if rest.starts_with(b"*/") => at + 2,
@@ -186,11 +185,6 @@ impl Reader<'_> {
             }
         }
         self.text.len()
-    }
-
-    /// In `MySQL` two dashes need a space behind them.
-    fn is_comment(&self, rest: &[u8]) -> bool {
-        !self.is_mysql || rest.get(2).is_none_or(u8::is_ascii_whitespace)
     }
 
     fn line(&mut self, at: usize) -> usize {

@@ -10,15 +10,11 @@ use crate::record::call::{Exchange, Side};
 /// What is to be done while a connection is recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordStep {
-    /// Send these bytes, which came from this side, on to the other one.
+    /// Send these bytes, as if they came from this side, to the other one.
     Forward(Side, Vec<u8>),
-    /// Send these bytes back to this side: they are answered here (a `PostgreSQL` request for encryption).
-    Reply(Side, Vec<u8>),
     /// Encryption begins on both sides with the next byte. What comes afterwards is fed in decrypted.
-    StartTls {
-        /// What the client sent together with its request for encryption: the first of its encrypted bytes.
-        early: Vec<u8>,
-    },
+    /// These are the first encrypted bytes, which the client sent together with its request.
+    StartTls(Vec<u8>),
     /// A call is complete.
     Done(Box<Exchange>),
     /// Something was said that no recording holds, and why, such as an answer that is too long.
@@ -38,13 +34,10 @@ pub trait Recorder: Send {
 /// What is to be done while a server is played.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlayStep {
-    /// Send these bytes to the program.
+    /// To the program.
     Send(Vec<u8>),
-    /// Encryption begins with the next byte.
-    StartTls {
-        /// What the client sent together with its request for encryption: the first of its encrypted bytes.
-        early: Vec<u8>,
-    },
+    /// Encryption begins with the next byte. These are the first ones, which the client sent together with its request.
+    StartTls(Vec<u8>),
     /// Say nothing more, whatever comes, until the program leaves: when this was recorded, it did not wait any longer.
     Hold,
     /// Say nothing until the program says something more, for so long at most: when this was recorded, it had gone on before it

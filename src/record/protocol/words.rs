@@ -25,10 +25,8 @@ pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
 /// The text with its values, and those beside it; of documents with their names, but for what drivers add.
 fn told(parts: &[Part]) -> String {
     let is_added = |part: &&Part| {
-        let added = ["body.lsid", "body.$clusterTime", "body.txnNumber", "body.$readPreference"];
-        added
-            .iter()
-            .any(|name| part.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+        let field = part.name.strip_prefix("body.").and_then(|name| name.split('.').next());
+        matches!(field, Some("lsid" | "$clusterTime" | "txnNumber" | "$readPreference"))
     };
     let in_text: Vec<u8> = parts.iter().filter(|part| part.is_in_text()).flat_map(|part| part.bytes.clone()).collect();
     let beside = parts.iter().filter(|part| !part.is_in_text() && !part.text.is_empty() && !is_added(part));

@@ -188,7 +188,7 @@ pub async fn play(context: &Context, replay: &Replay, client: Stream, actor: Act
         for step in steps {
             match step {
                 PlayStep::Send(bytes) => client.write_all(&bytes).await?,
-                PlayStep::StartTls { early } => {
+                PlayStep::StartTls(early) => {
                     client.flush().await?;
                     let (hello, plain) = tls::hello(client.put_back(early)).await?;
                     let protocol = tls::choose(&hello, false);

@@ -118,13 +118,9 @@ impl Tap {
 fn apply(context: &Context, steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) {
     for step in steps {
         match step {
-            RecordStep::Forward(Side::Client, bytes) | RecordStep::Reply(Side::Server, bytes) => {
-                up.waiting.extend_from_slice(&bytes);
-            }
-            RecordStep::Forward(Side::Server, bytes) | RecordStep::Reply(Side::Client, bytes) => {
-                down.waiting.extend_from_slice(&bytes);
-            }
-            RecordStep::StartTls { early } => seen.then = Some(Then::StartTls { early }),
+            RecordStep::Forward(Side::Client, bytes) => up.waiting.extend_from_slice(&bytes),
+            RecordStep::Forward(Side::Server, bytes) => down.waiting.extend_from_slice(&bytes),
+            RecordStep::StartTls(early) => seen.then = Some(Then::StartTls { early }),
             RecordStep::Done(exchange) => seen.done.push(*exchange),
             RecordStep::Lost(what) => {
                 context.shared.count(|counts| counts.dropped += 1);

@@ -77,7 +77,7 @@ fn parts_of_a_request_have_the_names_of_noise() {
     };
     let mut taken = Taken::default();
     parts(&request, &mut taken);
-    let values = taken.parts().iter().filter(|part| part.is_value() || part.role == Role::Field);
+    let values = taken.parts.iter().filter(|part| part.is_value() || part.role == Role::Field);
     let values: Vec<_> = values.map(|part| (part.role, part.name.as_str(), part.text.as_str())).collect();
     let expected = [
         (Role::Bound, "query.flag", ""),

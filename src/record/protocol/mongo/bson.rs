@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use crate::record::protocol::dialogue::Fault;
 
-/// Type of an element.
 pub(in crate::record) mod kind {
     pub(crate) const STRING: u8 = 0x02;
     pub(crate) const DOCUMENT: u8 = 0x03;
@@ -17,7 +16,6 @@ pub(in crate::record) mod kind {
 
 const BROKEN: Fault = "a document of MongoDB is broken";
 
-/// One element of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::record) struct Element<'a> {
     pub(in crate::record) kind: u8,
@@ -39,14 +37,12 @@ impl<'a> Element<'a> {
     }
 }
 
-/// The length of the document that begins here.
 pub(in crate::record) fn length(bytes: &[u8]) -> Result<usize, Fault> {
     let head = bytes.first_chunk::<4>().ok_or(BROKEN)?;
     let length = usize::try_from(i32::from_le_bytes(*head)).map_err(|_| BROKEN)?;
     if length >= 5 && length <= bytes.len() && bytes[length - 1] == 0 { Ok(length) } else { Err(BROKEN) }
 }
 
-/// The elements of a document, in their order.
 pub(in crate::record) fn elements(document: &[u8]) -> Result<Vec<Element<'_>>, Fault> {
     let length = length(document)?;
     let mut rest = &document[4..length - 1];
@@ -89,7 +85,6 @@ fn size(kind: u8, bytes: &[u8]) -> Result<usize, Fault> {
     })
 }
 
-/// A document of these elements.
 pub(in crate::record) fn document(elements: &[Element<'_>]) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     for Element { kind, name, value } in elements {
@@ -125,7 +120,6 @@ pub(in crate::record) fn leaves<'a>(document: &'a [u8], found: &mut Vec<Element<
     Ok(())
 }
 
-/// The value of a string.
 pub(super) fn string(text: &str) -> Vec<u8> {
     [&(text.len() as u32 + 1).to_le_bytes()[..], text.as_bytes(), b"\0"].concat()
 }

@@ -51,21 +51,17 @@ pub(super) fn goes_on(message: &[u8]) -> bool {
     flags(message) & MORE_TO_COME != 0
 }
 
-/// The head and what follows it.
 fn with_head(operation: u32, number: u32, responds_to: u32, body: &[u8]) -> Vec<u8> {
     let head = [(HEAD + body.len()) as u32, number, responds_to, operation].map(u32::to_le_bytes);
     [head.as_flattened(), body].concat()
 }
 
-/// The same message with other numbers.
 pub(in crate::record) fn renumbered(message: &[u8], number: u32, responds_to: u32) -> Vec<u8> {
     with_head(operation(message), number, responds_to, message.get(HEAD..).unwrap_or_default())
 }
 
-/// What a command is to the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// A call of the program.
     Plain,
     /// The question of a driver who the server is, or another that belongs to the connection.
     Session,
@@ -75,7 +71,6 @@ pub(super) enum Manner {
     Proof,
 }
 
-/// A part of the body of a message.
 pub(in crate::record) enum Section<'a> {
     /// A command, or what answers one.
     Document(&'a [u8]),
@@ -83,14 +78,11 @@ pub(in crate::record) enum Section<'a> {
     Sequence(&'a [u8], Vec<&'a [u8]>),
 }
 
-/// The documents of a message.
 pub(in crate::record) fn sections(message: &[u8]) -> Result<Vec<Section<'_>>, Fault> {
     let mut rest = message.get(body(message)?..).ok_or(SHORT)?;
     if operation(message) != MSG {
         return Ok(documents(rest)?.into_iter().map(Section::Document).collect());
     }
-    // A checksum depends on the numbers.
-    rest = rest.get(..rest.len().saturating_sub(if flags(message) & CHECKSUM == 0 { 0 } else { 4 })).ok_or(SHORT)?;
     let mut found = Vec::new();
     while let Some((&section, after)) = rest.split_first() {
         rest = if section == 0 {
@@ -113,6 +105,8 @@ pub(in crate::record) fn sections(message: &[u8]) -> Result<Vec<Section<'_>>, Fa
 /// Where the documents of a message begin.
 pub(super) fn body(message: &[u8]) -> Result<usize, Fault> {
     match operation(message) {
+        // It depends on the numbers. Drivers send none.
+        MSG if flags(message) & CHECKSUM != 0 => Err("a message of MongoDB has a checksum"),
         MSG => Ok(HEAD + 4),
         // Flags, a cursor, where it begins, how many documents.
         REPLY => Ok(HEAD + 20),
@@ -136,7 +130,7 @@ fn documents(mut rest: &[u8]) -> Result<Vec<&[u8]>, Fault> {
     Ok(found)
 }
 
-/// A message without its checksum, of whose documents `each` makes others. It is told the name of those beside a command.
+/// A message of whose documents `each` makes others. It is told the name of those beside a command.
 fn rewritten(
     message: &[u8],
     mut each: impl FnMut(Option<&[u8]>, &[u8]) -> Result<Vec<u8>, Fault>,
@@ -144,9 +138,6 @@ fn rewritten(
     let sections = sections(message)?;
     let mut body = message[HEAD..body(message)?].to_vec();
     let is_msg = operation(message) == MSG;
-    if is_msg {
-        body.copy_from_slice(&(flags(message) & !CHECKSUM).to_le_bytes());
-    }
     for section in sections {
         match section {
             Section::Document(document) => {
@@ -206,7 +197,6 @@ fn command(document: &[u8], command: &[u8], manner: Manner) -> Result<Vec<u8>, F
     })
 }
 
-/// An array of documents to be inserted.
 fn each_inserted(array: &[u8]) -> Result<Vec<u8>, Fault> {
     bson::rewritten(array, |_, element| {
         let is_document = element.kind == kind::DOCUMENT;
@@ -231,12 +221,6 @@ pub(super) fn without_offers(message: &[u8], is_kept: bool) -> Result<Vec<u8>, F
     };
     let offers = |document: &[u8]| bson::rewritten(document, |_, one| Ok(keeps(one).then_some(one.value.into())));
     rewritten(message, |_, document| offers(document))
-}
-
-/// A message without its checksum, which depends on the numbers.
-pub(super) fn without_checksum(message: Vec<u8>) -> Result<Vec<u8>, Fault> {
-    let has_checksum = flags(&message) & CHECKSUM != 0;
-    if has_checksum { rewritten(&message, |_, document| Ok(document.to_vec())) } else { Ok(message) }
 }
 
 /// A reply of one document to this message.

@@ -85,17 +85,13 @@ fn told(element: &Element<'_>) -> String {
     const BINARY: u8 = 0x05;
     const DATE: u8 = 0x09;
     let value = element.content();
-    let long = || <[u8; 8]>::try_from(value).ok();
+    let long = || value.first_chunk().copied().unwrap_or_default();
     match (element.kind, value) {
         (kind::STRING, _) => String::from_utf8_lossy(value).into_owned(),
         (BOOLEAN, &[byte]) => (byte != 0).to_string(),
         (kind::INT32, &[a, b, c, d]) => i32::from_le_bytes([a, b, c, d]).to_string(),
-        (kind::DOUBLE, _) => {
-            long().map_or_else(|| readable(value, false), |bytes| f64::from_le_bytes(bytes).to_string())
-        }
-        (kind::INT64 | DATE, _) => {
-            long().map_or_else(|| readable(value, false), |bytes| i64::from_le_bytes(bytes).to_string())
-        }
+        (kind::DOUBLE, _) => f64::from_le_bytes(long()).to_string(),
+        (kind::INT64 | DATE, _) => i64::from_le_bytes(long()).to_string(),
         (BINARY, _) => readable(value, true),
         (kind::OBJECT_ID, _) => hex(value),
         _ => readable(value, false),

@@ -8,18 +8,12 @@ use crate::record::protocol::role::{Prompter, Role, said};
 const NO_PROOF: &str = "authentication cannot be replayed: its answer proves that the server knows the password, which no \
                         recording has; connect without a user name, to a server without access control while recording";
 
-/// Answers commands from recordings.
+#[derive(Default)]
 pub(super) struct Playing {
-    prompter: Prompter,
-    /// The number of the last reply.
     number: u32,
 }
 
 impl Playing {
-    pub(super) fn new(prompter: Prompter) -> Self {
-        Self { prompter, number: 0 }
-    }
-
     /// One or more messages, each of which refers to the one before it.
     fn reply<'a>(&mut self, asked: &[u8], replies: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
         let mut responds_to = message::number(asked);
@@ -37,28 +31,24 @@ impl Playing {
 }
 
 impl Role for Playing {
-    fn prompter(&mut self) -> &mut Prompter {
-        &mut self.prompter
-    }
-
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         message::length(bytes)
     }
 
-    fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
+    fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
         let (question, manner) = message::question(&bytes)?;
         if manner == Manner::Proof {
-            self.prompter.script.missed(&self.prompter.link.target, "authentication, which cannot be replayed");
+            prompter.script.missed(&prompter.link.target, "authentication, which cannot be replayed");
             return Ok(self.error(&bytes, NO_PROOF, 18));
         }
-        Ok(match self.prompter.ask([question.as_slice()]) {
+        Ok(match prompter.ask(&[question]) {
             _ if message::goes_on(&bytes) => Vec::new(),
             Ok(found) => self.reply(&bytes, said(&found, Side::Server)),
             Err(text) => self.error(&bytes, &text, 1),
         })
     }
 
-    fn refuse(&mut self, _fault: Fault) -> Vec<u8> {
+    fn refuse(&self, _fault: Fault) -> Vec<u8> {
         // Without a number to refer to no reply can be understood.
         Vec::new()
     }

@@ -6,7 +6,6 @@ use super::message::{self, Manner};
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
 
-/// Makes calls of what is said to `MongoDB`.
 #[derive(Default)]
 pub(super) struct Recording {
     /// Calls that wait for a reply, by the number of the message that it refers to. Authentication is not recorded: it holds proofs
@@ -17,7 +16,7 @@ pub(super) struct Recording {
 impl Recording {
     fn asked(&mut self, bytes: &[u8], log: &mut Log) -> Result<(), Fault> {
         let (question, manner) = message::question(bytes)?;
-        let draft = Draft::asked(question, log.at).of_session(matches!(manner, Manner::Session | Manner::Hello));
+        let draft = Draft::asked([question], log.at).of_session(matches!(manner, Manner::Session | Manner::Hello));
         if message::goes_on(bytes) {
             log.done(draft);
         } else if self.waiting.insert(message::number(bytes), (draft, manner)).is_some() {
@@ -33,7 +32,7 @@ impl Recording {
         let (way, kept) = if manner == Manner::Hello {
             (Way::Instead(message::without_offers(&bytes, false)?), message::without_offers(&bytes, true)?)
         } else {
-            (Way::On, message::without_checksum(bytes)?)
+            (Way::On, bytes)
         };
         draft.push(Side::Server, kept);
         if goes_on {

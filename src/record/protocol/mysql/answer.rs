@@ -3,7 +3,6 @@
 use super::packet::{self, command};
 use crate::record::protocol::dialogue::Fault;
 
-/// `SERVER_MORE_RESULTS_EXISTS`.
 const MORE_RESULTS: u16 = 1 << 3;
 /// `SERVER_STATUS_CURSOR_EXISTS`: the rows are to be fetched.
 const CURSOR: u16 = 1 << 6;
@@ -11,7 +10,6 @@ const CURSOR: u16 = 1 << 6;
 /// What is to come next of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// One message of any kind.
     One,
     /// What authentication is answered with, up to OK or an error.
     Login,
@@ -72,10 +70,13 @@ impl Answer {
             Self::Rows if no_eof => after_result(status_of_ok(payload)?),
             Self::Rows => after_result(status_of_eof(payload)),
             Self::One | Self::Fields | Self::Definitions(0 | 1) => None,
-            Self::Prepared => match definitions(payload, no_eof)? {
-                0 => None,
-                count => Some(Self::Definitions(count)),
-            },
+            Self::Prepared => {
+                let prepared = prepared(payload).ok_or("an answer about a prepared statement is too short")?;
+                // Each list has an end unless there is none.
+                let list = |count: u16| if count == 0 { 0 } else { u64::from(count) + u64::from(!no_eof) };
+                let count = list(prepared.counts.0) + list(prepared.counts.1);
+                Some(Self::Definitions(count)).filter(|_| count > 0)
+            }
             Self::Definitions(left) => Some(Self::Definitions(left - 1)),
         })
     }
@@ -127,16 +128,8 @@ fn status_of_eof(payload: &[u8]) -> u16 {
     payload.get(3..5).map_or(0, |status| u16::from_le_bytes([status[0], status[1]]))
 }
 
-/// The messages that follow `COM_STMT_PREPARE_OK`: parameters and columns, each list with an end unless there is none.
-fn definitions(payload: &[u8], no_eof: bool) -> Result<u64, Fault> {
-    let (parameters, columns) = prepared(payload).ok_or("an answer about a prepared statement is too short")?.counts;
-    let list = |count: u16| if count == 0 { 0 } else { u64::from(count) + u64::from(!no_eof) };
-    Ok(list(parameters) + list(columns))
-}
-
 /// What the first message of the answer to `COM_STMT_PREPARE` says.
 pub(super) struct Prepared {
-    /// The number of the statement.
     pub(super) id: u32,
     /// Parameters and columns.
     pub(super) counts: (u16, u16),

@@ -8,7 +8,6 @@ use crate::record::protocol::script::Who;
 const WITH_DATABASE: u32 = 1 << 3;
 const COMPRESS: u32 = 1 << 5;
 const PROTOCOL_41: u32 = 1 << 9;
-/// `CLIENT_SSL`.
 const ENCRYPTION: u32 = 1 << 11;
 /// `CLIENT_SECURE_CONNECTION`: the answer to the challenge has a length of one byte.
 const SHORT_ANSWER: u32 = 1 << 15;
@@ -51,7 +50,6 @@ pub(super) fn greeting(message: &[u8], encryption: bool) -> Result<Vec<u8>, Faul
     Ok(greeting)
 }
 
-/// Whether a message is a greeting.
 pub(super) fn is_greeting(message: &[u8]) -> bool {
     packet::code(message) == Some(10) && message.get(3) == Some(&0)
 }
@@ -63,7 +61,6 @@ pub(super) enum Hello {
     Login(Login),
 }
 
-/// Who a client is.
 pub(in crate::record) struct Login {
     pub(super) capabilities: u32,
     /// The message without password and attributes: what is looked up.
@@ -71,7 +68,7 @@ pub(in crate::record) struct Login {
     pub(in crate::record) who: Who,
     /// Whether it waits to be told that its password need not be checked any further. After `caching_sha2_password` got an answer
     /// a client does; one without a password does not.
-    waits: bool,
+    pub(super) waits: bool,
 }
 
 impl Login {
@@ -132,15 +129,4 @@ pub(super) fn change_user(message: &[u8], capabilities: u32) -> Result<Login, Fa
     let parts = [&[packet::command::CHANGE_USER], user, b"\0\0", database, b"\0", charset, method, b"\0"];
     let question = packet::message(0, &parts.concat());
     Ok(Login::new(capabilities, question, [user, database], method, proof))
-}
-
-/// Answers a login with the recorded verdict, numbered to follow `sequence`.
-pub(super) fn accept(login: &Login, verdict: &[u8], sequence: u8) -> Vec<u8> {
-    let next = sequence.wrapping_add(1);
-    if login.waits && packet::code(verdict) == Some(0) {
-        // AuthMoreData: fast authentication was enough.
-        let enough = packet::message(next, &[1, 3]);
-        return [enough, packet::renumbered(verdict, next.wrapping_add(1))].concat();
-    }
-    packet::renumbered(verdict, next)
 }

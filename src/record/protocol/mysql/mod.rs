@@ -10,7 +10,6 @@ mod packet;
 mod parts;
 mod player;
 mod recorder;
-mod said;
 mod statements;
 #[cfg(test)]
 mod tests;
@@ -18,7 +17,7 @@ mod tests;
 use crate::record::call::Protocol;
 use crate::record::protocol::spoken::Spoken;
 pub(in crate::record) use answer::without_status;
-pub(in crate::record) use said::{carries_out, is_of_context, leaves_open, login_of, resets, selected_by};
+pub(in crate::record) use statements::{carries_out, is_of_context, leaves_open, login_of, resets, selected_by};
 
 pub(super) static SPOKEN: Spoken = Spoken {
     protocol: Protocol::MySql,
@@ -26,6 +25,6 @@ pub(super) static SPOKEN: Spoken = Spoken {
     port: 3306,
     parts: parts::parts,
     head: |_| 5,
-    recorder: |link, relay_tls| SPOKEN.follow(recorder::Recording::new(relay_tls), link),
-    player: |prompter| Spoken::play(player::Playing::new(prompter)),
+    recorder: |relay_tls| Box::new(recorder::Recording::new(relay_tls)),
+    player: || Box::new(player::Playing::default()),
 };

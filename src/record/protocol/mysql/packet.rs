@@ -1,10 +1,7 @@
-//! Packets of `MySQL`: three bytes of length, a sequence number, and the payload. A payload of 16 MiB and more is cut into
-//! packets of which all but the last are full; a message here is all of them together.
+//! Packets of `MySQL`: three bytes of length, a sequence number, and the payload. A payload of 16 MiB and more would be cut into
+//! packets of which all but the last are full; it is refused.
 
 use crate::record::protocol::dialogue::Fault;
-
-/// Length of a packet that another one follows.
-const FULL: usize = 0xff_ffff;
 
 /// Commands (`PAGE_PROTOCOL_COMMAND_PHASE`).
 pub(super) mod command {
@@ -32,27 +29,15 @@ pub(super) mod command {
     pub(crate) const BULK_EXECUTE: u8 = 0xfa;
 }
 
-/// Where the last packet of the first message begins, and its length without its head.
-fn last(bytes: &[u8]) -> Option<(usize, usize)> {
-    let mut at = 0;
-    loop {
-        let head = bytes.get(at..at + 4)?;
-        let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
-        if length < FULL {
-            return Some((at, length));
-        }
-        at += 4 + length;
+pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
+    match bytes.first_chunk::<4>().map(|head| u32::from_le_bytes([head[0], head[1], head[2], 0])) {
+        Some(0xff_ffff) => Err("a message of MySQL is of 16 MiB or more"),
+        length => Ok(length.map(|length| 4 + length as usize)),
     }
 }
 
-/// The length of the first message, packets and heads together.
-pub(super) fn length(bytes: &[u8]) -> Option<usize> {
-    last(bytes).map(|(at, length)| at + 4 + length)
-}
-
-/// The sequence number of the last packet of a message.
 pub(super) fn sequence(message: &[u8]) -> u8 {
-    last(message).map_or(0, |(at, _)| message[at + 3])
+    message.get(3).copied().unwrap_or_default()
 }
 
 /// The first byte of what a message holds: which command it is, or which answer.
@@ -60,41 +45,14 @@ pub(super) fn code(message: &[u8]) -> Option<u8> {
     payload(message).first().copied()
 }
 
-/// What a message holds. Of a long one only the first packet's, which has all that is ever read of an answer.
 pub(super) fn payload(message: &[u8]) -> &[u8] {
-    let end = message.len().min(4 + FULL);
-    message.get(4..end).unwrap_or_default()
+    message.get(4..).unwrap_or_default()
 }
 
-/// All that a message holds.
-pub(super) fn whole_payload(message: &[u8]) -> Vec<u8> {
-    let mut found = Vec::with_capacity(message.len());
-    let mut rest = message;
-    while rest.len() >= 4 {
-        let end = rest.len().min(4 + FULL);
-        found.extend_from_slice(&rest[4..end]);
-        rest = &rest[end..];
-    }
-    found
-}
-
-/// A message with this payload, whose first packet has this sequence number.
 pub(super) fn message(sequence: u8, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(payload.len() + 4);
-    let (mut rest, mut sequence) = (payload, sequence);
-    loop {
-        let (part, after) = rest.split_at(rest.len().min(FULL));
-        bytes.extend_from_slice(&(part.len() as u32).to_le_bytes()[..3]);
-        bytes.push(sequence);
-        bytes.extend_from_slice(part);
-        if part.len() < FULL {
-            return bytes;
-        }
-        (rest, sequence) = (after, sequence.wrapping_add(1));
-    }
+    [&(payload.len() as u32).to_le_bytes()[..3], &[sequence], payload].concat()
 }
 
-/// The same message with another sequence number; it must be of one packet.
 pub(super) fn renumbered(message: &[u8], sequence: u8) -> Vec<u8> {
     let mut bytes = message.to_vec();
     if let Some(byte) = bytes.get_mut(3) {
@@ -108,7 +66,6 @@ pub(super) fn error(sequence: u8, text: &str) -> Vec<u8> {
     message(sequence, &[&[0xff, 0x51, 0x04][..], b"#HY000", text.as_bytes()].concat())
 }
 
-/// Cuts `length` bytes off.
 pub(super) fn bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Fault> {
     let (found, after) = rest.split_at_checked(length).ok_or("a packet of MySQL is shorter than what it holds")?;
     *rest = after;

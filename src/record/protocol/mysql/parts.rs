@@ -15,8 +15,8 @@ const LONG_DATA_HEAD_BYTES: usize = 7;
 /// `COM_QUERY`, `COM_STMT_PREPARE`, and what carries a prepared statement out.
 pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
     let payload = packet::payload(bytes);
-    // What answers a server has another number, and a long message is more than one packet.
-    if bytes.get(3) != Some(&0) || payload.len() + 4 != bytes.len() {
+    // What answers a server has another number.
+    if packet::sequence(bytes) != 0 {
         return None;
     }
     match payload.split_first()? {
@@ -101,8 +101,7 @@ fn fixed(kind: &[u8], value: &[u8]) -> String {
     match (kind[0], value) {
         (1 | 2 | 3 | 8 | 9 | 13, _) => number(),
         (4, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).to_string(),
-        (5, _) => <[u8; 8]>::try_from(value)
-            .map_or_else(|_| readable(value, false), |bytes| f64::from_le_bytes(bytes).to_string()),
+        (5, _) => f64::from_le_bytes(value.first_chunk().copied().unwrap_or_default()).to_string(),
         // The length, year, month, day; hour, minute, second; microseconds.
         (7 | 10 | 12, &[_, low, high, month, day, ref time @ ..]) => {
             let date = format!("{:04}-{month:02}-{day:02}", u16::from_le_bytes([low, high]));

@@ -14,55 +14,33 @@ use crate::record::protocol::wire::PlayStep;
 /// Of a server that speaks first, and nobody recorded how.
 const UNGREETED: &str = "a connection whose greeting no recording has";
 
-/// Answers commands from recordings.
+#[derive(Default)]
 pub(super) struct Playing {
-    prompter: Prompter,
     /// The capabilities that the client has, once it has said who it is.
     capabilities: Option<u32>,
     statements: Statements,
 }
 
 impl Playing {
-    pub(super) fn new(prompter: Prompter) -> Self {
-        Self { prompter, capabilities: None, statements: Statements::default() }
-    }
-
-    fn hello(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
+    fn hello(&mut self, prompter: &mut Prompter, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
         let login = match handshake::hello(bytes)? {
             Hello::Encryption => {
-                self.prompter.encrypt();
+                prompter.encrypt();
                 return Ok(Vec::new());
             }
             Hello::Login(login) => login,
         };
         self.capabilities = Some(login.capabilities);
-        let found = self.prompter.login(&login.question, &login.who, |found| {
+        let found = prompter.login(&login.question, &login.who, |found| {
             let question = said(found, Side::Client).next();
             let question = question.filter(|_| greeting(found).is_some_and(handshake::is_greeting))?;
             if let Ok(Hello::Login(recorded)) = handshake::hello(question) { Some(recorded.who) } else { None }
         });
-        Ok(self.let_in(&login, found, packet::sequence(bytes)))
+        Ok(let_in(prompter, &login, &found, packet::sequence(bytes)))
     }
 
-    /// Says the verdict on a login. Everybody is let in to whom a recording says so.
-    fn let_in(&mut self, login: &Login, found: Result<Arc<Exchange>, String>, sequence: u8) -> Vec<u8> {
-        let verdict = match &found {
-            Ok(found) if found.abandoned() => return Vec::new(),
-            Ok(found) => said(found, Side::Server).next_back().unwrap_or_default(),
-            Err(text) => {
-                self.prompter.then = Some(PlayStep::Close);
-                return packet::error(sequence.wrapping_add(1), text);
-            }
-        };
-        match packet::code(verdict) {
-            Some(0) => self.prompter.script.opened(&login.who),
-            _ => self.prompter.then = Some(PlayStep::Close),
-        }
-        handshake::accept(login, verdict, sequence)
-    }
-
-    fn answered(&mut self, questions: &[Vec<u8>], sequence: u8) -> Result<Vec<u8>, Fault> {
-        let found = self.prompter.ask_or(questions.iter().map(Vec::as_slice), |is_inside| {
+    fn answered(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>], sequence: u8) -> Result<Vec<u8>, Fault> {
+        let found = prompter.ask_or(questions, |is_inside| {
             // A packet that is answered without a recording follows the one that asked.
             plain(questions.last()?, sequence, is_inside)
         });
@@ -82,7 +60,30 @@ impl Playing {
     }
 }
 
-/// What a server has said first.
+/// Says the verdict on a login. Everybody is let in to whom a recording says so.
+fn let_in(prompter: &mut Prompter, login: &Login, found: &Result<Arc<Exchange>, String>, sequence: u8) -> Vec<u8> {
+    let verdict = match found {
+        Ok(found) if found.abandoned() => return Vec::new(),
+        Ok(found) => said(found, Side::Server).next_back().unwrap_or_default(),
+        Err(text) => {
+            prompter.then = Some(PlayStep::Close);
+            return packet::error(sequence.wrapping_add(1), text);
+        }
+    };
+    let next = sequence.wrapping_add(1);
+    if packet::code(verdict) == Some(0) {
+        prompter.script.opened(&login.who);
+        if login.waits {
+            // AuthMoreData: fast authentication was enough.
+            let enough = packet::message(next, &[1, 3]);
+            return [enough, packet::renumbered(verdict, next.wrapping_add(1))].concat();
+        }
+    } else {
+        prompter.then = Some(PlayStep::Close);
+    }
+    packet::renumbered(verdict, next)
+}
+
 fn greeting(found: &Exchange) -> Option<&[u8]> {
     said(found, Side::Server).next()
 }
@@ -99,56 +100,49 @@ fn plain(question: &[u8], sequence: u8, is_inside: bool) -> Option<Vec<Vec<u8>>>
 }
 
 impl Role for Playing {
-    fn prompter(&mut self) -> &mut Prompter {
-        &mut self.prompter
-    }
-
-    fn open(&mut self) -> Vec<u8> {
-        let sessions = self.prompter.sessions();
+    fn open(&mut self, prompter: &mut Prompter) -> Vec<u8> {
+        let sessions = prompter.sessions();
         let is_greeted = |found: &&Arc<Exchange>| greeting(found).is_some_and(handshake::is_greeting);
         if let Some(found) = sessions.iter().find(is_greeted) {
             let greeting = greeting(found).unwrap_or_default();
-            let encrypted = found.tls && !self.prompter.link.tls;
+            let encrypted = found.tls && !prompter.link.tls;
             return handshake::greeting(greeting, encrypted).unwrap_or_else(|_| greeting.to_vec());
         }
-        self.prompter.then = Some(PlayStep::Close);
+        prompter.then = Some(PlayStep::Close);
         let is_refused = |found: &&Arc<Exchange>| said(found, Side::Client).next().is_none();
-        match sessions.iter().find(is_refused).and_then(|found| greeting(found)) {
-            Some(refusal) => {
-                self.prompter.script.logged_in();
-                refusal.to_vec()
-            }
-            None => {
-                self.prompter.script.missed(&self.prompter.link.target, UNGREETED);
-                packet::error(0, UNGREETED)
-            }
+        if let Some(refusal) = sessions.iter().find(is_refused).and_then(|found| greeting(found)) {
+            prompter.script.logged_in();
+            refusal.to_vec()
+        } else {
+            prompter.script.missed(&prompter.link.target, UNGREETED);
+            packet::error(0, UNGREETED)
         }
     }
 
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
-        Ok(packet::length(bytes))
+        packet::length(bytes)
     }
 
-    fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
-        let Some(capabilities) = self.capabilities else { return self.hello(&bytes) };
+    fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
+        let Some(capabilities) = self.capabilities else { return self.hello(prompter, &bytes) };
         let (sequence, code) = (packet::sequence(&bytes), packet::code(&bytes));
         if code == Some(command::CHANGE_USER) {
             let login = handshake::change_user(&bytes, capabilities)?;
-            let found = self.prompter.ask([login.question.as_slice()]);
-            return Ok(self.let_in(&login, found, sequence));
+            let found = prompter.ask(std::slice::from_ref(&login.question));
+            return Ok(let_in(prompter, &login, &found, sequence));
         }
         if code == Some(command::QUIT) {
-            self.prompter.then = Some(PlayStep::Close);
+            prompter.then = Some(PlayStep::Close);
         }
         let questions = self.statements.questions(bytes)?;
-        if answer::begin(code)?.is_some() { self.answered(&questions, sequence) } else { Ok(Vec::new()) }
+        if answer::begin(code)?.is_some() { self.answered(prompter, &questions, sequence) } else { Ok(Vec::new()) }
     }
 
     fn kept(&self) -> usize {
         self.statements.kept()
     }
 
-    fn refuse(&mut self, fault: Fault) -> Vec<u8> {
+    fn refuse(&self, fault: Fault) -> Vec<u8> {
         packet::error(1, fault)
     }
 }

@@ -10,9 +10,10 @@ use super::statements::{self, Statements};
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
 
-/// How far the connection is.
+#[derive(Default)]
 enum Phase {
     /// The server is to speak first.
+    #[default]
     Greeting,
     /// The client is to say who it is, after this greeting.
     Hello(Vec<u8>),
@@ -20,7 +21,7 @@ enum Phase {
     Commands,
 }
 
-/// Makes calls of what is said to `MySQL`.
+#[derive(Default)]
 pub(super) struct Recording {
     /// Whether encryption is relayed that the client asks for.
     relay_tls: bool,
@@ -35,8 +36,7 @@ pub(super) struct Recording {
 
 impl Recording {
     pub(super) fn new(relay_tls: bool) -> Self {
-        let (statements, waiting) = (Statements::default(), VecDeque::new());
-        Self { relay_tls, phase: Phase::Greeting, capabilities: 0, statements, waiting, running: None }
+        Self { relay_tls, ..Self::default() }
     }
 
     fn greeting(&mut self, bytes: &[u8], log: &mut Log) -> Result<Way, Fault> {
@@ -48,7 +48,7 @@ impl Recording {
             }
             // It takes no connections, and says so in place of a greeting.
             Some(0xff) => {
-                let mut draft = Draft::new(log.at).of_session(true);
+                let mut draft = Draft::asked([], log.at).of_session(true);
                 draft.push(Side::Server, bytes.to_vec());
                 log.done(draft);
                 Ok(Way::On)
@@ -66,7 +66,7 @@ impl Recording {
             }
             Hello::Login(login) => {
                 self.capabilities = login.capabilities;
-                let mut draft = Draft::new(log.at).of_session(true);
+                let mut draft = Draft::asked([], log.at).of_session(true);
                 draft.push(Side::Server, greeting);
                 draft.push(Side::Client, login.question);
                 self.running = Some((draft, Answer::Login));
@@ -80,7 +80,6 @@ impl Recording {
         matches!(self.running, Some((_, Answer::Login)))
     }
 
-    /// Begins with the next command that is answered.
     fn begin(&mut self) -> Result<(Draft, Answer), Fault> {
         while let Some((bytes, at)) = self.waiting.pop_front() {
             let code = packet::code(&bytes);
@@ -91,9 +90,7 @@ impl Recording {
             };
             let Some(answer) = answer::begin(code)? else { continue };
             let is_session = questions.last().is_some_and(|question| statements::is_session(question));
-            let mut draft = Draft::new(at).of_session(is_session);
-            questions.into_iter().for_each(|question| draft.push(Side::Client, question));
-            return Ok((draft, answer));
+            return Ok((Draft::asked(questions, at).of_session(is_session), answer));
         }
         Err("MySQL answered something that was not asked")
     }
@@ -127,7 +124,7 @@ impl Dialogue for Recording {
         if from == Side::Client && matches!(self.phase, Phase::Greeting) {
             return Err("a client of MySQL did not wait for the greeting");
         }
-        Ok(packet::length(bytes))
+        packet::length(bytes)
     }
 
     fn holds(&self, from: Side) -> bool {

@@ -1,10 +1,12 @@
-//! Prepared statements of one connection, and commands in the form in which they are looked up.
+//! Prepared statements of one connection, commands in the form in which they are looked up, and what calls say of their connection.
 
 use std::collections::HashMap;
 
-use super::answer::Prepared;
+use super::answer::{self, Prepared};
+use super::handshake::{self, Hello, Login};
 use super::packet::{self, command};
 use crate::limits::MAX_WIRE_STATEMENTS;
+use crate::record::call::{Protocol, Side, Wire};
 use crate::record::protocol::control::Control;
 use crate::record::protocol::dialogue::Fault;
 use crate::record::protocol::sql::{self, Token};
@@ -18,11 +20,9 @@ struct Statement {
     parameters: usize,
     /// Types of the parameters, as they were given last: a client gives them once.
     types: Vec<u8>,
-    /// Parameters that were sent ahead.
     long: Vec<Vec<u8>>,
 }
 
-/// The statements by their numbers.
 #[derive(Default)]
 pub(super) struct Statements {
     known: HashMap<u32, Statement>,
@@ -30,13 +30,11 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    /// Bytes that they take.
     pub(super) fn kept(&self) -> usize {
         let of = |statement: &Statement| statement.prepare.len() + statement.long.iter().map(Vec::len).sum::<usize>();
         self.known.values().map(of).sum()
     }
 
-    /// A number that no statement has.
     pub(super) fn unused(&self) -> u32 {
         let mut id = self.last.wrapping_add(1);
         while id == 0 || id == LAST || self.known.contains_key(&id) {
@@ -45,7 +43,6 @@ impl Statements {
         id
     }
 
-    /// A statement was prepared.
     pub(super) fn prepared(&mut self, prepare: &[u8], as_what: &Prepared) -> Result<(), Fault> {
         if self.known.len() == MAX_WIRE_STATEMENTS {
             return Err("it has more than 65,536 prepared statements");
@@ -70,11 +67,13 @@ impl Statements {
             self.known.remove(&id);
             return Ok(Vec::new());
         }
-        let payload = anonymous(packet::whole_payload(&message));
+        let payload = anonymous(packet::payload(&message).to_vec());
         let mut questions = Vec::new();
         match (code, self.known.get_mut(&id)) {
             (command::LONG_DATA, statement) => {
-                statement.into_iter().for_each(|statement| statement.long.push(packet::message(0, &payload)));
+                if let Some(statement) = statement {
+                    statement.long.push(packet::message(0, &payload));
+                }
             }
             (_, None) => questions.push(packet::message(0, &payload)),
             (command::EXECUTE, Some(statement)) => {
@@ -114,7 +113,6 @@ impl Statement {
     }
 }
 
-/// The tokens of the statements of a query.
 fn read(text: &[u8]) -> Vec<Vec<Token>> {
     sql::statements(text, true, &[])
 }
@@ -123,30 +121,11 @@ fn words(statement: &[Token]) -> Vec<&str> {
     statement.iter().map(|token| if let Token::Word(word) = token { word.as_str() } else { "" }).collect()
 }
 
-/// The database that a command selects, if it is one that does: `COM_INIT_DB`, or the last `USE` of a query.
-pub(super) fn selected(question: &[u8]) -> Option<Vec<u8>> {
-    match packet::payload(question).split_first()? {
-        (&command::INIT_DB, name) => Some(name.to_vec()),
-        (&command::QUERY, text) => read(text).iter().rev().find_map(|one| match words(one).as_slice() {
-            ["use", name] => Some(name.as_bytes().to_vec()),
-            _ => None,
-        }),
-        _ => None,
-    }
-}
-
-/// The control statement that a command is.
 pub(super) fn control(question: &[u8]) -> Option<Control> {
     match packet::payload(question).split_first()? {
         (&command::QUERY, text) => Control::of_text(text, true),
         _ => None,
     }
-}
-
-/// Whether a command is answered the same whichever database is in use and whoever asks.
-pub(super) fn is_of_any_context(question: &[u8]) -> bool {
-    let is_prepare = packet::code(question) == Some(command::PREPARE);
-    is_session(question) && !is_prepare || control(question).is_some()
 }
 
 /// A command without the number of its statement.
@@ -182,4 +161,55 @@ pub(super) fn is_session(question: &[u8]) -> bool {
         },
         _ => false,
     }
+}
+
+/// Who was let in by a call: a login, or a change to another user.
+pub(in crate::record) fn login_of(wire: &Wire) -> Option<Login> {
+    let (first, verdict) = (wire.said(Side::Server).next()?, wire.said(Side::Server).next_back()?);
+    if packet::code(verdict) != Some(0) {
+        return None;
+    }
+    let asked = wire.said(Side::Client).next()?;
+    if handshake::is_greeting(first) {
+        return if let Ok(Hello::Login(login)) = handshake::hello(asked) { Some(login) } else { None };
+    }
+    let is_change = packet::code(asked) == Some(command::CHANGE_USER);
+    // Without the answer to the challenge, which is in no recording.
+    is_change.then(|| handshake::change_user(asked, 0).ok()).flatten()
+}
+
+/// Whether a transaction is open after a call (`SERVER_STATUS_IN_TRANS`), unless it was answered by an error.
+pub(in crate::record) fn leaves_open(wire: &Wire) -> Option<bool> {
+    let flags = answer::status(packet::payload(wire.said(Side::Server).next_back()?))?;
+    Some(flags & 1 != 0)
+}
+
+/// Whether a call makes a connection what it was at first (`COM_RESET_CONNECTION`).
+pub(in crate::record) fn resets(wire: &Wire) -> bool {
+    wire.said(Side::Client).next_back().and_then(packet::code) == Some(command::RESET_CONNECTION)
+}
+
+/// The database that a call selects: by `COM_INIT_DB`, or by the last `USE` of a query.
+pub(in crate::record) fn selected_by(protocol: Protocol, wire: &Wire) -> Option<Vec<u8>> {
+    let question = wire.said(Side::Client).next_back().filter(|_| protocol == Protocol::MySql)?;
+    match packet::payload(question).split_first()? {
+        (&command::INIT_DB, name) => Some(name.to_vec()),
+        (&command::QUERY, text) => read(text).iter().rev().find_map(|one| match words(one).as_slice() {
+            ["use", name] => Some(name.as_bytes().to_vec()),
+            _ => None,
+        }),
+        _ => None,
+    }
+}
+
+pub(in crate::record) fn carries_out(message: &[u8]) -> bool {
+    matches!(packet::code(message), Some(command::QUERY | command::EXECUTE))
+}
+
+/// Whether the answer to a call depends on the database and on who asks.
+pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
+    wire.said(Side::Client).next_back().is_some_and(|last| {
+        let is_prepare = packet::code(last) == Some(command::PREPARE);
+        (is_prepare || !is_session(last)) && control(last).is_none()
+    })
 }

@@ -274,6 +274,8 @@ fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
         outcome.lost,
         ["the rest of a connection to `db.test:7`: it became a stream of another kind (replication)"]
     );
+    let outcome = recorded(0, &[client([0xff, 0xff, 0xff, 0])]);
+    assert_eq!(outcome.lost, ["the rest of a connection to `db.test:7`: a message of MySQL is of 16 MiB or more"]);
     let outcome = recorded(0, &[client(query("SELECT 1")), server([message(1, &[1]), column(2)].concat())]);
     assert_eq!(outcome.lost, ["a call to `db.test:7`: the connection ended before its answer"]);
     let outcome = record(Protocol::MySql, &[server(b"\x04\0\0\0\x09abc"), client("x")]);

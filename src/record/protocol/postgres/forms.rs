@@ -45,7 +45,6 @@ pub(super) fn query_of_preparation(question: &[u8]) -> Option<Vec<u8>> {
     is_one.then(|| query(&question[at]))
 }
 
-/// What describes columns in an answer.
 pub(super) fn columns(found: &Exchange) -> Option<Vec<u8>> {
     said(found, Side::Server).find(|message| message.first() == Some(&b'T')).map(<[u8]>::to_vec)
 }
@@ -55,15 +54,6 @@ pub(super) fn described(found: &Exchange) -> Vec<u8> {
     columns(found).unwrap_or_else(|| message(b'n', &[]))
 }
 
-/// What `Parse` (`P`) or `Describe` of a statement answers of what was recorded as a `Query`.
-pub(super) fn prepared(kind: u8, found: &Exchange) -> Vec<u8> {
-    match kind {
-        b'P' => message(b'1', &[]),
-        _ => [message(b't', &[&[0, 0]]), described(found)].concat(),
-    }
-}
-
-/// Whether a call was recorded as a `Query`.
 pub(super) fn is_query(found: &Exchange) -> bool {
     let mut asked = said(found, Side::Client).filter(|message| message.first() != Some(&0));
     asked.next().is_some_and(|question| question.first() == Some(&b'Q'))
@@ -87,4 +77,26 @@ pub(super) fn turned(found: &Exchange, first: Option<Vec<u8>>) -> Arc<Exchange> 
         wire.messages.splice(at.map_or(0..0, |at| at..at), first.filter(|_| at.is_some()));
     }
     Arc::new(turned)
+}
+
+/// What answers a call in a recording, and what came after it unasked: notifications of the channels that a connection listens to
+/// (manual, "Asynchronous Operations") stand behind the `ReadyForQuery` of the call before them.
+pub(super) fn answer_and_unasked(found: &Exchange) -> (Vec<&[u8]>, Vec<&[u8]>) {
+    let mut answer: Vec<_> = said(found, Side::Server).collect();
+    let end = answer.iter().position(|message| message.first() == Some(&b'Z'));
+    let after = answer.split_off(end.map_or(answer.len(), |end| end + 1));
+    (answer, after)
+}
+
+/// The same recording as it is given once more: what came after it unasked comes once.
+pub(in crate::record) fn again(found: &Arc<Exchange>) -> Arc<Exchange> {
+    let mut again = Arc::clone(found);
+    let is_ready = |message: &Message| message.from == Side::Server && message.bytes.first() == Some(&b'Z');
+    if !answer_and_unasked(found).1.is_empty()
+        && let Content::Wire(_, wire) = &mut Arc::make_mut(&mut again).content
+        && let Some(end) = wire.messages.iter().position(is_ready)
+    {
+        wire.messages.truncate(end + 1);
+    }
+    again
 }

@@ -8,7 +8,6 @@ use crate::record::protocol::dialogue::Fault;
 /// Length of the type of a message and of its own length.
 pub(super) const HEAD: usize = 5;
 
-/// What a client may say first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
     /// `SSLRequest`.
@@ -17,7 +16,6 @@ pub(super) enum Opening {
     Gss,
     /// `CancelRequest`: a connection of its own.
     Cancel,
-    /// `StartupMessage` of version 3.
     Startup,
 }
 
@@ -31,7 +29,6 @@ pub(super) fn opening_length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     }
 }
 
-/// The length of any other message.
 pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     match be32(bytes, 1) {
         None => Ok(None),
@@ -55,13 +52,11 @@ pub(super) fn opening(message: &[u8]) -> Result<Opening, Fault> {
     }
 }
 
-/// The parameters of a startup message: names and values.
 pub(super) fn parameters(startup: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut words = startup.get(8..).unwrap_or_default().split(|byte| *byte == 0);
     std::iter::from_fn(move || Some((words.next().filter(|name| !name.is_empty())?, words.next()?)))
 }
 
-/// The value of a parameter of a startup message.
 pub(super) fn parameter<'a>(startup: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     parameters(startup).find(|(key, _)| *key == name).map(|(_, value)| value)
 }
@@ -74,7 +69,6 @@ pub(super) fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Fault> {
     Ok(found)
 }
 
-/// Cuts `length` bytes off.
 pub(super) fn bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Fault> {
     let (found, after) =
         rest.split_at_checked(length).ok_or("a message of PostgreSQL is shorter than what it holds")?;
@@ -132,7 +126,6 @@ impl<'a> Bound<'a> {
         Ok(Self { formats, values, results: rest })
     }
 
-    /// That of a message.
     pub(super) fn of(message: &'a [u8]) -> Option<Self> {
         let end = statement(message).filter(|_| message.first() == Some(&b'B'))?.end;
         Self::read(&message[end + 1..]).ok()
@@ -146,7 +139,6 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// A message of this type.
 pub(super) fn message(kind: u8, body: &[&[u8]]) -> Vec<u8> {
     let length = 4 + body.iter().map(|part| part.len()).sum::<usize>();
     let mut bytes = Vec::with_capacity(length + 1);
@@ -176,11 +168,6 @@ pub(super) fn aborted() -> Vec<u8> {
 
 fn error_of(code: &str, severity: &str, text: &str) -> Vec<u8> {
     message(b'E', &[format!("S{severity}\0V{severity}\0C{code}\0M{text}\0\0").as_bytes()])
-}
-
-/// `AuthenticationOk`.
-pub(super) fn authenticated() -> Vec<u8> {
-    message(b'R', &[&[0; 4]])
 }
 
 /// Whether it says that a statement is ignored in a transaction that failed.

@@ -14,14 +14,12 @@ mod recorder;
 mod startup;
 #[cfg(test)]
 mod tests;
-mod unasked;
 
 use crate::record::call::Protocol;
 use crate::record::protocol::spoken::Spoken;
-pub(in crate::record) use forms::unify;
+pub(in crate::record) use forms::{again, unify};
 pub(in crate::record) use message::is_aborted;
 pub(in crate::record) use startup::{nameless, startup_of, who};
-pub(in crate::record) use unasked::again;
 
 pub(super) static SPOKEN: Spoken = Spoken {
     protocol: Protocol::Postgres,
@@ -35,6 +33,6 @@ pub(super) static SPOKEN: Spoken = Spoken {
         Some(b'S' | b'H' | b'D' | b'E' | b'C' | b'p') => message.len(),
         _ => 5,
     },
-    recorder: |link, relay_tls| SPOKEN.follow(recorder::Recording::new(relay_tls), link),
-    player: |prompter| Spoken::play(player::Playing::new(prompter)),
+    recorder: |relay_tls| Box::new(recorder::Recording::new(relay_tls)),
+    player: || Box::new(player::Playing::new()),
 };

@@ -22,17 +22,13 @@ pub(super) enum Part {
     DescribePortal(Vec<u8>, bool),
     /// `Execute`; whether it belongs to the `Bind` before it.
     Execute(Vec<u8>, bool),
-    /// `Close`.
     Close,
-    /// `Sync`.
     Sync,
-    /// `Flush`.
     Flush,
     /// `CopyData`, the bytes in it: where they are cut is of no meaning.
     CopyData(Vec<u8>),
     /// `CopyDone` or `CopyFail`.
     CopyEnd(Vec<u8>),
-    /// `Terminate`.
     Terminate,
 }
 
@@ -45,7 +41,6 @@ struct Portal {
     asked: u64,
 }
 
-/// What the names of one connection stand for.
 #[derive(Default)]
 pub(super) struct Names {
     statements: HashMap<Vec<u8>, Vec<u8>>,
@@ -55,7 +50,6 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Bytes that the names and what they stand for take.
     pub(super) fn kept(&self) -> usize {
         let statements = self.statements.iter().map(|(name, meaning)| name.len() + meaning.len());
         let size = |(name, portal): (&Vec<u8>, &Portal)| name.len() + portal.name.len() + portal.described.len();
@@ -72,7 +66,12 @@ impl Names {
             b'Q' | b'F' => Part::Query(whole.to_vec()),
             b'P' => {
                 let name = text(&mut rest)?.to_vec();
-                let meaning = parsed(rest)?;
+                // A statement by its text, and by the types of its parameters where the client gives them.
+                let mut types = rest;
+                let mut meaning = text(&mut types)?.to_vec();
+                if count(&mut types)? > 0 {
+                    meaning.extend(format!(" -- types {}", hex(types)).into_bytes());
+                }
                 self.has_room()?;
                 // Whatever the server says to it: a name whose preparation failed is of no use to a client.
                 self.statements.insert(name, meaning);
@@ -102,9 +101,9 @@ impl Names {
                 let is_statement = bytes(&mut rest, 1)? == b"S";
                 let name = text(&mut rest)?;
                 if is_statement {
-                    drop(self.statements.remove(name))
+                    drop(self.statements.remove(name));
                 } else {
-                    drop(self.portals.remove(name))
+                    drop(self.portals.remove(name));
                 }
                 Part::Close
             }
@@ -171,13 +170,4 @@ impl Portal {
         let after = if before == 0 { String::new() } else { format!(" -- after {before}") };
         [self.name.as_slice(), after.as_bytes()].concat()
     }
-}
-
-/// A statement by its text, and by the types of its parameters where the client gives them.
-fn parsed(mut rest: &[u8]) -> Result<Vec<u8>, Fault> {
-    let mut meaning = text(&mut rest)?.to_vec();
-    if count(&mut rest)? > 0 {
-        meaning.extend(format!(" -- types {}", hex(rest)).into_bytes());
-    }
-    Ok(meaning)
 }

@@ -1,7 +1,7 @@
 //! Messages of clients of `PostgreSQL` taken apart ("Message Formats").
 
 use super::message::{Bound, statement};
-use crate::record::protocol::parts::{Taken, readable};
+use crate::record::protocol::parts::{Role, Taken, readable};
 
 /// `Query`, `Parse`, `Bind`, `Describe` and `Execute`, in which statements stand by their text.
 pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
@@ -24,7 +24,7 @@ pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
             Some(value) => {
                 taken.value(format!("param.{}", number + 1), value, readable(value, bound.is_binary(number)));
             }
-            None => taken.null(),
+            None => taken.put(Role::Head, String::new(), b"null", "NULL".to_owned()),
         }
     }
     taken.head(bound.results);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::message::{self, Opening};
 use super::names::{Names, Part};
-use super::{forms, startup, unasked};
+use super::{forms, startup};
 use crate::record::call::{Content, Exchange, Side};
 use crate::record::protocol::control::Control;
 use crate::record::protocol::dialogue::Fault;
@@ -27,9 +27,8 @@ struct Copy {
     simple: bool,
 }
 
-/// Answers calls from recordings.
+#[derive(Default)]
 pub(super) struct Playing {
-    prompter: Prompter,
     started: bool,
     names: Names,
     run: Option<Run>,
@@ -45,113 +44,78 @@ pub(super) struct Playing {
 }
 
 impl Playing {
-    pub(super) fn new(prompter: Prompter) -> Self {
-        Self {
-            prompter,
-            started: false,
-            names: Names::default(),
-            run: None,
-            copy: None,
-            state: b'I',
-            skipping: false,
-            described: None,
-            after: Vec::new(),
-        }
+    pub(super) fn new() -> Self {
+        Self { state: b'I', ..Self::default() }
     }
 
-    /// What the first message of a connection is answered.
-    fn opening(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
+    fn opening(&mut self, prompter: &mut Prompter, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
         let is_encrypted = |found: &Arc<Exchange>| found.tls && recorded(found).is_some();
         match message::opening(bytes)? {
             // What is cancelled was answered at once by what says so.
-            Opening::Cancel => self.prompter.then = Some(PlayStep::Close),
-            Opening::Encryption if !self.prompter.link.tls && self.prompter.sessions().iter().any(is_encrypted) => {
-                self.prompter.encrypt();
+            Opening::Cancel => prompter.then = Some(PlayStep::Close),
+            Opening::Encryption if !prompter.link.tls && prompter.sessions().iter().any(is_encrypted) => {
+                prompter.encrypt();
                 return Ok(b"S".to_vec());
             }
             Opening::Encryption | Opening::Gss => return Ok(b"N".to_vec()),
             Opening::Startup => {
                 self.started = true;
-                return Ok(self.welcome(bytes));
+                return Ok(welcome(prompter, bytes));
             }
         }
         Ok(Vec::new())
     }
 
-    /// What answers a startup message.
-    fn welcome(&mut self, asked: &[u8]) -> Vec<u8> {
-        let who = startup::who(asked);
-        let found = match self.prompter.login(asked, &who, |found| recorded(found).map(startup::who)) {
-            Ok(found) => found,
-            Err(text) => return message::error("FATAL", &text),
-        };
-        self.prompter.script.opened(&who);
-        let answers: Vec<_> = said(&found, Side::Server).filter(|message| !message::is_challenge(message)).collect();
-        let has = |kind: u8| answers.iter().any(|message| message.first() == Some(&kind));
-        let mut bytes = answers.concat();
-        if has(b'E') {
-            self.prompter.then = Some(PlayStep::Close);
-            return bytes;
-        }
-        if bytes.first() != Some(&b'R') {
-            bytes.splice(0..0, message::authenticated());
-        }
-        if !has(b'Z') {
-            bytes.extend(message::ready(b'I'));
-        }
-        bytes
-    }
-
     /// What is said to a message, unless it is ignored.
-    fn part(&mut self, part: Part) -> Vec<u8> {
+    fn part(&mut self, prompter: &mut Prompter, part: Part) -> Vec<u8> {
         if let Some(copy) = self.copy.as_mut().filter(|_| !self.skipping) {
             match part {
                 Part::CopyData(data) => copy.data.extend(data),
-                Part::CopyEnd(end) => return self.copied(end),
+                Part::CopyEnd(end) => return self.copied(prompter, end),
                 // While it waits for data the server ignores them.
                 Part::Flush | Part::Sync => {}
                 _ => {
                     self.copy = None;
-                    return self.part(part);
+                    return self.part(prompter, part);
                 }
             }
             return Vec::new();
         }
         let mut out = match part {
             Part::DescribePortal(_, true) | Part::Execute(_, true) => Vec::new(),
-            _ => self.end_run(),
+            _ => self.end_run(prompter),
         };
         match (part, &mut self.run) {
             (Part::Sync, _) => {
                 self.skipping = false;
-                self.prompter.script.synchronised();
+                prompter.script.synchronised();
                 out.extend(message::ready(self.state));
-                self.prompter.unasked.append(&mut self.after);
+                prompter.unasked.append(&mut self.after);
             }
             _ if self.skipping => {}
-            (Part::Query(question), _) => out.extend(self.simple(&[question])),
-            (Part::Prepare(question), _) => out.extend(self.prepare(question)),
+            (Part::Query(question), _) => out.extend(self.simple(prompter, &[question])),
+            (Part::Prepare(question), _) => out.extend(self.prepare(prompter, question)),
             (Part::Bind(bind), _) => self.run = Some(Run { questions: vec![bind], describe: None }),
             (Part::DescribePortal(question, true), Some(run)) => run.describe = Some(question),
             (Part::Execute(question, true), Some(run)) => {
                 run.questions.push(question);
-                out.extend(self.end_run());
+                out.extend(self.end_run(prompter));
             }
             (Part::DescribePortal(question, _) | Part::Execute(question, _), _) => {
-                out.extend(self.answered(&[question], false));
+                out.extend(self.answered(prompter, &[question], false));
             }
             (Part::Close, _) => out.extend(message::message(b'3', &[])),
-            (Part::Terminate, _) => self.prompter.then = Some(PlayStep::Close),
+            (Part::Terminate, _) => prompter.then = Some(PlayStep::Close),
             (Part::Flush | Part::CopyData(_) | Part::CopyEnd(_), _) => {}
         }
         out
     }
 
     /// Looks up a run, now that all of it is known.
-    fn end_run(&mut self) -> Vec<u8> {
+    fn end_run(&mut self, prompter: &mut Prompter) -> Vec<u8> {
         let Some(run) = self.run.take() else { return Vec::new() };
         let before = self.state;
-        let mut bound = self.answered(&run.questions, false);
+        let mut bound = self.answered(prompter, &run.questions, false);
         let Some(describe) = run.describe.filter(|_| bound.first() == Some(&b'2')) else { return bound };
         // The description of the results comes between the answers to `Bind` and to `Execute`.
         let results = bound.split_off(message::HEAD.min(bound.len()));
@@ -159,7 +123,7 @@ impl Playing {
             return [bound, described, results].concat();
         }
         let after = (std::mem::take(&mut self.skipping), std::mem::replace(&mut self.state, before));
-        let described = self.answered(&[describe], false);
+        let described = self.answered(prompter, &[describe], false);
         if self.skipping {
             return [bound, described].concat();
         }
@@ -167,12 +131,11 @@ impl Playing {
         [bound, described, results].concat()
     }
 
-    /// The recording that answers these messages.
-    fn ask(&mut self, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
+    fn ask(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
         let state = self.state;
         let plain = |_| plain(questions.first()?, state);
-        let found = self.prompter.ask_or(questions.iter().map(Vec::as_slice), plain)?;
-        let found = self.in_form_of(questions, found)?;
+        let found = prompter.ask_or(questions, plain)?;
+        let found = self.in_form_of(prompter, questions, found)?;
         // What it left out as noise is what the recorded one had.
         if let (Some(asked), Some(recorded)) = (questions.first(), said(&found, Side::Client).next()) {
             self.names.answered_as(asked, recorded);
@@ -181,7 +144,12 @@ impl Playing {
     }
 
     /// A recording as it would answer these messages, where it was asked in another way.
-    fn in_form_of(&mut self, questions: &[Vec<u8>], found: Arc<Exchange>) -> Result<Arc<Exchange>, String> {
+    fn in_form_of(
+        &mut self,
+        prompter: &mut Prompter,
+        questions: &[Vec<u8>],
+        found: Arc<Exchange>,
+    ) -> Result<Arc<Exchange>, String> {
         self.described = None;
         match questions.first().and_then(|question| question.first()) {
             Some(b'B') if forms::is_query(&found) => {
@@ -189,7 +157,7 @@ impl Playing {
                 Ok(forms::turned(&found, Some(message::message(b'2', &[]))))
             }
             Some(b'Q') if !forms::is_query(&found) => {
-                let described = forms::describes(&found).and_then(|describe| self.prompter.peek([describe.as_slice()]));
+                let described = forms::describes(&found).and_then(|describe| prompter.peek(&describe));
                 let columns = described.as_deref().and_then(forms::columns);
                 if columns.is_none() && said(&found, Side::Server).any(|message| message.first() == Some(&b'D')) {
                     return Err("the recording of this call does not describe its results".to_owned());
@@ -201,12 +169,14 @@ impl Playing {
     }
 
     /// Answers `Parse` or `Describe` of a statement, which may have been recorded as a `Query`.
-    fn prepare(&mut self, question: Vec<u8>) -> Vec<u8> {
-        let peek = |question: &Vec<u8>| self.prompter.peek([question.as_slice()]);
-        let query = forms::query_of_preparation(&question).filter(|_| peek(&question).is_none());
-        match query.and_then(|query| peek(&query)) {
-            Some(found) if self.state != b'E' => forms::prepared(question[0], &found),
-            _ => self.answered(&[question], false),
+    fn prepare(&mut self, prompter: &mut Prompter, question: Vec<u8>) -> Vec<u8> {
+        let query = forms::query_of_preparation(&question).filter(|_| prompter.peek(&question).is_none());
+        match query.and_then(|query| prompter.peek(&query)) {
+            Some(found) if self.state != b'E' => match question[0] {
+                b'P' => message::message(b'1', &[]),
+                _ => [message::message(b't', &[&[0, 0]]), forms::described(&found)].concat(),
+            },
+            _ => self.answered(prompter, &[question], false),
         }
     }
 
@@ -217,22 +187,22 @@ impl Playing {
     }
 
     /// Answers a simple query up to `ReadyForQuery`, unless it asks for data.
-    fn simple(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
-        let mut out = self.answered(questions, true);
-        self.prompter.unasked.append(&mut self.after);
-        if self.copy.is_none() && self.prompter.then.is_none() {
+    fn simple(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>]) -> Vec<u8> {
+        let mut out = self.answered(prompter, questions, true);
+        prompter.unasked.append(&mut self.after);
+        if self.copy.is_none() && prompter.then.is_none() {
             out.extend(message::ready(self.state));
         }
         out
     }
 
     /// Answers questions. After an error in the extended protocol everything is ignored up to the next `Sync`.
-    fn answered(&mut self, questions: &[Vec<u8>], simple: bool) -> Vec<u8> {
+    fn answered(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>], simple: bool) -> Vec<u8> {
         let control = questions.first().and_then(|question| control(question));
         let found = if self.is_aborted(control.as_ref()) {
             Err(message::aborted())
         } else {
-            self.ask(questions).map_err(|text| message::error("ERROR", &text))
+            self.ask(prompter, questions).map_err(|text| message::error("ERROR", &text))
         };
         let found = match found {
             Ok(found) => found,
@@ -243,7 +213,7 @@ impl Playing {
             }
         };
         self.state = message::state_after(self.state, control == Some(Control::Commit), said(&found, Side::Server));
-        let (answers, after) = unasked::parts(&found);
+        let (answers, after) = forms::answer_and_unasked(&found);
         self.after.extend(after.concat());
         let mut out = Vec::new();
         for answer in answers {
@@ -258,12 +228,34 @@ impl Playing {
         out
     }
 
-    /// All data was sent, or the client gave up.
-    fn copied(&mut self, end: Vec<u8>) -> Vec<u8> {
+    fn copied(&mut self, prompter: &mut Prompter, end: Vec<u8>) -> Vec<u8> {
         let Some(Copy { mut questions, data, simple }) = self.copy.take() else { return Vec::new() };
         questions.extend([message::message(b'd', &[&data]), end]);
-        if simple { self.simple(&questions) } else { self.answered(&questions, false) }
+        if simple { self.simple(prompter, &questions) } else { self.answered(prompter, &questions, false) }
     }
+}
+
+fn welcome(prompter: &mut Prompter, asked: &[u8]) -> Vec<u8> {
+    let who = startup::who(asked);
+    let found = match prompter.login(asked, &who, |found| recorded(found).map(startup::who)) {
+        Ok(found) => found,
+        Err(text) => return message::error("FATAL", &text),
+    };
+    prompter.script.opened(&who);
+    let answers: Vec<_> = said(&found, Side::Server).filter(|message| !message::is_challenge(message)).collect();
+    let has = |kind: u8| answers.iter().any(|message| message.first() == Some(&kind));
+    let mut bytes = answers.concat();
+    if has(b'E') {
+        prompter.then = Some(PlayStep::Close);
+        return bytes;
+    }
+    if bytes.first() != Some(&b'R') {
+        bytes.splice(0..0, message::message(b'R', &[&[0; 4]]));
+    }
+    if !has(b'Z') {
+        bytes.extend(message::ready(b'I'));
+    }
+    bytes
 }
 
 /// The startup message that a recording answers, if it is one of that kind.
@@ -271,7 +263,6 @@ fn recorded(found: &Exchange) -> Option<&[u8]> {
     if let Content::Wire(_, wire) = &found.content { startup::startup_of(wire) } else { None }
 }
 
-/// The control statement of a question, by itself.
 fn control(question: &[u8]) -> Option<Control> {
     let at = message::statement(question)
         .filter(|_| matches!(question[0], b'Q' | b'P' | b'B') || question.starts_with(b"D") && question[5] == b'S')?;
@@ -296,24 +287,20 @@ fn plain(question: &[u8], state: u8) -> Option<Vec<Vec<u8>>> {
 }
 
 impl Role for Playing {
-    fn prompter(&mut self) -> &mut Prompter {
-        &mut self.prompter
-    }
-
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         if self.started { message::length(bytes) } else { message::opening_length(bytes) }
     }
 
-    fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
+    fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
         if !self.started {
-            return self.opening(&bytes);
+            return self.opening(prompter, &bytes);
         }
         // What gives names a meaning comes after what was asked before it.
         let defines = matches!(bytes[0], b'P' | b'C');
-        let mut out = if defines { self.end_run() } else { Vec::new() };
+        let mut out = if defines { self.end_run(prompter) } else { Vec::new() };
         if !(defines && self.skipping) {
             let part = self.names.read(&bytes)?;
-            out.extend(self.part(part));
+            out.extend(self.part(prompter, part));
         }
         Ok(out)
     }
@@ -324,7 +311,7 @@ impl Role for Playing {
         self.names.kept() + copy + run + self.after.len()
     }
 
-    fn refuse(&mut self, fault: Fault) -> Vec<u8> {
+    fn refuse(&self, fault: Fault) -> Vec<u8> {
         message::error("FATAL", fault)
     }
 }

@@ -11,22 +11,20 @@ use super::names::{Names, Part};
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
 
-/// How far the connection is.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
-    /// The client has not said who it is, and may ask for encryption, which is relayed or not.
-    Opening { relay_tls: bool },
+    /// The client has not said who it is.
+    #[default]
+    Opening,
     /// The server is to say in one byte whether it encrypts.
     Encryption,
     /// The client wants to cancel something of another connection.
     Cancel,
     /// Authentication, up to the first `ReadyForQuery`.
     Startup,
-    /// Calls.
     Calls,
 }
 
-/// What is being answered.
 struct Running {
     draft: Draft,
     /// Type of the message that asks for it.
@@ -35,8 +33,10 @@ struct Running {
     copies: bool,
 }
 
-/// Makes calls of what is said to `PostgreSQL`.
+#[derive(Default)]
 pub(super) struct Recording {
+    /// Whether encryption is relayed that the client asks for.
+    relay_tls: bool,
     phase: Phase,
     names: Names,
     /// What the client said and the server has not begun to answer, and when.
@@ -44,36 +44,25 @@ pub(super) struct Recording {
     running: Option<Running>,
     /// A `Bind`, whose `Execute` may follow.
     bound: Option<Draft>,
-    /// Calls that are complete up to `ReadyForQuery`.
+    /// Calls that are complete up to `ReadyForQuery`. After it they stay until the next call: notifications that come when nothing is
+    /// asked belong to the last of them that ended with `ReadyForQuery`.
     done: Vec<Draft>,
-    /// Complete calls, and when they were answered, up to the next one: to the last of them that ended with `ReadyForQuery` belong
-    /// the notifications that come when nothing is asked.
-    held: Vec<(Draft, SystemTime)>,
     /// The server ignores everything up to the next `Sync`, after an error.
     skipping: bool,
 }
 
 impl Recording {
     pub(super) fn new(relay_tls: bool) -> Self {
-        Self {
-            phase: Phase::Opening { relay_tls },
-            names: Names::default(),
-            asked: VecDeque::new(),
-            running: None,
-            bound: None,
-            done: Vec::new(),
-            held: Vec::new(),
-            skipping: false,
-        }
+        Self { relay_tls, ..Self::default() }
     }
 
-    fn opening(&mut self, bytes: Vec<u8>, relay_tls: bool, log: &Log) -> Result<Way, Fault> {
+    fn opening(&mut self, bytes: Vec<u8>, log: &Log) -> Result<Way, Fault> {
         match message::opening(&bytes)? {
-            Opening::Encryption if relay_tls && !log.link.tls => self.phase = Phase::Encryption,
+            Opening::Encryption if self.relay_tls && !log.link.tls => self.phase = Phase::Encryption,
             Opening::Encryption | Opening::Gss => return Ok(Way::Back(b"N".to_vec())),
             Opening::Cancel => self.phase = Phase::Cancel,
             Opening::Startup => {
-                let draft = Draft::asked(bytes, log.at).of_session(true);
+                let draft = Draft::asked([bytes], log.at).of_session(true);
                 self.running = Some(Running { draft, kind: 0, copies: false });
                 self.phase = Phase::Startup;
             }
@@ -112,17 +101,17 @@ impl Recording {
                 Part::Sync => {
                     self.end_run();
                     self.skipping = false;
-                    Draft::new(at)
+                    Draft::asked([], at)
                 }
                 _ if self.skipping => continue,
                 Part::Prepare(question) | Part::DescribePortal(question, _) => {
-                    Draft::asked(question, at).of_session(true)
+                    Draft::asked([question], at).of_session(true)
                 }
                 Part::Query(question) | Part::Bind(question) | Part::Execute(question, _) => {
                     self.end_run();
-                    Draft::asked(question, at)
+                    Draft::asked([question], at)
                 }
-                Part::Close => Draft::new(at),
+                Part::Close => Draft::asked([], at),
                 // Data that nothing asked for is ignored by the server.
                 Part::Flush | Part::CopyData(_) | Part::CopyEnd(_) | Part::Terminate => continue,
             };
@@ -195,18 +184,21 @@ impl Recording {
         }
         self.skipping |= kind == b'E' && !simple;
         if kind == b'Z' {
-            self.emit(log.at);
+            for draft in self.done.iter_mut().filter(|draft| draft.answered_at.is_none()) {
+                draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
+                draft.answered_at = Some(log.at);
+            }
         }
         Ok(())
     }
 
     /// What belongs to the call before it.
     fn came_unasked(&mut self, bytes: Vec<u8>) {
-        let is_notification = bytes[0] == b'A';
-        let ends = |draft: &Draft| draft.said(Side::Server).any(|message| message[0] == b'Z');
-        let now = self.done.iter_mut().rfind(|draft| !draft.session);
-        let before = self.held.iter_mut().map(|(draft, _)| draft).rfind(|draft| is_notification && ends(draft));
-        if let Some(draft) = now.or(before) {
+        let before = self.done.iter_mut().rfind(|draft| match draft.answered_at {
+            Some(_) => bytes[0] == b'A' && draft.said(Side::Server).any(|message| message[0] == b'Z'),
+            None => !draft.session,
+        });
+        if let Some(draft) = before {
             draft.push(Side::Server, bytes);
         }
     }
@@ -229,40 +221,34 @@ impl Recording {
         }
     }
 
-    fn emit(&mut self, at: SystemTime) {
-        for draft in &mut self.done {
-            draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
-        }
-        self.held.extend(self.done.drain(..).map(|draft| (draft, at)));
-    }
-
+    /// Nothing more belongs to the calls that have an end.
     fn release(&mut self, log: &mut Log) {
-        self.held.drain(..).for_each(|(draft, at)| log.done_at(draft, at));
+        self.done.extract_if(.., |draft| draft.answered_at.is_some()).for_each(|draft| log.done(draft));
     }
 }
 
 impl Dialogue for Recording {
     fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         match (self.phase, from) {
-            (Phase::Opening { .. }, Side::Client) => message::opening_length(bytes),
+            (Phase::Opening, Side::Client) => message::opening_length(bytes),
             (Phase::Encryption, Side::Server) => Ok(Some(1)),
             (Phase::Encryption, Side::Client) => Err("a client of PostgreSQL did not wait to be told about encryption"),
             // A server that has no room for one more connection says so at once.
-            (Phase::Startup | Phase::Calls, _) | (Phase::Opening { .. }, Side::Server) => message::length(bytes),
+            (Phase::Startup | Phase::Calls, _) | (Phase::Opening, Side::Server) => message::length(bytes),
             (Phase::Cancel, _) => Ok(Some(bytes.len())),
         }
     }
 
     fn holds(&self, _from: Side) -> bool {
-        matches!(self.phase, Phase::Opening { .. } | Phase::Encryption)
+        matches!(self.phase, Phase::Opening | Phase::Encryption)
     }
 
     fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
         match (self.phase, from) {
-            (Phase::Opening { relay_tls }, Side::Client) => return self.opening(bytes, relay_tls, log),
-            (Phase::Opening { .. }, Side::Server) | (Phase::Startup, Side::Client) | (Phase::Cancel, _) => {}
+            (Phase::Opening, Side::Client) => return self.opening(bytes, log),
+            (Phase::Opening, Side::Server) | (Phase::Startup, Side::Client) | (Phase::Cancel, _) => {}
             (Phase::Encryption, _) => {
-                self.phase = Phase::Opening { relay_tls: false };
+                (self.phase, self.relay_tls) = (Phase::Opening, false);
                 if bytes == b"S" {
                     log.link.tls = true;
                     return Ok(Way::Encrypt);
@@ -271,11 +257,7 @@ impl Dialogue for Recording {
             (Phase::Startup, Side::Server) => self.started(bytes, log),
             (Phase::Calls, Side::Client) => self.asked.push_back((bytes, log.at)),
             (Phase::Calls, Side::Server) => {
-                let answered = self.answered(bytes, log);
-                if answered.is_err() {
-                    self.release(log);
-                }
-                answered?;
+                self.answered(bytes, log).inspect_err(|_| self.release(log))?;
             }
         }
         Ok(Way::On)
@@ -283,8 +265,9 @@ impl Dialogue for Recording {
 
     fn kept(&self) -> usize {
         let drafts = self.done.iter().chain(&self.bound).chain(self.running.as_ref().map(|running| &running.draft));
-        let drafts = drafts.chain(self.held.iter().map(|(draft, _)| draft)).map(Draft::size).sum::<usize>();
-        drafts + self.names.kept() + self.asked.iter().map(|asked| size_of_val(asked) + asked.0.len()).sum::<usize>()
+        drafts.map(Draft::size).sum::<usize>()
+            + self.names.kept()
+            + self.asked.iter().map(|asked| size_of_val(asked) + asked.0.len()).sum::<usize>()
     }
 
     fn end(&mut self, log: &mut Log) {
@@ -293,7 +276,9 @@ impl Dialogue for Recording {
             return;
         }
         let mut left: Vec<_> = self.running.take().into_iter().collect();
-        left.iter_mut().for_each(|running| self.copied(running));
+        for running in &mut left {
+            self.copied(running);
+        }
         while let Ok(Some(running)) = self.begin() {
             match running.kind {
                 b'B' => self.bound = Some(running.draft),

@@ -7,33 +7,24 @@ use super::message::{opening, opening_of, parameter, parameters};
 use crate::record::call::{Side, Wire};
 use crate::record::protocol::script::Who;
 
-/// The setting of that name.
 const NAME: &str = "application_name";
 /// Version of the startup messages of clients: 3.0. Others begin calls here, and say the state of a connection.
 const LOGIN_VERSION: u32 = 196_608;
 
-/// The startup message of a login.
 pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
     let first = wire.said(Side::Client).next();
     first.filter(|first| first.first() == Some(&0) && opening(first).is_ok())
 }
 
-/// The database of a startup message: the user's, if it names none.
-fn database(startup: &[u8]) -> Option<&[u8]> {
-    parameter(startup, b"database").or_else(|| parameter(startup, b"user"))
-}
-
-/// Who a startup message is of.
 pub(in crate::record) fn who(startup: &[u8]) -> Who {
     let settings = parameters(startup).filter_map(|(name, value)| {
         let name = std::str::from_utf8(name).ok().filter(|name| !["user", "database", NAME].contains(name))?;
         Some((name.to_owned(), value.to_vec()))
     });
-    Who {
-        user: parameter(startup, b"user").unwrap_or_default().to_vec(),
-        database: database(startup).unwrap_or_default().to_vec(),
-        settings: settings.collect(),
-    }
+    let user = parameter(startup, b"user").unwrap_or_default();
+    // Without a name it is the user's.
+    let database = parameter(startup, b"database").unwrap_or(user);
+    Who { user: user.to_vec(), database: database.to_vec(), settings: settings.collect() }
 }
 
 /// A message of a client, without the name where it is a login.

@@ -1,7 +1,8 @@
 //! What a command means for the connection: how it is answered, and what of it is compared.
 
-use super::resp::words;
+use super::resp::{self, words};
 use crate::record::call::{Side, Wire};
+use crate::record::protocol::parts::{Role, Taken};
 
 /// How a command is answered, and what it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +11,6 @@ pub(super) enum Manner {
     Plain,
     /// One reply, the same for every connection: what libraries send when they connect.
     Session,
-    /// `MULTI`.
     Begin,
     /// `EXEC` or `DISCARD`.
     Finish,
@@ -26,7 +26,6 @@ pub(super) enum Manner {
     Foreign,
 }
 
-/// What a command is to the connection.
 pub(super) fn manner(command: &[u8]) -> Manner {
     let words = words(command);
     let word = |index: usize| words.get(index).map(|word| word.to_ascii_uppercase()).unwrap_or_default();
@@ -71,7 +70,6 @@ fn is(words: &[&[u8]], index: usize, name: &[u8]) -> bool {
     words.get(index).is_some_and(|word| word.eq_ignore_ascii_case(name))
 }
 
-/// What the commands of a call choose for their connection.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::record) struct Chosen {
     /// Whether it is as it was at the beginning.
@@ -93,19 +91,14 @@ pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
         context.extend(logs_in(command).map(|user| ("user", user)));
     }
     let selected = commands.iter().filter_map(|command| number(command, b"SELECT", 0)).next_back();
-    let selected = selected.filter(|_| carried_out(commands.len(), answer));
+    // A transaction is answered with a list, and that is null if nothing of it was carried out.
+    let selected = selected.filter(|_| match answer {
+        None => true,
+        Some(answer) if commands.len() > 1 => answer.first() == Some(&b'*') && !answer.starts_with(b"*-1"),
+        Some(answer) => answer == b"+OK\r\n",
+    });
     context.extend(selected.map(|database| ("database", database)));
     Chosen { resets, context }
-}
-
-/// Whether what a call of so many commands asks for was carried out. Of those without an answer nothing tells, so
-/// they count as carried out; a transaction is answered with a list, and that is null if nothing of it was carried out.
-fn carried_out(commands: usize, answer: Option<&[u8]>) -> bool {
-    match answer {
-        None => true,
-        Some(answer) if commands > 1 => answer.first() == Some(&b'*') && !answer.starts_with(b"*-1"),
-        Some(answer) => answer == b"+OK\r\n",
-    }
 }
 
 /// Commands that read and change nothing, whatever they are given, and what sets when a key expires, which programs say again and
@@ -116,7 +109,6 @@ const READS: &str = "\
     SSCAN ZRANGE ZREVRANGE ZRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE ZCARD ZCOUNT ZRANK ZREVRANK XRANGE XREVRANGE XLEN
     JSON.GET EXPIRE PEXPIRE";
 
-/// The words of a call of one command.
 fn alone(wire: &Wire) -> Vec<&[u8]> {
     let mut commands = wire.said(Side::Client);
     match (commands.next(), commands.next()) {
@@ -145,4 +137,18 @@ pub(in crate::record) fn sets(wire: &Wire) -> bool {
 pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
     let first = wire.said(Side::Client).next();
     first.is_some_and(|first| matches!(manner(first), Manner::Plain | Manner::Begin))
+}
+
+/// A command and its arguments. The first says which thing is asked for.
+pub(super) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
+    let (words, rest) = resp::command(bytes)?;
+    let (command, arguments) = words.split_first().filter(|_| rest.is_empty())?;
+    // Of a line it is the first letter.
+    taken.head(if bytes.first() == Some(&b'*') { b"*" } else { b"" });
+    taken.text(command);
+    for (at, argument) in arguments.iter().enumerate() {
+        taken.text(b" ");
+        taken.value_in_text(if at == 0 { Role::Key } else { Role::Literal }, "arg", argument);
+    }
+    Some(())
 }

@@ -5,7 +5,6 @@
 //! begins with the `SELECT` of it, which names the user as well if that is not the usual one. Passwords are never recorded.
 
 mod command;
-mod parts;
 mod player;
 mod recorder;
 mod resp;
@@ -21,8 +20,8 @@ pub(super) static SPOKEN: Spoken = Spoken {
     protocol: Protocol::Redis,
     kind: "Redis",
     port: 6379,
-    parts: parts::parts,
+    parts: command::parts,
     head: |_| 0,
-    recorder: |link, _| SPOKEN.follow(recorder::Recording::default(), link),
-    player: |prompter| Spoken::play(player::Playing::new(prompter)),
+    recorder: |_| Box::new(recorder::Recording::default()),
+    player: || Box::new(player::Playing::default()),
 };

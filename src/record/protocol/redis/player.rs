@@ -7,40 +7,35 @@ use crate::record::protocol::dialogue::Fault;
 use crate::record::protocol::role::{Prompter, Role, said};
 use crate::record::protocol::wire::PlayStep;
 
-/// Answers commands from recordings.
+#[derive(Default)]
 pub(super) struct Playing {
-    prompter: Prompter,
     scan: Scan,
     /// The commands since `MULTI`.
     transaction: Vec<Vec<u8>>,
 }
 
 impl Playing {
-    pub(super) fn new(prompter: Prompter) -> Self {
-        Self { prompter, scan: Scan::default(), transaction: Vec::new() }
-    }
-
     /// What a transaction gives, now that it is whole.
-    fn carry_out(&mut self) -> Vec<u8> {
+    fn carry_out(&mut self, prompter: &mut Prompter) -> Vec<u8> {
         let commands = std::mem::take(&mut self.transaction);
-        match self.prompter.ask(commands.iter().map(Vec::as_slice)) {
+        match prompter.ask(&commands) {
             Ok(found) if found.abandoned() => Vec::new(),
             // The replies to the commands before were sent when they came; what was pushed in between came first.
             Ok(found) => said(&found, Side::Server).next_back().unwrap_or_default().to_vec(),
             Err(text) => error(&text),
         }
     }
+}
 
-    fn answer(&mut self, question: &[u8], manner: Manner) -> Vec<u8> {
-        match self.prompter.ask([question]) {
-            Ok(found) => {
-                // What is published comes whatever else is asked.
-                let is_stream = matches!(manner, Manner::Subscription(_));
-                self.prompter.until_more = self.prompter.script.overtaken(&found).filter(|_| !is_stream);
-                said(&found, Side::Server).collect::<Vec<_>>().concat()
-            }
-            Err(text) => error(&text),
+fn answer(prompter: &mut Prompter, question: Vec<u8>, manner: Manner) -> Vec<u8> {
+    match prompter.ask(&[question]) {
+        Ok(found) => {
+            // What is published comes whatever else is asked.
+            let is_stream = matches!(manner, Manner::Subscription(_));
+            prompter.until_more = prompter.script.overtaken(&found).filter(|_| !is_stream);
+            said(&found, Side::Server).collect::<Vec<_>>().concat()
         }
+        Err(text) => error(&text),
     }
 }
 
@@ -49,32 +44,28 @@ fn error(text: &str) -> Vec<u8> {
 }
 
 impl Role for Playing {
-    fn prompter(&mut self) -> &mut Prompter {
-        &mut self.prompter
-    }
-
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         self.scan.length(Side::Client, bytes)
     }
 
-    fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
+    fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
         let manner = manner(&bytes);
         let is_inside = !self.transaction.is_empty();
         let answer = match manner {
             Manner::Empty => return Ok(Vec::new()),
             Manner::Quit if !is_inside => b"+OK\r\n".to_vec(),
-            _ if !is_inside && manner != Manner::Begin => self.answer(&bytes, manner),
+            _ if !is_inside && manner != Manner::Begin => answer(prompter, bytes, manner),
             _ => {
                 self.transaction.push(bytes);
                 match manner {
                     _ if !is_inside => b"+OK\r\n".to_vec(),
-                    Manner::Finish | Manner::Quit | Manner::Reset => self.carry_out(),
+                    Manner::Finish | Manner::Quit | Manner::Reset => self.carry_out(prompter),
                     _ => b"+QUEUED\r\n".to_vec(),
                 }
             }
         };
         if manner == Manner::Quit {
-            self.prompter.then.get_or_insert(PlayStep::Close);
+            prompter.then.get_or_insert(PlayStep::Close);
         }
         Ok(answer)
     }
@@ -83,7 +74,7 @@ impl Role for Playing {
         self.transaction.iter().map(|command| size_of_val(command) + command.len()).sum()
     }
 
-    fn refuse(&mut self, fault: Fault) -> Vec<u8> {
+    fn refuse(&self, fault: Fault) -> Vec<u8> {
         format!("-ERR Protocol error: {fault}\r\n").into_bytes()
     }
 }

@@ -7,7 +7,6 @@ use super::resp::{Scan, elements};
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
 
-/// A call that waits for its answer.
 struct Pending {
     draft: Draft,
     kind: Kind,
@@ -27,7 +26,6 @@ enum Kind {
     Unrecorded,
 }
 
-/// Makes calls of what is said to Redis.
 #[derive(Default)]
 pub(super) struct Recording {
     /// By their sides.
@@ -61,7 +59,7 @@ impl Recording {
             Manner::Quit => (Kind::Unrecorded, 1),
             Manner::Plain | Manner::Session | Manner::Finish | Manner::Reset => (Kind::Call, 1),
         };
-        let draft = Draft::asked(question, log.at).of_session(manner == Manner::Session);
+        let draft = Draft::asked([question], log.at).of_session(manner == Manner::Session);
         self.waiting.push_back(Pending { draft, kind, left });
         Ok(())
     }
@@ -70,20 +68,27 @@ impl Recording {
         let subscribing = self.waiting.front().is_some_and(|front| front.kind == Kind::Subscription);
         let pushed = bytes.first() == Some(&b'>');
         if pushed || bytes.first() == Some(&b'*') && (self.subscribed || subscribing) {
-            let published = published(&bytes);
-            if let (Some(Published::Confirmation(channels)), Some(front), true) =
-                (&published, self.waiting.front_mut(), subscribing)
-            {
-                self.subscribed = *channels > 0;
+            let elements = elements(&bytes);
+            let kind = elements.first().copied().unwrap_or_default();
+            let is_confirmation = matches!(
+                kind,
+                b"subscribe" | b"psubscribe" | b"ssubscribe" | b"unsubscribe" | b"punsubscribe" | b"sunsubscribe"
+            );
+            let is_message = matches!(kind, b"message" | b"pmessage" | b"smessage");
+            if let Some(front) = self.waiting.front_mut().filter(|_| is_confirmation && subscribing) {
+                // How many channels and patterns the connection has now.
+                let channels =
+                    elements.get(2).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or(0);
+                self.subscribed = channels > 0;
                 front.draft.push(Side::Server, bytes);
-                let whole = if front.left == 0 { *channels == 0 } else { front.left == 1 };
+                let whole = if front.left == 0 { channels == 0 } else { front.left == 1 };
                 front.left = front.left.saturating_sub(1);
                 if whole {
                     self.stream_begins(log);
                 }
                 return Ok(());
             }
-            if pushed || published.is_some() {
+            if pushed || is_confirmation || is_message {
                 let front = self.waiting.front_mut().map(|front| &mut front.draft);
                 if let Some(draft) = self.stream.as_mut().or(front) {
                     draft.push(Side::Server, bytes);
@@ -116,26 +121,6 @@ impl Recording {
         if let Some(before) = std::mem::replace(&mut self.stream, stream) {
             log.done(before);
         }
-    }
-}
-
-/// What a message is that may come without a question.
-enum Published {
-    /// A change of what the connection has subscribed to: how many channels and patterns it has now.
-    Confirmation(usize),
-    /// Something that was published.
-    Message,
-}
-
-fn published(array: &[u8]) -> Option<Published> {
-    let elements = elements(array);
-    match *elements.first()? {
-        b"subscribe" | b"psubscribe" | b"ssubscribe" | b"unsubscribe" | b"punsubscribe" | b"sunsubscribe" => {
-            let left = elements.get(2).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or(0);
-            Some(Published::Confirmation(left))
-        }
-        b"message" | b"pmessage" | b"smessage" => Some(Published::Message),
-        _ => None,
     }
 }
 

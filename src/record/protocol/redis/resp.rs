@@ -80,7 +80,6 @@ impl Scan {
         }
     }
 
-    /// Counts an element that is whole; whether the message is.
     fn element_ends(&mut self) -> bool {
         while let Some(left) = self.open.last_mut() {
             *left -= 1;
