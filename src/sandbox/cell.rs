@@ -24,8 +24,8 @@ use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::watch::kernel_kills;
 use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, RawString, Request, send_event, send_up_to};
-use crate::limits::MAX_ORDER_BYTES;
 use super::{capabilities, certificates, etc, hidden, kernels, landlock, namespaces, view};
+use crate::limits::MAX_ORDER_BYTES;
 
 /// What all commands of a server share.
 pub struct Cells {

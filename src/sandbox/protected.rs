@@ -493,3 +493,27 @@ fn descend(guarded: &Guarded) -> Result<Option<OwnedFd>, Fault> {
     }
     Ok(Some(dir))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_looked_at_is_known_and_holds_up_commands() {
+        let place = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| place.path().join(name));
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("kept"), "").unwrap();
+        let mut watcher = Watcher::new([one.as_path(), other.as_path()].into_iter()).unwrap();
+        let paths = [one.join("kept"), other.join("kept")];
+        assert!(watcher.guard(paths.iter().map(PathBuf::as_path)).is_err());
+        assert!(watcher.note_all().is_err(), "no command begins");
+        fs::create_dir(&one).unwrap();
+        fs::write(one.join("kept"), "").unwrap();
+        watcher.note_all().unwrap();
+        let places: Vec<PathBuf> = watcher.places().iter().map(|guarded| guarded.path().to_owned()).collect();
+        assert_eq!(places, paths);
+    }
+}

@@ -307,12 +307,7 @@ pub fn send<T: Serialize>(socket: impl AsFd, message: &T, fds: &[BorrowedFd<'_>]
 }
 
 /// The same, of at most so many bytes.
-pub fn send_up_to<T: Serialize>(
-    socket: impl AsFd,
-    message: &T,
-    fds: &[BorrowedFd<'_>],
-    most: usize,
-) -> io::Result<()> {
+pub fn send_up_to<T: Serialize>(socket: impl AsFd, message: &T, fds: &[BorrowedFd<'_>], most: usize) -> io::Result<()> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
     let length = frame.len() - 4;

@@ -98,7 +98,7 @@ struct Pair<'p, 'v> {
     steps: &'p Cell<u64>,
 }
 
-impl<'p, 'v> Pair<'p, 'v> {
+impl<'p> Pair<'p, '_> {
     /// The same value beside another schema.
     fn beside(self, schema: &'p Value, keyword: &'p Place<'p>) -> Self {
         Self { schema, keyword, depth: self.depth + 1, ..self }
@@ -191,10 +191,8 @@ impl Validator {
                     faults.add(pair, keyword, Kind::Type(kinds.into_iter().map(str::to_owned).collect()));
                 }
             }
-            ("enum", value) => {
-                if !schema.as_array().into_iter().flatten().any(|known| same(known, value)) {
-                    faults.add(pair, keyword, Kind::Enum(schema.clone()));
-                }
+            ("enum", value) if !schema.as_array().into_iter().flatten().any(|known| same(known, value)) => {
+                faults.add(pair, keyword, Kind::Enum(schema.clone()));
             }
             ("const", value) if !same(schema, value) => faults.add(pair, keyword, Kind::Const(schema.clone())),
             ("allOf", _) => {
@@ -425,7 +423,9 @@ fn is_of(value: &Value, kind: &str) -> bool {
 }
 
 fn count_of(schema: &Value) -> Option<usize> {
-    schema.as_f64().filter(|count| count.fract() == 0.0 && *count >= 0.0).map(|count| count as usize)
+    // `2.0` is a count; written without its point it is read as one.
+    let whole = schema.as_u64().or_else(|| schema.as_f64()?.to_string().parse().ok());
+    whole.map(|count| count as usize)
 }
 
 /// Whether two values are equal as JSON Schema has it: `1` is `1.0`, and the order of members does not matter.

@@ -52,7 +52,9 @@ impl Validator {
                 }
             }
             ("allOf" | "anyOf" | "oneOf", Value::Array(schemas), _) => {
-                schemas.iter().for_each(|schema| self.within(pair.beside(schema, pair.keyword), evaluated));
+                for schema in schemas {
+                    self.within(pair.beside(schema, pair.keyword), evaluated);
+                }
             }
             ("if", _, _) => {
                 let branch = if self.fits(beside) { "then" } else { "else" };

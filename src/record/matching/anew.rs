@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::closest::short;
+use crate::limits::MAX_DIFFERENCES;
 use crate::record::redact;
 
 /// How far from the run a time may be: as far as zones are apart, and a little more.
@@ -255,7 +256,7 @@ pub(super) struct Pairs {
 struct Made {
     recorded: HashMap<String, String>,
     taken: HashSet<String>,
-    /// Names of recordings that answered so, each with the first value that was another one.
+    /// Names of recordings that answered so, each with the first values that were others.
     told: BTreeMap<String, String>,
 }
 
@@ -293,13 +294,16 @@ impl Pairs {
 
     pub(super) fn pair(&self, name: &str, recorded: &[Value], asked: &[Value]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        for (one, other) in recorded.iter().zip(asked).filter(|(one, other)| one.text != other.text) {
-            let said = format!("recorded `{}`, asked `{}`", short(&one.text), short(&other.text));
-            made.told.entry(name.to_owned()).or_insert(said);
-            if one.kind == Kind::Id {
-                made.recorded.insert(other.text.clone(), one.text.clone());
-                made.taken.insert(one.text.clone());
-            }
+        let pairs = || recorded.iter().zip(asked).filter(|(one, other)| one.text != other.text);
+        for (one, other) in pairs().filter(|(one, _)| one.kind == Kind::Id) {
+            made.recorded.insert(other.text.clone(), one.text.clone());
+            made.taken.insert(one.text.clone());
+        }
+        let said =
+            |(one, other): (&Value, &Value)| format!("recorded `{}`, asked `{}`", short(&one.text), short(&other.text));
+        let told: Vec<String> = pairs().take(MAX_DIFFERENCES).map(said).collect();
+        if !told.is_empty() {
+            made.told.entry(name.to_owned()).or_insert_with(|| told.join("; "));
         }
     }
 

@@ -81,7 +81,7 @@ impl Book {
         } else if let Some(names) = values.filter(|names| !names.is_empty() && names.len() <= MAX_DIFFERENCES) {
             let names = names.join(", ");
             format!(
-                "only values differ: if they change from run to run, add `noise: {{req: [{names}]}}` below `name: {name}`, learn it \
+                "only values differ: record again if the program was changed; if they change from run to run, add `noise: {{req: [{names}]}}` below `name: {name}`, learn it \
                  with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
             )
         } else {

@@ -170,7 +170,7 @@ fn statements_are_told_in_words() {
     let miss = book.find(&wire(Protocol::Postgres, &query("SELECT 2"), b"", false)).unwrap_err();
     let expected = "Postgres db:5432 SELECT 2: no recording of this call; the closest is `mock-1`\n  \
                     message 1: recorded `SELECT 1`, asked `SELECT 2`\n  \
-                    only values differ: if they change from run to run, add `noise: {req: [literal.1]}` below `name: mock-1`, learn it \
+                    only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [literal.1]}` below `name: mock-1`, learn it \
                     with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
     assert_eq!(miss.to_string(), expected);
 }

@@ -62,7 +62,7 @@ fn a_call_that_differs_is_missed_and_never_answered() {
          replay: 1 read was asked more often than recorded, and the last answer was given again\n\
          replay: missed: GET URL/b?x=2: no recording of this call; the closest is `mock-2`\n  \
          query.x: recorded `1`, asked `2`\n  \
-         only values differ: if they change from run to run, add `noise: {req: [query.x]}` below `name: mock-2`, learn it with \
+         only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [query.x]}` below `name: mock-2`, learn it with \
          `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them\n"
     );
 }

@@ -47,8 +47,7 @@ fn values_in_commands_are_learned_and_left_out() {
     tree.file("shop.py", program(address, tokens[2], "orders"));
     let test = ["calls", "test", "--mock", "shop-redis", "--", "python3", "shop.py"];
     let missed = replay(&tree, &test);
-    let declare =
-        "only values differ: if they change from run to run, add `noise: {req: [arg.2]}` below `name: mock-1`";
+    let declare = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [arg.2]}` below `name: mock-1`";
     assert!(missed.status == 1 && missed.err.contains(declare), "{}", missed.err);
 
     let written = replay(&tree, &["calls", "noise", "shop-redis", "shop-redis-2", "--write"]);

@@ -127,7 +127,7 @@ fn a_difference_is_shown_where_it_is() {
                 run, or with `--keep-secrets` if the program takes them apart";
     let values = |name: &str| {
         format!(
-            "only values differ: if they change from run to run, add `noise: {{req: [{name}]}}` below `name: mock-1`, learn it with \
+            "only values differ: record again if the program was changed; if they change from run to run, add `noise: {{req: [{name}]}}` below `name: mock-1`, learn it with \
              `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
         )
     };

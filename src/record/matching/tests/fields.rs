@@ -32,7 +32,7 @@ fn any_field_of_which_several_values_were_recorded_chooses() {
 fn a_value_that_was_not_recorded_is_told_with_its_field() {
     let of = |value: &str| me(&[("X-Feature", value)], value);
     let miss = kept(vec![of("a"), of("b")]).find(&of("c")).unwrap_err();
-    let hint = "only values differ: if they change from run to run, add `noise: {req: [header.x-feature]}` below `name: mock-1`, \
+    let hint = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [header.x-feature]}` below `name: mock-1`, \
                 learn it with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
     let told = |line: &str| vec![line.to_owned(), hint.to_owned()];
     assert_eq!(miss.closest.unwrap().differences, told("header.x-feature: recorded `a`, asked `c`"));

@@ -98,7 +98,7 @@ fn what_is_declared_is_left_out_and_all_else_counts() {
         let miss = Book::new(vec![recorded.clone()], exact()).find(&call(protocol, way(IDS[1], "a"), ""));
         let last = miss.unwrap_err().closest.unwrap().differences.pop().unwrap();
         let expected = format!(
-            "only values differ: if they change from run to run, add `noise: {{req: [{field}]}}` below `name: mock-1`, learn it with \
+            "only values differ: record again if the program was changed; if they change from run to run, add `noise: {{req: [{field}]}}` below `name: mock-1`, learn it with \
              `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
         );
         assert_eq!(last, expected, "{protocol:?} {field}");
@@ -196,7 +196,7 @@ fn a_miss_for_a_field_of_the_head_says_how_to_declare_it() {
     };
     let book = Book::new(vec![of("red fox"), of("blue owl")], Noise::default());
     let miss = book.find(&of("green elk")).unwrap_err().closest.unwrap();
-    let expected = "only values differ: if they change from run to run, add `noise: {req: [header.x-run]}` below `name: mock-1`, \
+    let expected = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [header.x-run]}` below `name: mock-1`, \
                     learn it with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
     assert_eq!(miss.differences, ["header.x-run: recorded `red fox`, asked `green elk`", expected]);
     let noise = noise_of(&of("red fox"), &declared(&["header.x-run"], &[]));
@@ -221,7 +221,7 @@ fn a_miss_for_values_of_a_request_says_how_to_declare_them() {
     };
     let declare = |names: &str| {
         format!(
-            "only values differ: if they change from run to run, add `noise: {{req: [{names}]}}` below `name: mock-1`, learn it with \
+            "only values differ: record again if the program was changed; if they change from run to run, add `noise: {{req: [{names}]}}` below `name: mock-1`, learn it with \
              `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
         )
     };
