@@ -149,7 +149,7 @@ pub fn versions() -> Vec<(&'static str, String)> {
         Some(format!("{} {}", manifest["name"].as_str()?, manifest["version"].as_str()?))
     };
     let found = [
-        ("replay", Some(format!("{} (profile of benches, as dist)", env!("CARGO_PKG_VERSION")))),
+        ("replay", Some(env!("CARGO_PKG_VERSION").to_owned())),
         ("rustc", first_line("rustc")),
         ("npm server", npm()),
         ("Rust peer", first_line("rust-mcp-filesystem")),
