@@ -207,7 +207,7 @@ fn schemas() -> impl Strategy<Value = Value> {
                 let mut members = serde_json::Map::new();
                 for one in all {
                     if let Value::Object(more) = one {
-                        members.extend(more)
+                        members.extend(more);
                     }
                 }
                 Value::Object(members)

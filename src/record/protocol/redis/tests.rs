@@ -355,7 +355,7 @@ fn what_the_program_did_not_wait_for_is_not_answered() {
         client([command(&["BLPOP", "q", "0"]), command(&["GET", "a"])].concat()),
     ];
     let outcome = record_left(Protocol::Redis, &conversation, C);
-    let abandoned: Vec<_> = outcome.calls.iter().map(|call| call.abandoned()).collect();
+    let abandoned: Vec<_> = outcome.calls.iter().map(crate::record::Exchange::abandoned).collect();
     assert_eq!((abandoned, outcome.lost.len()), (vec![false, true, true], 0));
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Redis, &book);
