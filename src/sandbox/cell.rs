@@ -75,6 +75,14 @@ struct Spare {
     line: OwnedFd,
 }
 
+impl Spare {
+    /// Ends it, also if somebody has stopped it.
+    fn end(&self) {
+        // A child that was not reaped: nobody else can have its number. It fails only if it has ended.
+        let _ = kill(self.pid, Signal::SIGKILL);
+    }
+}
+
 /// What came with the request for one command.
 #[derive(Debug)]
 pub struct Handed {
@@ -291,9 +299,8 @@ impl Cells {
         let places = self.pinned.iter().chain(&noted).map(|guarded| guarded.path().into()).collect();
         let order = Order { request, places, kernel_kills: self.kernel_kills, refused: self.refused.take() };
         let fds: Vec<BorrowedFd<'_>> = handed.all().chain(quiet.iter().map(|(quiet, _)| quiet.as_fd())).collect();
-        let spare = self.spare.as_ref().ok_or_else(|| Fault::because(step, "there is none"))?;
-        send_up_to(&spare.line, &order, &fds, MAX_ORDER_BYTES).step(step)?;
-        let Some(spare) = self.spare.take() else { return Ok(()) };
+        let spare = self.spare.take().ok_or_else(|| Fault::because(step, "there is none"))?;
+        send_up_to(&spare.line, &order, &fds, MAX_ORDER_BYTES).inspect_err(|_| spare.end()).step(step)?;
         if let Some(watcher) = &self.watcher {
             self.roll.begin(spare.pid.as_raw(), spare.line, order.request.stays, watcher.appearances());
         }
@@ -317,11 +324,10 @@ impl Cells {
         self.spare.is_none() && !is_lost
     }
 
-    /// Lets the spare supervisor go: no command will come. Also one that somebody has stopped.
+    /// Lets the spare supervisor go: no command will come.
     pub fn close(&mut self) {
         if let Some(spare) = self.spare.take() {
-            // A child that was not reaped: nobody else can have its number. It fails only if it has ended.
-            let _ = kill(spare.pid, Signal::SIGKILL);
+            spare.end();
         }
     }
 

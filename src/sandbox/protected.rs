@@ -21,7 +21,6 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
-use serde::{Deserialize, Serialize};
 
 use super::fault::{Fault, Step};
 use super::view;
@@ -34,11 +33,11 @@ use crate::limits::{
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A path in a read-write directory, and the outermost of these.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guarded {
-    path: RawString,
+    path: PathBuf,
     /// Mounted in the view, so that it cannot be moved.
-    root: RawString,
+    root: PathBuf,
 }
 
 impl Guarded {
@@ -54,11 +53,11 @@ impl Guarded {
     }
 
     pub fn path(&self) -> &Path {
-        self.path.as_path()
+        &self.path
     }
 
     fn root(&self) -> &Path {
-        self.root.as_path()
+        &self.root
     }
 
     /// Makes what is at these paths read-only in the mount namespace of this process, and nails the directories above them to
@@ -255,7 +254,7 @@ impl Watcher {
     /// The paths at which something has appeared since this number, as far as can be told.
     pub fn appeared_since(&self, number: u64) -> Vec<RawString> {
         let paths = self.paths.iter().filter(|path| path.appeared > number).take(MAX_DENIED);
-        let shown = paths.map(|path| path.guarded.path.as_bytes());
+        let shown = paths.map(|path| path.guarded.path.as_os_str().as_bytes());
         shown.map(|shown| OsStr::from_bytes(&shown[..shown.len().min(MAX_DENIED_PATH_BYTES)]).into()).collect()
     }
 
