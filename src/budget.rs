@@ -299,7 +299,6 @@ impl Eq for Share {}
 pub struct Room<'a> {
     /// Who pays; `None` where nothing is counted.
     pub account: Option<&'a Account>,
-    /// Of the call.
     pub cancel: &'a CancelToken,
 }
 

@@ -23,7 +23,6 @@ pub enum Error {
     /// A path that may not be used, or is not there.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The disk.
     #[error(transparent)]
     Fs(#[from] FsError),
     /// Memory that others hold, or that there is not.
@@ -37,17 +36,14 @@ pub enum Error {
     Edit {
         /// The file as the agent named it.
         path: String,
-        /// Why.
         source: Box<EditError>,
     },
     /// A pattern that ran out of its budget in a file.
     #[error("{path}:{line}: {source}")]
     PatternAt {
-        /// The file.
         path: String,
         /// The last line that was reached.
         line: u64,
-        /// Why.
         source: PatternError,
     },
     /// A pattern that cannot be used.
@@ -58,7 +54,6 @@ pub enum Error {
     Glob {
         /// The parameter, such as `globs[0]`.
         parameter: String,
-        /// Why.
         source: GlobError,
     },
     /// Text that does not fit its encoding.

@@ -44,7 +44,6 @@ pub struct Mount {
     pub device: u64,
     /// Which directory of the filesystem is mounted.
     pub root: PathBuf,
-    /// Where.
     pub place: PathBuf,
     /// The name of the filesystem's type.
     pub kind: Vec<u8>,

@@ -64,7 +64,6 @@ impl Hasher {
 pub struct Head {
     /// The number of the last line; 0 before the first.
     pub seq: u64,
-    /// Its hash.
     pub hash: String,
 }
 
@@ -88,11 +87,9 @@ impl Head {
 /// What a line says of its place.
 #[derive(Debug, Deserialize, PartialEq, Eq)]
 pub struct Link {
-    /// Its number.
     pub seq: u64,
     /// The hash of the line before.
     pub prev: String,
-    /// Its own.
     pub hash: String,
 }
 

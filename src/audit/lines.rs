@@ -6,7 +6,6 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::limits::MAX_AUDIT_LINE_BYTES;
 
-/// One line.
 pub struct Line {
     /// Without its newline.
     pub bytes: Vec<u8>,
@@ -14,11 +13,9 @@ pub struct Line {
     pub is_whole: bool,
 }
 
-/// What reads them.
 pub struct Lines<'a, R>(&'a mut R);
 
 impl<'a, R: BufRead> Lines<'a, R> {
-    /// Of this log.
     pub fn new(input: &'a mut R) -> Self {
         Self(input)
     }

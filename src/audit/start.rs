@@ -14,7 +14,6 @@ use crate::limits::MAX_AUDIT_GRANTS;
 use crate::secrets::Reach;
 use crate::server::Server;
 
-/// What is served.
 pub struct Started<'a> {
     /// `stdio`, or the address of HTTP.
     pub serves: String,

@@ -32,11 +32,9 @@ pub struct Fault {
 pub struct Whole {
     /// Lines that say something: all but the torn ones.
     pub lines: u64,
-    /// Those about calls.
     pub calls: u64,
     /// Calls that began and have no end: their server was killed, or serves them now.
     pub unended: u64,
-    /// Starts of servers.
     pub starts: u64,
     /// Lines that were torn and made up for.
     pub torn: u64,

@@ -18,7 +18,6 @@ pub enum CallsError {
     /// A path that may not be used.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The disk.
     #[error(transparent)]
     Fs(#[from] FsError),
     /// The file of a set cannot be read or written as one.
@@ -38,7 +37,6 @@ pub enum CallsError {
     NotWritable {
         /// The directory of the sets, as the caller spelt it.
         path: String,
-        /// What happened.
         reason: FsError,
     },
     /// There is no set of this name.
@@ -46,7 +44,6 @@ pub enum CallsError {
     NoSet {
         /// Where it was looked for, as the caller spelt it.
         directory: String,
-        /// The name.
         name: String,
     },
     /// The command did not run.
@@ -57,14 +54,10 @@ pub enum CallsError {
     Authority(#[from] CaError),
     /// Commands are not run at all.
     #[error("commands are refused: {reason}")]
-    Refused {
-        /// Why.
-        reason: String,
-    },
+    Refused { reason: String },
     /// What answers the program did not start.
     #[error("{step}: {cause}")]
     Setup {
-        /// What failed.
         step: &'static str,
         /// What the kernel said.
         cause: io::Error,

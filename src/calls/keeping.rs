@@ -22,7 +22,6 @@ use crate::record::{Content, DeclaredNoise, Exchange, Noise, Recording};
 pub struct Kept {
     /// The path of its file, as the caller spelt the directory.
     pub path: PathBuf,
-    /// Its name.
     pub name: String,
     /// How many calls are not in it, because it would be larger than what is read again.
     pub left_out: usize,
@@ -35,9 +34,7 @@ pub struct Kept {
 /// A set that could be written nowhere.
 #[derive(Debug)]
 pub struct NotKept {
-    /// Why.
     pub reason: CallsError,
-    /// Its name.
     pub name: String,
     /// Its files, by their paths in its directory, if they could be made; the one that names the others is the last one.
     pub files: Vec<(String, Vec<u8>)>,

@@ -34,7 +34,6 @@ const WITHOUT_NEWS: [(&str, &str); 3] =
 pub struct Ground<'a> {
     /// Who pays for what is recorded.
     pub account: &'a Account,
-    /// Starts the command.
     pub launcher: &'a Launcher,
     /// The places for commands.
     pub running: &'a Running,
@@ -65,7 +64,6 @@ pub enum Reach {
 /// One run of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// The command.
     pub command: &'a Command<'a>,
     /// When it is ended.
     pub timeout: Duration,
@@ -86,9 +84,7 @@ pub struct Run<'a> {
 pub enum Play {
     /// They go to the real servers, and are kept.
     Record,
-    /// Recordings answer them.
     Replay {
-        /// The recordings.
         recordings: Vec<Recording>,
         /// What of calls does not count.
         noise: Noise,
@@ -106,7 +102,6 @@ pub struct Ran {
     pub isolation: Isolation,
     /// How the command ended.
     pub outcome: Outcome,
-    /// What was recorded.
     pub recorded: Recorded,
     /// What was answered from recordings; `None` if nothing was to be.
     pub report: Option<Report>,

@@ -19,7 +19,6 @@ pub const MOCK_FILES: [&str; 2] = ["mocks.yaml", "mocks.yml"];
 /// Where sets are when nothing else is said, below the project directory.
 pub const DEFAULT_DIRECTORY: &str = "./keploy";
 
-/// One mock set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
     /// The name of its directory.

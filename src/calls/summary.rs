@@ -14,16 +14,13 @@ use crate::text::count::duration;
 /// One kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The protocol's name.
     pub protocol: &'static str,
-    /// Where it went.
     pub target: String,
     /// What was asked, without the protocol and where it went.
     pub call: String,
     /// The status of its answers: of HTTP 100 to 999, of databases the code of an error. Calls that are answered otherwise are
     /// of another kind.
     pub status: Option<String>,
-    /// How often.
     pub times: usize,
     /// How long all of them took together.
     pub took: Duration,

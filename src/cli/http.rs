@@ -77,7 +77,6 @@ pub struct HttpArgs {
     pub max_calls: u64,
 }
 
-/// Connections, and sessions.
 pub const CONNECTIONS: Range = Range { min: 1, max: 1_000_000 };
 /// Up to an hour.
 const CLIENT_SECS: Range = Range { min: 1, max: 3600 };
@@ -85,7 +84,6 @@ const CLIENT_SECS: Range = Range { min: 1, max: 3600 };
 const IDLE_SECS: Range = Range { min: 1, max: 31 * 86_400 };
 /// Messages in a minute.
 pub const RATE: Range = Range { min: 0, max: 1_000_000_000 };
-/// Requests at once.
 pub const BURST: Range = Range { min: 1, max: 1_000_000_000 };
 /// Each has a thread.
 pub const CALLS: Range = Range { min: 1, max: 1024 };

@@ -5,9 +5,7 @@ use crate::limits;
 /// What a number may be, on the command line and in the profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
-    /// Least.
     pub min: u64,
-    /// Most.
     pub max: u64,
 }
 

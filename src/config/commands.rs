@@ -57,9 +57,7 @@ pub struct SandboxConfig {
 
 /// What of the process this depends on.
 pub(super) struct World {
-    /// The working directory.
     pub(super) here: PathBuf,
-    /// The server's environment.
     pub(super) vars: Vec<(OsString, OsString)>,
     /// Whether commands are those of whoever started this process, and get its environment.
     pub(super) own: bool,

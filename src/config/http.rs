@@ -33,7 +33,6 @@ const RESERVED: [&str; 2] = ["anyone", "stdio"];
 /// A server over HTTP, with nothing left to look up.
 #[derive(Debug)]
 pub struct HttpConfig {
-    /// Where it listens.
     pub address: SocketAddr,
     /// How it is reached.
     pub settings: Settings,

@@ -83,7 +83,6 @@ pub struct Config {
     pub calls: CallsConfig,
     /// What the client is held to.
     pub client_limits: Limits,
-    /// Least severity logged.
     pub log_level: LevelFilter,
 }
 
@@ -103,7 +102,6 @@ pub struct CallsConfig {
 }
 
 impl CallsConfig {
-    /// For a server.
     fn resolve(toolsets: &[Toolset], isolation: Option<Isolation>) -> Self {
         if !toolsets.contains(&Toolset::Calls) {
             return Self::default();

@@ -57,7 +57,6 @@ pub(super) struct Profile {
     extra_rules: Vec<Value>,
 }
 
-/// Directories of programs.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "`system` must be \"default\" or a list of directories")]
 pub(super) enum System {

@@ -23,7 +23,6 @@ pub enum Cause {
     },
     /// A block that is the same but for one thing.
     Differs {
-        /// That thing.
         difference: Difference,
         /// The block's first line, counted from 1.
         first: usize,
@@ -54,7 +53,6 @@ pub enum Difference {
     LineEndings,
     /// Whitespace at the beginning or end of lines.
     Indentation,
-    /// Whitespace anywhere.
     Whitespace,
     /// Upper and lower case.
     Case,

@@ -12,14 +12,12 @@ use std::fmt;
 pub struct EditError {
     /// Which edit of the call, counted from 0.
     pub index: usize,
-    /// What went wrong.
     pub kind: EditErrorKind,
 }
 
 /// How ambiguous places were matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchKind {
-    /// Character by character.
     Exact,
     /// Line by line without indent.
     Whitespace,
@@ -73,7 +71,6 @@ pub enum EditErrorKind {
     /// What it takes beside the file is more than can be held now.
     #[error(transparent)]
     Memory(#[from] Exhausted),
-    /// The deadline passed.
     #[error("the edit took longer than its time limit")]
     TimedOut,
 }

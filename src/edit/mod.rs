@@ -85,7 +85,6 @@ impl Default for Options<'_> {
 /// The rule by which the text was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// Character by character.
     Exact,
     /// Character by character, once `\r\n` and `\n` counted as the same.
     LineEndings,
@@ -93,7 +92,6 @@ pub enum Rule {
     Whitespace,
     /// Character by character, upper and lower case being the same.
     CaseInsensitive,
-    /// By a pattern.
     Regex,
 }
 
@@ -128,7 +126,6 @@ pub struct EditReport {
 /// The outcome of all edits.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Applied<'a> {
-    /// The new content.
     pub content: Content<'a>,
     /// Whether any edit changed anything.
     pub changed: bool,

@@ -135,7 +135,6 @@ impl BackgroundCommands {
         lock(&self.table).all.iter().cloned().collect()
     }
 
-    /// How many run.
     pub fn running(&self) -> usize {
         lock(&self.table).running().count()
     }
@@ -186,7 +185,6 @@ impl Drop for Starting {
 /// How a background command is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It runs.
     Running,
     /// It has ended, with everything that it had started.
     Ended(Ending),
@@ -240,7 +238,6 @@ impl Background {
         &self.id
     }
 
-    /// The command line.
     pub fn line(&self) -> &str {
         &self.line
     }

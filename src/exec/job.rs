@@ -193,7 +193,6 @@ impl Countdown {
         }
     }
 
-    /// SIGKILL now.
     pub(super) fn kill(&mut self, job: &Job) {
         job.kill();
         self.step = Step::Killed;

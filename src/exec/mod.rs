@@ -111,7 +111,6 @@ pub enum ExecError {
     /// The shell did not start.
     #[error("cannot start the command: {step}: {cause}")]
     Refused {
-        /// What failed.
         step: String,
         /// What the kernel said.
         cause: io::Error,
@@ -127,7 +126,6 @@ pub enum ExecError {
     NoBackgroundPlace {
         /// How many may run.
         most: usize,
-        /// Those that do.
         ids: Vec<String>,
     },
     /// As many programs stay as may.
@@ -138,10 +136,7 @@ pub enum ExecError {
     },
     /// A program that stays has ended before it was spoken to.
     #[error("the program has ended already, {}", told(*exit))]
-    Over {
-        /// How.
-        exit: Exit,
-    },
+    Over { exit: Exit },
     /// The supervisor of a program that stays is too slow.
     #[error("the process that watches over the program has not answered within {} ms", timeout.as_millis())]
     Silent {

@@ -73,7 +73,6 @@ pub struct ProgramStatus {
     pub cpu: Duration,
     /// The same of its children that have ended and were waited for, and theirs.
     pub children_cpu: Duration,
-    /// Its threads.
     pub threads: u32,
     /// Time since it was started.
     pub uptime: Duration,

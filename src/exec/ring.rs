@@ -24,7 +24,6 @@ pub(super) struct Ring {
 /// A part of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// What is there.
     pub bytes: Vec<u8>,
     /// Bytes between the position that was asked for and the first of `bytes`, which are no longer kept.
     pub skipped: u64,

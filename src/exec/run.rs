@@ -22,7 +22,6 @@ use crate::sandbox::{Event, Intercept, Request};
 pub enum Stage {
     /// As many commands run as may, and this one waits for its turn.
     Waiting,
-    /// It runs.
     Running {
         /// What it wrote to both streams so far, in bytes.
         bytes: u64,

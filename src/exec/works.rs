@@ -20,7 +20,6 @@ struct Counts {
 #[derive(Debug)]
 pub struct Working(Arc<Counts>);
 
-/// A moment.
 #[derive(Debug)]
 pub(super) struct Mark {
     counts: Arc<Counts>,
@@ -40,7 +39,6 @@ impl Works {
         Working(Arc::clone(&self.0))
     }
 
-    /// This moment.
     pub(super) fn mark(&self) -> Mark {
         // In this order: what ends between the two counts as going on.
         let ended = self.0.ended.load(SeqCst);

@@ -61,7 +61,6 @@ impl Descent {
         Ok(Some(Step::Left(done.name)))
     }
 
-    /// The current directory.
     pub(super) fn dir(&self) -> Result<&OwnedFd, Errno> {
         self.frames.last().and_then(|frame| frame.dir.as_ref()).ok_or(Errno::BADF)
     }

@@ -34,7 +34,6 @@ pub enum FsError {
     Memory {
         /// The absolute path.
         path: PathBuf,
-        /// What was wanted.
         source: Exhausted,
     },
     /// Rules that would take too much memory and time.
@@ -63,7 +62,6 @@ pub enum FsError {
     Special {
         /// The absolute path.
         path: PathBuf,
-        /// What it is.
         kind: Kind,
     },
     /// The permissions of the operating system.
@@ -71,7 +69,6 @@ pub enum FsError {
     AccessDenied {
         /// The absolute path.
         path: PathBuf,
-        /// A verb.
         doing: &'static str,
     },
     /// A replacement needs a file beside the target.
@@ -95,7 +92,6 @@ pub enum FsError {
     NoSpace {
         /// The absolute path.
         path: PathBuf,
-        /// A verb.
         doing: &'static str,
         /// What the system said.
         source: io::Error,
@@ -201,15 +197,12 @@ pub enum FsError {
         path: PathBuf,
         /// How many entries are gone.
         removed: u64,
-        /// What stopped it.
         source: Box<FsError>,
     },
-    /// Anything else.
     #[error("cannot {doing} {}: {source}", Quoted(.path))]
     Io {
         /// The absolute path.
         path: PathBuf,
-        /// A verb.
         doing: &'static str,
         /// What the system said.
         source: io::Error,

@@ -14,7 +14,6 @@ use super::error::FsError;
 /// What statx(2) says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
-    /// What it is.
     pub kind: Kind,
     /// Size in bytes; of a link, the length of its target.
     pub size: u64,
@@ -24,7 +23,6 @@ pub struct Info {
     pub owner: u32,
     /// Number of the group.
     pub group: u32,
-    /// Hard links.
     pub links: u32,
     /// When it came to be, where the filesystem knows.
     pub created: Option<SystemTime>,

@@ -124,9 +124,7 @@ fn key<'a>(names: &'a [u8], slot: &Slot) -> &'a [u8] {
 /// The entries of a directory, and what a visitor keeps with them.
 #[derive(Debug, Default)]
 pub struct Entries<N> {
-    /// The entries.
     pub listing: Listing,
-    /// What is kept.
     pub notes: N,
 }
 
@@ -147,7 +145,6 @@ impl<'a> OpenDir<'a> {
         Self { handle, buffer }
     }
 
-    /// Lists it; once.
     pub fn list(&mut self) -> io::Result<Listing> {
         Ok(Listing::read(self.handle, self.buffer)?)
     }

@@ -21,7 +21,6 @@ use super::locks::DirLocks;
 pub struct Removed {
     /// Files, links and other entries that are no directories.
     pub files: u64,
-    /// Directories.
     pub directories: u64,
 }
 

@@ -28,7 +28,6 @@ pub struct TreeOptions<'a> {
     pub keep: &'a (dyn Fn(&[u8], Kind) -> bool + Sync),
     /// Directories of these names are listed and not gone into.
     pub closed: &'a [&'a str],
-    /// Stops the listing.
     pub cancel: &'a CancelToken,
 }
 
@@ -37,7 +36,6 @@ pub struct TreeOptions<'a> {
 pub struct TreeEntry {
     /// 1 for the entries of the start.
     pub depth: usize,
-    /// Its name.
     pub name: OsString,
     /// What it is; a link is a link, and never gone into.
     pub kind: Kind,

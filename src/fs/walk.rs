@@ -50,7 +50,6 @@ pub struct WalkOptions<'a> {
     pub above: &'a [(Checked<Read>, Vec<u8>)],
     /// Who pays for the rules of `.gitignore` files; `None` where nothing is counted.
     pub account: Option<&'a Account>,
-    /// Stops the walk.
     pub cancel: &'a CancelToken,
 }
 
@@ -97,7 +96,6 @@ pub trait Visitor: Sync {
 /// How a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Everything was visited.
     Complete,
     /// `settle` or the token ended it.
     Stopped,
@@ -120,7 +118,6 @@ impl Found<'_> {
         self.rel
     }
 
-    /// Its name.
     pub fn name(&self) -> &OsStr {
         OsStr::from_bytes(&self.rel[self.name..])
     }
@@ -400,7 +397,6 @@ struct Inside<'a, V> {
     walker: &'a Walker<'a, V>,
     dir: &'a OwnedFd,
     ignores: Option<&'a Ignores>,
-    /// Of its entries.
     depth: usize,
 }
 

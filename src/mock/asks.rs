@@ -20,7 +20,6 @@ pub struct Asks {
     open: Mutex<HashMap<Id, Arc<Waiting>>>,
 }
 
-/// One of them.
 #[derive(Debug, Default)]
 struct Waiting {
     /// Cancelled once the answer is there.

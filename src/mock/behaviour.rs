@@ -51,7 +51,6 @@ pub struct Reply {
     pub delay: Duration,
     /// Which part is an error instead.
     pub error_rate: f64,
-    /// What goes wrong.
     pub fault: Option<Fault>,
     /// Parameters of progress notifications.
     pub progress: Vec<Template>,
@@ -68,9 +67,7 @@ pub struct Reply {
 pub struct Ask {
     /// The name of the answer in templates, and of the capability that the client must have declared.
     pub name: &'static str,
-    /// The method.
     pub method: &'static str,
-    /// Its parameters.
     pub params: Template,
 }
 
@@ -84,13 +81,10 @@ pub enum Body {
         /// Written already, if there are none.
         text: Option<Arc<str>>,
     },
-    /// A JSON-RPC error.
     Error {
         /// The number on the wire.
         code: i64,
-        /// Its message.
         message: Template,
-        /// Its data.
         data: Option<Template>,
     },
     /// What the tool or method does without a manifest's word.
@@ -133,7 +127,6 @@ impl Body {
 /// What is wrong with a part of the manifest, by JSON pointer.
 pub struct Faults<'a> {
     source: &'a Source,
-    /// Found so far.
     pub problems: Vec<Problem>,
     /// Not wrong, and hardly meant.
     pub warnings: Vec<Problem>,

@@ -25,18 +25,14 @@ struct Header {
     redact: Vec<(String, String)>,
 }
 
-/// A recorded exchange.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 pub struct Entry {
-    /// The method.
     pub method: String,
     /// The parameters without `_meta`.
     #[serde(default)]
     pub params: Value,
-    /// The result, or
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Value>,
     /// What the server sent between the request and its answer: notifications, and requests with the client's `answer`.

@@ -26,7 +26,6 @@ pub struct Catalog {
     pub instructions: Option<String>,
     /// Put over the capabilities.
     pub capabilities: Map<String, Value>,
-    /// Of every tools/call.
     pub fault: Option<Fault>,
     /// Where made-up values begin.
     pub seed: u64,
@@ -34,16 +33,12 @@ pub struct Catalog {
     pub page_size: usize,
     /// Results are sent without additions.
     pub exact: bool,
-    /// Tools in order.
     pub tools: Vec<Arc<Tool>>,
     by_name: HashMap<String, usize>,
-    /// Resources in order.
     pub resources: Vec<Arc<Resource>>,
     /// Families of resources in order.
     pub templates: Vec<ResourceTemplate>,
-    /// Prompts in order.
     pub prompts: Vec<Arc<Prompt>>,
-    /// Answers by method.
     pub methods: BTreeMap<String, Behaviour>,
     /// What comes after the swap.
     pub later: Option<Later>,
@@ -60,31 +55,25 @@ pub struct Later {
     pub changes: Vec<&'static str>,
 }
 
-/// A tool.
 #[derive(Debug)]
 pub struct Tool {
     /// The name on the wire.
     pub name: String,
     /// Its entry in tools/list.
     pub entry: String,
-    /// Checks arguments.
     pub input: Option<Validator>,
     /// Checks structured content, for a warning.
     pub output: Option<Validator>,
-    /// Its answers.
     pub behaviour: Behaviour,
 }
 
-/// A prompt.
 #[derive(Debug)]
 pub struct Prompt {
     /// The name on the wire.
     pub name: String,
     /// Its entry in prompts/list.
     pub entry: String,
-    /// What it takes.
     pub arguments: Vec<manifest::PromptArgument>,
-    /// The messages.
     pub messages: Template,
 }
 

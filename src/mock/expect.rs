@@ -58,9 +58,7 @@ pub struct Expectation {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Methods {
-    /// This one.
     One(String),
-    /// Any of these.
     Any(Vec<String>),
 }
 

@@ -34,7 +34,6 @@ pub enum Fault {
     Truncated,
     /// The answer under an id that nobody has asked with.
     WrongId,
-    /// The answer twice.
     Duplicate,
     /// The answer a byte at a time, with pauses.
     SlowLoris,

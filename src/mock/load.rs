@@ -33,7 +33,6 @@ pub struct Problem {
 pub struct LoadError {
     /// The file as it was named.
     pub file: String,
-    /// At least one.
     pub problems: Vec<Problem>,
 }
 

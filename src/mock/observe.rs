@@ -21,11 +21,9 @@ pub struct Seen {
     pub number: u64,
     /// `None` for a notification.
     pub id: Option<Id>,
-    /// The method.
     pub method: String,
     /// The parameters, an empty object if there were none.
     pub params: Value,
-    /// Of the request.
     pub revision: Option<Revision>,
     /// An object with `result` or `error`, or with the `line` that was sent; `None` for silence.
     pub reply: Option<Value>,
@@ -117,7 +115,6 @@ struct Tap<'a> {
     asked: &'a Mutex<HashMap<Id, Value>>,
     /// Whether messages are kept.
     keeps: bool,
-    /// Of the request.
     id: &'a Id,
     messages: Mutex<Vec<Value>>,
     /// An answer to the request that went this way, past the session.

@@ -21,13 +21,9 @@ use crate::server::{ErrorStyle, Exchange, Level};
 
 /// One request on its way.
 pub struct Performance<'a> {
-    /// Who answers.
     pub mock: &'a Mock,
-    /// What is served.
     pub catalog: &'a Catalog,
-    /// The request.
     pub exchange: &'a Exchange<'a>,
-    /// Its parameters.
     pub params: &'a Value,
     /// What `${args...}` is.
     pub arguments: &'a Value,

@@ -48,7 +48,6 @@ pub struct Player {
 }
 
 impl Player {
-    /// Serves this cassette.
     pub fn new(cassette: Cassette, on_miss: OnMiss, redactor: Redactor) -> Self {
         Self {
             cassette: Mutex::new(cassette),

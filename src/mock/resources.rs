@@ -9,20 +9,17 @@ use super::catalog::put;
 use super::manifest;
 use super::template::{Scope, Template as Filled};
 
-/// A resource.
 #[derive(Debug)]
 pub struct Resource {
     /// Its name on the wire.
     pub uri: String,
     /// Its entry in resources/list.
     pub entry: String,
-    /// Texts that follow.
     pub updates: Vec<manifest::Update>,
     content: Mutex<Value>,
 }
 
 impl Resource {
-    /// Makes one ready.
     pub fn new(from: &manifest::Resource) -> Self {
         let mut content = Map::new();
         content.insert("uri".to_owned(), from.uri.clone().into());
@@ -37,7 +34,6 @@ impl Resource {
         }
     }
 
-    /// What resources/read answers.
     pub fn read(&self) -> Value {
         let content = self.content.lock().unwrap_or_else(PoisonError::into_inner).clone();
         json!({ "contents": [content] })
@@ -64,7 +60,6 @@ pub struct Template {
 }
 
 impl Template {
-    /// Makes one ready.
     pub fn new(from: &manifest::ResourceTemplate, pattern: Pattern) -> Self {
         let (key, text) = held(&from.content);
         Self {
@@ -124,7 +119,6 @@ enum Piece {
 }
 
 impl Pattern {
-    /// Reads one.
     pub fn new(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut rest = text;

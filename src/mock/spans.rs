@@ -11,7 +11,6 @@ use crate::limits::{MAX_MOCK_ANCHOR_EVENTS, MAX_MOCK_DEPTH, MAX_MOCK_NODES};
 /// A line and a column, both from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The line.
     pub line: u64,
     /// The column, in characters.
     pub column: u64,

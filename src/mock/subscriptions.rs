@@ -63,7 +63,6 @@ impl Mock {
         }
     }
 
-    /// resources/subscribe.
     pub(super) fn subscribe(&self, catalog: &Catalog, params: &Value) -> Outcome {
         let uri = params["uri"].as_str().unwrap_or_default();
         if !catalog.resources.iter().any(|resource| resource.uri == uri) {
@@ -75,7 +74,6 @@ impl Mock {
         Ok(Body::Raw("{}".into()))
     }
 
-    /// resources/unsubscribe.
     pub(super) fn unsubscribe(&self, params: &Value) {
         lock(&self.subscriptions.uris).remove(params["uri"].as_str().unwrap_or_default());
     }

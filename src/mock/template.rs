@@ -65,14 +65,12 @@ pub enum Template {
 /// A part of a string.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
-    /// As it stands.
     Literal(String),
     /// A place: its path, and how it was written.
     Place(Vec<String>, String),
 }
 
 impl Template {
-    /// Finds the places.
     pub fn new(value: &Value) -> Self {
         match value {
             Value::String(text) => match parts(text).as_slice() {

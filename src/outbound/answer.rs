@@ -6,14 +6,11 @@ use httparse::{EMPTY_HEADER, Response, Status};
 
 use crate::limits::{MAX_OUTBOUND_ANSWER_BYTES, MAX_OUTBOUND_HEADERS};
 
-/// What somebody answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The status.
     pub status: u16,
     /// `Retry-After`, if it is a number of seconds.
     pub retry_after: Option<Duration>,
-    /// The body.
     pub body: Vec<u8>,
 }
 

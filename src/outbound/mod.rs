@@ -26,7 +26,6 @@ pub enum OutboundError {
     /// The name has no address.
     #[error("`{host}` cannot be looked up: {cause}")]
     Name {
-        /// The name.
         host: String,
         /// What the system said.
         cause: io::Error,
@@ -34,7 +33,6 @@ pub enum OutboundError {
     /// No connection, or it broke.
     #[error("`{host}` does not answer: {cause}")]
     Connection {
-        /// Who.
         host: String,
         /// What the system said.
         cause: io::Error,
@@ -42,7 +40,6 @@ pub enum OutboundError {
     /// The certificate is not one to be trusted.
     #[error("the certificate of `{host}` is not trusted: {reason}")]
     Distrusted {
-        /// Who.
         host: String,
         /// Why, with the next step.
         reason: String,
@@ -50,19 +47,13 @@ pub enum OutboundError {
     /// What came is not HTTP.
     #[error("`{host}` answers with something that is not HTTP/1: {reason}")]
     Answer {
-        /// Who.
         host: String,
         /// What is wrong with it.
         reason: String,
     },
     /// Encryption is not to be had.
     #[error("`{host}` cannot be reached over TLS: {reason}")]
-    Tls {
-        /// Who.
-        host: String,
-        /// Why.
-        reason: String,
-    },
+    Tls { host: String, reason: String },
 }
 
 /// Whom connections over TLS trust.
@@ -89,7 +80,6 @@ impl Trust {
     }
 }
 
-/// What is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// Such as `POST`.

@@ -29,7 +29,6 @@ pub struct Target {
     pub is_encrypted: bool,
     /// A name or an address, an IPv6 address without its brackets.
     pub host: String,
-    /// The port.
     pub port: u16,
     /// Path and query; at least `/`.
     pub path: String,

@@ -23,19 +23,15 @@ type Spans = Vec<Option<(usize, usize)>>;
 /// One line of an oracle's output.
 #[derive(Debug, Deserialize)]
 pub(super) struct Case {
-    /// The pattern.
     pub p: String,
     /// Whether case is ignored.
     pub i: bool,
-    /// The text.
     #[serde(default)]
     pub s: String,
     /// Why the pattern is refused.
     pub err: Option<String>,
-    /// All matches.
     #[serde(default)]
     pub m: Vec<Spans>,
-    /// Which lines match.
     #[serde(default)]
     pub lines: Vec<bool>,
 }

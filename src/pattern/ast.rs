@@ -7,10 +7,8 @@ pub use super::class::Class;
 
 use std::ops::Range;
 
-/// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
-    /// What is matched.
     pub root: Node,
     /// How many capture groups there are, the whole match (number 0) not counted.
     pub groups: u32,
@@ -32,12 +30,7 @@ pub enum Node {
     /// The first that leads to a match; at least two.
     Alternation(Vec<Node>),
     /// A capture group, counted from 1 by its opening parenthesis.
-    Group {
-        /// Its number.
-        index: u32,
-        /// What is inside.
-        body: Box<Node>,
-    },
+    Group { index: u32, body: Box<Node> },
     /// `^`: the beginning of the text or, with `lines`, of a line.
     Start {
         /// The flag `m`, which is set unless `(?-m:...)` takes it away.
@@ -60,7 +53,6 @@ pub enum Node {
         /// Characters are compared by [`super::fold::canonical`].
         ignore_case: bool,
     },
-    /// Lookahead or lookbehind.
     Look {
         /// To the left, matched from right to left.
         behind: bool,
@@ -69,15 +61,12 @@ pub enum Node {
         /// What is looked for.
         body: Box<Node>,
     },
-    /// A repetition.
     Repeat {
-        /// Fewest times.
         min: u32,
         /// Most times; `None` for no limit.
         max: Option<u32>,
         /// As many as possible rather than as few.
         greedy: bool,
-        /// What is repeated.
         body: Box<Node>,
         /// The capture groups inside `body`, which each round begins by unsetting. Half open.
         groups: Range<u32>,

@@ -27,7 +27,6 @@ impl<'a> Budget<'a> {
         Self::with_steps(MAX_PATTERN_STEPS.saturating_add(free), bound)
     }
 
-    /// So many steps.
     pub(crate) fn with_steps(steps: u64, bound: Bound<'a>) -> Self {
         Self { left: AtomicU64::new(steps), bound }
     }
@@ -72,7 +71,6 @@ impl<'a> Meter<'a> {
         Self { budget, fuel: PATTERN_CHUNK_STEPS, free }
     }
 
-    /// Counts one step.
     #[inline]
     pub(super) fn step(&mut self) -> Result<(), Costly> {
         self.fuel -= 1;

@@ -111,7 +111,6 @@ impl Class {
         }
     }
 
-    /// Everything else.
     #[must_use]
     pub fn negated(&self) -> Self {
         let mut ranges = Vec::with_capacity(self.ranges.len() + 1);

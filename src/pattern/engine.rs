@@ -36,7 +36,6 @@ pub(super) struct Engine {
 /// What is wanted of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
-    /// Where it is.
     Span,
     /// Where its groups are, too.
     Groups,

@@ -8,10 +8,7 @@ use std::fmt;
 pub enum PatternError {
     /// Longer than [`MAX_PATTERN_BYTES`].
     #[error("a pattern of {bytes} bytes is too long: at most {MAX_PATTERN_BYTES} bytes are allowed")]
-    TooLong {
-        /// Its length.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
     /// Groups inside groups, too often.
     #[error("the pattern's groups are nested deeper than {MAX_PATTERN_DEPTH}, at offset {offset}")]
     TooDeep {
@@ -25,7 +22,6 @@ pub enum PatternError {
         reason: &'static str,
         /// Bytes before the fault.
         offset: usize,
-        /// The place shown.
         caret: Caret,
         /// What to write instead.
         hint: &'static str,

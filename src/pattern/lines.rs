@@ -43,7 +43,6 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Translates and compiles.
     pub(super) fn new(tree: &Tree, facts: Facts) -> Self {
         let compiled = [MAX_EXACT_ROUNDS, FEW_ROUNDS].into_iter().find_map(|most_rounds| {
             let Approximation { text, exact } = approximation(tree, Haystack::Lines, most_rounds)?;
@@ -209,7 +208,6 @@ pub struct Finder<'a, E> {
 /// What ended a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Why.
     pub error: PatternError,
     /// How many bytes of what the searcher held began with the line at fault: of a file that was searched as one slice,
     /// those at its end.

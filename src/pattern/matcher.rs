@@ -58,7 +58,6 @@ pub(super) struct Search<'a> {
     pub(super) program: &'a Program,
     /// Matches, perhaps among others, wherever the program does.
     pub(super) starts: Option<&'a Regex>,
-    /// What pays.
     pub(super) budget: &'a Budget<'a>,
     /// How many bytes of the text may be searched at no charge.
     pub(super) allowance: usize,

@@ -57,15 +57,12 @@ pub(super) enum Op {
 /// A repetition of one character of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
-    /// The set.
     pub(super) set: u32,
-    /// Fewest characters.
     pub(super) min: u32,
     /// Most characters, or [`NO_LIMIT`].
     pub(super) max: u32,
     /// As many as possible rather than as few.
     pub(super) greedy: bool,
-    /// To the left.
     pub(super) back: bool,
     /// Whatever follows cannot begin with a character of the set, so that giving characters back leads to nothing.
     pub(super) possessive: bool,
@@ -153,7 +150,6 @@ pub(super) enum Skip {
     LineStart,
 }
 
-/// A compiled pattern.
 #[derive(Debug, Clone)]
 pub(super) struct Program {
     /// The instructions; the first is where an attempt begins.
@@ -170,7 +166,6 @@ pub(super) struct Program {
     pub(super) slots: usize,
     /// How many registers the loops need.
     pub(super) registers: usize,
-    /// Where attempts begin.
     pub(super) skip: Skip,
     /// The run without an upper limit that every attempt begins with, if there is one.
     pub(super) lead: Option<u32>,

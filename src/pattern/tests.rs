@@ -15,7 +15,6 @@ fn spans(source: &str, text: &str) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Every match replaced.
 fn replaced(source: &str, new: &str, text: &str) -> String {
     let pattern = pattern(source);
     let new = Replacement::parse(new, &pattern).expect("a good replacement");

@@ -80,7 +80,6 @@ pub enum PolicyError {
     Special {
         /// The absolute path.
         path: PathBuf,
-        /// What it is.
         kind: Kind,
     },
     /// Symbolic links that lead in a circle, or a very long chain.
@@ -103,10 +102,7 @@ pub enum PolicyError {
     },
     /// The whole path is too long.
     #[error("the path has {bytes} bytes, and at most {MAX_PATH_BYTES} are allowed")]
-    PathTooLong {
-        /// Its length.
-        bytes: usize,
-    },
+    PathTooLong { bytes: usize },
     /// An empty path.
     #[error("the path is empty")]
     Empty,
@@ -118,7 +114,6 @@ pub enum PolicyError {
         /// What it begins with, such as `file:`.
         scheme: String,
     },
-    /// A NUL byte.
     #[error("{} holds a NUL byte, which no path can", Quoted(.path))]
     Nul {
         /// The path as requested.
@@ -133,7 +128,6 @@ pub enum PolicyError {
         /// The absolute path.
         path: PathBuf,
     },
-    /// Anything else.
     #[error("cannot open {}: {source}", Quoted(.path))]
     Io {
         /// The absolute path.
@@ -276,7 +270,6 @@ pub enum StartError {
         /// The default that it lies in, which is kept whole or not at all.
         whole: Option<PathBuf>,
     },
-    /// Anything else.
     #[error("cannot open the allowed directory {}: {source}", Quoted(.path))]
     Io {
         /// The directory as given.

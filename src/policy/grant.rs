@@ -30,7 +30,6 @@ use crate::mounts::{self, Mount, Position};
 pub enum Access {
     /// Reading only.
     ReadOnly,
-    /// Reading and changing.
     ReadWrite,
 }
 
@@ -39,7 +38,6 @@ pub enum Access {
 pub struct Grant {
     /// An absolute path; it may be or go through a link, and then works under both names.
     pub path: PathBuf,
-    /// What for.
     pub access: Access,
 }
 

@@ -7,13 +7,10 @@ use rustix::fs::FileType;
 /// The kind of a directory entry, as `d_type` and `st_mode` tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// A regular file.
     File,
-    /// A directory.
     Directory,
     /// A symbolic link, not followed.
     Symlink,
-    /// A named pipe.
     Fifo,
     /// A Unix socket.
     Socket,

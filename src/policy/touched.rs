@@ -28,7 +28,6 @@ pub enum Touch {
     Remove,
     /// The working directory of a command. What a command touches is not known.
     Run,
-    /// It was refused.
     Denied,
 }
 
@@ -55,7 +54,6 @@ pub struct TouchedPath {
     pub path: PathBuf,
     /// Where it lies, if symbolic links led elsewhere than its spelling says.
     pub real: Option<PathBuf>,
-    /// What for.
     pub touch: Touch,
 }
 

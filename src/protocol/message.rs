@@ -127,7 +127,6 @@ pub struct Refusal {
 /// What one line (or one member of a batch) turned out to be.
 #[derive(Clone, Debug)]
 pub enum Incoming<'a> {
-    /// To be served.
     Request(Request<'a>),
     /// An answer to a request of the server's own.
     Response(Response<'a>),

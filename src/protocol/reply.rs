@@ -30,7 +30,6 @@ pub enum Content {
     },
     /// Where more is to be read with resources/read; a revision without the block gets nothing.
     Link {
-        /// What resources/read takes.
         uri: String,
         /// What it is called.
         name: String,
@@ -51,7 +50,6 @@ pub enum Content {
 }
 
 impl Content {
-    /// A text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
@@ -89,16 +87,13 @@ pub struct ToolReply {
 pub enum Body {
     /// A whole result object as JSON text, prepared for its revision.
     Raw(Arc<str>),
-    /// A tool's answer.
     Tool(ToolReply),
     /// The whole line as it stands, whatever it is: only a mock that misbehaves on purpose says this.
     Line(Arc<[u8]>),
 }
 
-/// A JSON-RPC error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RpcError {
-    /// Its number.
     pub code: Code,
     /// One or two lines that say what to do next.
     pub message: String,

@@ -35,14 +35,12 @@ const SHELL: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\""];
 /// The same for one that waits for a session, which has to know in which PATH it was looked up, and what pyenv was told.
 const SHELL_OF_SPARE: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\" \"$PATH\" \"${PYENV_VERSION-}\" spare"];
 
-/// What is started.
 #[derive(Debug)]
 pub struct Interpreter<'a> {
     /// The session's name, for what is said about it.
     pub session: &'a str,
     /// The name or path of the interpreter.
     pub python: &'a str,
-    /// The working directory.
     pub dir: Place,
     /// Variables beside, or instead of, those that commands have.
     pub environment: &'a [(OsString, OsString)],
@@ -53,7 +51,6 @@ pub struct Interpreter<'a> {
 /// What became of an interpreter that was to be a session's.
 #[derive(Debug)]
 pub enum Adoption {
-    /// It is.
     Done(Driver),
     /// It might not be what one would be that started now, and is ended.
     Refused,

@@ -20,10 +20,7 @@ pub enum PythonError {
     },
     /// There is one already.
     #[error("session `{name}` exists already")]
-    Exists {
-        /// Its name.
-        name: String,
-    },
+    Exists { name: String },
     /// No session can have such a name.
     #[error(
         "`session_id` `{name}` is no name: 1 to {MAX_SESSION_NAME_CHARS} characters without control characters are allowed"
@@ -50,10 +47,7 @@ pub enum PythonError {
     },
     /// Sessions are not to be had at all.
     #[error("Python sessions are refused: {reason}")]
-    Refused {
-        /// Why.
-        reason: String,
-    },
+    Refused { reason: String },
     /// There is no such interpreter.
     #[error("no Python interpreter: `{}` cannot be run{}", named(.python), with(.said))]
     NoInterpreter {
@@ -64,50 +58,28 @@ pub enum PythonError {
     },
     /// The interpreter ended, or said nothing, before it took requests.
     #[error("the Python interpreter `{}` does not start: {reason}{}", named(.python), with(.said))]
-    NotStarted {
-        /// What was run.
-        python: String,
-        /// What happened.
-        reason: String,
-        /// What it wrote.
-        said: String,
-    },
+    NotStarted { python: String, reason: String, said: String },
     /// A cell runs, and no more waiting.
     #[error(
         "session `{session}` is busy: its cell has been running for {seconds:.1} s, and did not end within the timeout"
     )]
     Busy {
-        /// Which one.
         session: String,
         /// How long its cell has run.
         seconds: f64,
     },
     /// A cell lets nothing else run, or the answer takes too long.
     #[error("session `{session}` does not answer; its cell may be inside a single call that lets nothing else run")]
-    Silent {
-        /// Which one.
-        session: String,
-    },
+    Silent { session: String },
     /// The question cannot be answered.
     #[error("session `{session}` cannot answer: {}", named(.reason))]
-    Unanswered {
-        /// Which one.
-        session: String,
-        /// What it said.
-        reason: String,
-    },
+    Unanswered { session: String, reason: String },
     /// The session has no process to ask.
     #[error("the process of session `{session}` has ended ({})", how(*.exit))]
-    Over {
-        /// Which one.
-        session: String,
-        /// How it ended.
-        exit: Exit,
-    },
+    Over { session: String, exit: Exit },
     /// A path that may not be used.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The disk.
     #[error(transparent)]
     Fs(#[from] FsError),
     /// A process that could not be started or followed.

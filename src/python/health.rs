@@ -9,7 +9,6 @@ use crate::limits::MIN_CPU_SAMPLE_MS;
 /// Whether there is a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It runs.
     Healthy,
     /// It has ended, or was never started.
     Dead,
@@ -41,7 +40,6 @@ pub struct Health {
     pub cpu_percent: Option<f64>,
     /// How long the cell that runs has run.
     pub busy_for: Option<Duration>,
-    /// How it ended.
     pub exit: Option<Exit>,
 }
 

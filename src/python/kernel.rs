@@ -26,15 +26,12 @@ pub struct Bounds {
 pub struct Cell {
     /// Its number in the life of the interpreter, from 1; 0 if it did not come to an end.
     pub number: u64,
-    /// Standard output.
     pub stdout: Captured,
-    /// Standard error.
     pub stderr: Captured,
     /// What it showed, in order; the result is last.
     pub shown: Vec<Shown>,
     /// Values that were shown beyond what is kept.
     pub unshown: u64,
-    /// What it raised.
     pub error: Option<Raised>,
     /// How long it ran.
     pub elapsed: Duration,
@@ -56,7 +53,6 @@ pub struct Cell {
 /// How far a cell is.
 #[derive(Clone, Copy, Debug)]
 pub struct News<'a> {
-    /// Since it began.
     pub elapsed: Duration,
     /// What it wrote to both streams so far, in bytes.
     pub bytes: u64,
@@ -67,7 +63,6 @@ pub struct News<'a> {
 /// A place in a text about which something is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The text.
     pub code: &'a str,
     /// The cursor, a count of code points.
     pub cursor: u64,

@@ -43,7 +43,6 @@ impl Request<'_> {
 pub struct Ready {
     /// Such as `3.11.2`.
     pub version: String,
-    /// The interpreter's path.
     pub executable: String,
     /// Where its packages are.
     pub prefix: String,
@@ -54,9 +53,7 @@ pub struct Ready {
 /// An exception that a cell did not catch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Raised {
-    /// Its class.
     pub name: String,
-    /// Its words.
     pub value: String,
     /// As Python prints it, without the frames of the driver.
     pub traceback: String,
@@ -80,7 +77,6 @@ pub struct Completion {
     pub matches: Vec<String>,
     /// Where the word begins that they replace, in code points.
     pub cursor_start: u64,
-    /// Where it ends.
     pub cursor_end: u64,
 }
 
@@ -121,18 +117,27 @@ pub(super) struct Done {
 /// What a session says.
 #[derive(Debug, PartialEq)]
 pub(super) enum Event {
-    /// It takes requests.
     Ready(Ready),
     /// From here on an interrupt is meant for this cell.
-    Begun { id: u64 },
+    Begun {
+        id: u64,
+    },
     /// A cell shows something.
-    Shown { id: u64, shown: Shown },
+    Shown {
+        id: u64,
+        shown: Shown,
+    },
     /// A thread of an earlier cell writes.
-    Late { text: String },
+    Late {
+        text: String,
+    },
     /// A cell is over; what it wrote is in the pipes.
     Done(Done),
     /// The answer to a question, by its id.
-    Reply { id: u64, line: Vec<u8> },
+    Reply {
+        id: u64,
+        line: Vec<u8>,
+    },
 }
 
 impl Event {

@@ -27,7 +27,6 @@ const READS_AT_ONCE: usize = 8;
 pub(super) struct Line {
     pub(super) resident: Resident,
     shared: Mutex<Shared>,
-    /// Wakes the pump.
     bell: Bell,
     last_id: AtomicU64,
     /// Held while a cell is interrupted, and while one begins: an interrupt is for the cell that it was meant for. Whether
@@ -137,7 +136,6 @@ impl Line {
         Ok(Self { resident, shared: Mutex::new(shared), bell, last_id, interrupting, is_dropped, idle })
     }
 
-    /// What has come.
     pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
         // What is under the lock is whole at any point.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
@@ -222,7 +220,6 @@ impl Line {
         self.lock().watchers.push(Arc::clone(bell));
     }
 
-    /// The opposite.
     pub(super) fn unwatch(&self, bell: &Arc<Bell>) {
         self.lock().watchers.retain(|watcher| !Arc::ptr_eq(watcher, bell));
     }

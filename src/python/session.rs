@@ -27,30 +27,23 @@ const SIGKILL: i32 = 9;
 /// What sessions stand on.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
-    /// Starts interpreters.
     pub launcher: &'a Launcher,
-    /// Their places.
     pub residents: &'a Running,
-    /// Decides about paths.
     pub policy: &'a Policy,
-    /// Keeps long outputs.
     pub writer: &'a Writer,
 }
 
 /// What a session is made of.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// For people.
     pub description: Option<String>,
     /// The interpreter's name or path.
     pub python: String,
-    /// Where it runs.
     pub directory: PathBuf,
     /// Variables beside, or instead of, those that commands have.
     pub environment: Vec<(OsString, OsString)>,
 }
 
-/// One session.
 #[derive(Debug)]
 pub struct Session {
     name: String,
@@ -89,7 +82,6 @@ struct State {
 /// A cell that has run, and what came of it outside the interpreter.
 #[derive(Debug)]
 pub struct Ran {
-    /// The cell.
     pub cell: Cell,
     /// Files below the session's directory.
     pub changes: Changes,
@@ -122,7 +114,6 @@ impl Session {
         Self { name, number, settings, created: now, idle, turn, lookout, spare, starting, state }
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }

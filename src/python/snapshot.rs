@@ -30,7 +30,6 @@ pub(super) struct Snapshot {
 pub struct Changes {
     /// Files that were not there before.
     pub new: Vec<Box<[u8]>>,
-    /// Files that were.
     pub modified: Vec<Box<[u8]>>,
     /// Why not everything is told.
     pub partial: Option<&'static str>,
@@ -143,7 +142,6 @@ impl Lookout {
 
 struct Looker<'a> {
     bound: Bound<'a>,
-    /// Ends the walk.
     stop: CancelToken,
     files: AtomicUsize,
 }

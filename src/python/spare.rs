@@ -19,7 +19,6 @@ use crate::limits::DEFAULT_PYTHON;
 /// The place for one.
 #[derive(Debug)]
 pub(super) struct Spare {
-    /// Where it waits.
     directory: PathBuf,
     /// It is ended when nobody has taken it for so long.
     idle: Duration,

@@ -35,7 +35,6 @@ pub(super) struct Outcome {
     pub(super) to_server: Vec<u8>,
     /// What was sent to the client.
     pub(super) to_client: Vec<u8>,
-    /// The calls.
     pub(super) calls: Vec<Exchange>,
     /// What was said to be lost.
     pub(super) lost: Vec<String>,
@@ -138,7 +137,6 @@ impl Played {
         Self::of(protocol, &link(), book)
     }
 
-    /// This connection.
     pub(super) fn of(protocol: Protocol, link: &Link, book: &Arc<Book>) -> Self {
         let player = player(protocol, link, Connection::on(book)).unwrap();
         Self { player, closed: false, held: false, encrypted: 0 }

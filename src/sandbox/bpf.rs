@@ -15,13 +15,11 @@ const ANSWER: u16 = 0x06;
 /// One instruction, as `struct sock_filter` of `linux/filter.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// What it does.
     pub code: u16,
     /// Instructions stepped over when a test holds.
     pub jt: u8,
     /// Instructions stepped over when it does not.
     pub jf: u8,
-    /// The constant.
     pub k: u32,
 }
 
@@ -118,7 +116,6 @@ impl Assembler {
         self.jump(to);
     }
 
-    /// Jumps.
     pub fn jump(&mut self, to: &Label) {
         self.waiting[to.0].push(self.code.len());
         self.plain(JUMP, 0);

@@ -42,7 +42,6 @@ pub struct Cells {
     roll: Roll,
     /// Holds the protected paths to what they were, in [`Tier::Namespaces`].
     watcher: Option<Watcher>,
-    /// The protected paths.
     protected: Vec<PathBuf>,
     /// Allowed directories below read-write ones. They are mounted there already, but what lies above them could be moved.
     enclosed: Vec<Guarded>,
@@ -90,9 +89,7 @@ pub struct Handed {
     pub command: OwnedFd,
     /// The supervisor's end of the socket for what is intercepted.
     pub channel: Option<OwnedFd>,
-    /// Certificates.
     pub bundle: Option<OwnedFd>,
-    /// The streams.
     pub stdio: Vec<OwnedFd>,
 }
 
@@ -508,7 +505,6 @@ fn gaps(plan: &Plan, counts_processes: bool, not_public: Option<Fault>) -> Vec<S
     unbound.into_iter().chain(of_root).chain(private).collect()
 }
 
-/// The read-write directories.
 fn writable(plan: &Plan) -> impl Iterator<Item = &Path> {
     plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path())
 }

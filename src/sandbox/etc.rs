@@ -28,7 +28,6 @@ const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 /// Where /etc comes from.
 pub enum Source {
-    /// The system's own.
     Mount(OwnedFd),
     /// A copy of what is public in it.
     Copy(OwnedFd),

@@ -16,7 +16,6 @@ use crate::limits::{COMMAND_OPEN_FILES, MEMORY_WATCH_MS};
 pub struct Asked<'a> {
     /// Paths given with `--protect`, and files that other flags name.
     pub protected: &'a [&'a Path],
-    /// A loopback.
     pub loopback: bool,
     /// A bound on the number of processes.
     pub processes: bool,
@@ -32,7 +31,6 @@ pub enum Unenforceable {
     },
     /// An allowed directory that is read-only.
     ReadOnlyRoot {
-        /// Its true path.
         path: PathBuf,
         /// The read-write one that it lies in.
         inside: PathBuf,
@@ -40,16 +38,12 @@ pub enum Unenforceable {
     /// A read-write directory in another one: without a mount that holds it in its place a command could move it, and the tools,
     /// later commands and the next start would take something else for it.
     NestedRoot {
-        /// Its true path.
         path: PathBuf,
         /// The read-write one that it lies in.
         inside: PathBuf,
     },
     /// What is hidden from commands.
-    Hidden {
-        /// Its true path.
-        path: PathBuf,
-    },
+    Hidden { path: PathBuf },
     /// A loopback: without a network namespace it would be everybody's.
     Loopback,
     /// A bound on the number of processes: without a user namespace it would count all of the user's.

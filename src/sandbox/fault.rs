@@ -4,7 +4,6 @@ use std::io;
 
 use thiserror::Error;
 
-/// One failed step.
 #[derive(Debug, Error)]
 #[error("{step}: {cause}")]
 pub struct Fault {

@@ -42,7 +42,6 @@ pub enum Error {
     Refused {
         /// What was asked of it.
         what: &'static str,
-        /// What it said.
         #[source]
         source: Box<RulesetError>,
     },
@@ -51,7 +50,6 @@ pub enum Error {
     Rule {
         /// Which of the rules, from 0.
         index: usize,
-        /// What it grants.
         right: Right,
         /// What the kernel said.
         #[source]
@@ -62,7 +60,6 @@ pub enum Error {
     Object {
         /// Which of the rules, from 0.
         index: usize,
-        /// What it grants.
         right: Right,
         /// What the kernel said.
         #[source]

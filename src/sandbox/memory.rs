@@ -14,7 +14,6 @@ const PAGE_BYTES: u64 = 4096;
 pub struct Memory(u32);
 
 impl Memory {
-    /// Of this thread.
     pub fn of(pid: u32) -> Self {
         Self(pid)
     }

@@ -61,10 +61,8 @@ pub struct Place {
     pub ino: u64,
 }
 
-/// An allowed directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedRoot {
-    /// Where and which.
     pub place: Place,
     /// Whether commands may change what is below it.
     pub writable: bool,

@@ -31,7 +31,6 @@ const SCRIPT: &str = "REPLAY_COMMAND";
 /// The three streams of a program.
 #[derive(Debug)]
 pub enum Streams {
-    /// A descriptor each.
     Separate([OwnedFd; 3]),
     /// The program's side of a terminal for all three; it becomes its controlling terminal.
     Terminal(OwnedFd),

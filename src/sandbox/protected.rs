@@ -87,7 +87,6 @@ impl Guarded {
 struct Held {
     fd: OwnedFd,
     kind: FileType,
-    /// Device and inode.
     id: (u64, u64),
 }
 
@@ -162,7 +161,6 @@ impl Spot {
 /// Names to be told of, each with the watch of its directory; an empty one stands for all.
 type Names = Vec<(i32, OsString)>;
 
-/// One protected path.
 #[derive(Debug)]
 struct Watched {
     guarded: Guarded,
@@ -180,7 +178,6 @@ struct Watched {
 #[derive(Debug)]
 pub struct Watcher {
     events: OwnedFd,
-    /// Read-write directories.
     writable: Vec<PathBuf>,
     paths: Vec<Watched>,
     /// Which names in which watched directory concern which of the paths.
@@ -219,7 +216,6 @@ impl Watcher {
         (known..self.paths.len()).try_for_each(|index| self.note(index))
     }
 
-    /// The read-write directories.
     pub fn into_writable(self) -> Vec<PathBuf> {
         self.writable
     }

@@ -16,7 +16,6 @@ use crate::limits::SUPERVISOR_SEND_MS;
 /// What a supervisor is told first. With it go descriptors.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Order {
-    /// The command.
     pub request: Request,
     /// The protected paths that it has to hold.
     pub places: Vec<RawString>,
@@ -31,7 +30,6 @@ pub struct Order {
 enum Word {
     /// The command has to end.
     End(Denied),
-    /// It is over.
     Over(Account),
 }
 

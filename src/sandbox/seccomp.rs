@@ -44,7 +44,6 @@ pub enum Sockets {
 /// What a command's filter depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Network sockets.
     pub sockets: Sockets,
     /// Whether it may make unix(7) sockets that have, or connect to, a name. Unnamed pairs of connected ones it may
     /// always make: event loops need them.

@@ -32,7 +32,6 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Commands are refused.
     pub fn refused(reason: impl Into<String>, tried: Vec<(Tier, String)>) -> Self {
         Self {
             tier: None,

@@ -29,7 +29,6 @@ impl MountAttributes {
     /// Device nodes cannot be opened.
     pub const NO_DEVICES: Self = Self(libc::MOUNT_ATTR_NODEV);
 
-    /// Both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -34,7 +34,6 @@ pub struct Visible {
     pub why: &'static str,
 }
 
-/// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Toolchains {
     /// Directories and files to show to commands.
@@ -48,7 +47,6 @@ pub struct Toolchains {
 /// What of the server's surroundings says which toolchains there are.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
-    /// The operator's home.
     pub home: &'a Path,
     /// The entries of the server's PATH.
     pub path: &'a [PathBuf],

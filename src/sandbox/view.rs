@@ -28,7 +28,6 @@ use crate::limits::{CERTIFICATES_BYTES, MAX_TERMINALS, SHARED_MEMORY_BYTES, VIEW
 
 /// Where HOME of commands can be.
 const HOMES: [&str; 3] = ["/home/replay", "/replay/home", "/run/replay/home"];
-/// TMPDIR of commands.
 pub const TMP: &str = "/tmp";
 
 /// Device files that programs cannot do without, none of which leads to a device.

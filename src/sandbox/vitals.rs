@@ -96,7 +96,6 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// With no question.
     pub fn new() -> Self {
         Self { asked: None, next: Instant::now() }
     }

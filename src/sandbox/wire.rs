@@ -233,21 +233,14 @@ pub enum Event {
     Listens,
     /// How the program is.
     Status {
-        /// Of the question.
         number: u64,
         /// `None` if /proc does not tell.
         vitals: Option<Vitals>,
     },
     /// The program was not started.
-    Refused {
-        /// What failed.
-        step: String,
-        /// Why.
-        cause: Cause,
-    },
+    Refused { step: String, cause: Cause },
     /// The program has ended, and so has everything that it had started.
     Ended {
-        /// How.
         exit: Exit,
         /// How many processes were still there when the program ended, and were ended.
         left: u32,
@@ -256,7 +249,6 @@ pub enum Event {
     },
 }
 
-/// Why something failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
     /// What the kernel said, a number of errno(3).

@@ -25,7 +25,6 @@ use crate::limits::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_STEPS};
 #[derive(Debug)]
 pub struct Validator {
     root: Value,
-    /// By their sources.
     patterns: HashMap<String, Regex>,
     /// Pointers to what `$ref`, `$dynamicRef` and `$recursiveRef` lead to, by their texts.
     references: HashMap<String, String>,
@@ -53,13 +52,11 @@ pub enum Kind {
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault<'v> {
-    /// What is wrong.
     pub value: &'v Value,
     /// Where it stands, as a JSON pointer (RFC 6901).
     pub place: String,
     /// Which keyword says so, as a JSON pointer into the schema.
     pub keyword: String,
-    /// Why.
     pub kind: Kind,
 }
 

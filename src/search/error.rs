@@ -14,7 +14,6 @@ pub enum SearchError {
     /// A place that may not be searched.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The disk.
     #[error(transparent)]
     Fs(#[from] FsError),
     /// A glob that cannot be used.
@@ -22,13 +21,11 @@ pub enum SearchError {
     Glob {
         /// The parameter, such as `globs[0]`.
         parameter: String,
-        /// Why.
         source: GlobError,
     },
     /// Globs that are too many.
     #[error("`{parameter}` {source}")]
     Globs {
-        /// The parameter.
         parameter: &'static str,
         /// How many they are, and may be.
         source: TooManyGlobs,
@@ -44,11 +41,9 @@ pub enum SearchError {
     /// The pattern ran out of its budget in a file.
     #[error("{}:{line}: {source}", path.display())]
     PatternAt {
-        /// The file.
         path: PathBuf,
         /// The last line that was reached.
         line: u64,
-        /// Why.
         source: PatternError,
     },
     /// What was found, or a file, is too much to hold now.

@@ -21,10 +21,8 @@ use crate::policy::{Checked, Kind, Read};
 /// What is reported of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// The lines.
     #[default]
     Lines,
-    /// That it matches.
     Files,
     /// How many of its lines match.
     Count,
@@ -33,7 +31,6 @@ pub enum Mode {
 /// How much is wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
-    /// What is reported.
     pub mode: Mode,
     /// Lines around each match; for [`Mode::Lines`].
     pub context: usize,
@@ -56,7 +53,6 @@ pub struct FileHits {
     pub matches: u64,
 }
 
-/// The answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Hits {
     /// By the bytes of their paths. Their matches together are at most as many as were wanted.
@@ -107,7 +103,6 @@ pub fn grep(call: Call<'_>, scope: &Scope, pattern: &Pattern, wanted: Wanted) ->
     gathered.finish(scope.overlaps())
 }
 
-/// Searches one file.
 pub fn grep_one(call: Call<'_>, file: &Checked<Read>, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {
     let budget = Budget::new(Bound { deadline: None, cancel: Some(call.cancel) });
     let mut gathered = Gathered { searched: 1, ..Gathered::new(wanted, call.room()) };

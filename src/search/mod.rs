@@ -28,7 +28,6 @@ use memory::Memory;
 pub struct Call<'a> {
     /// Opens what is searched.
     pub policy: &'a Policy,
-    /// Ends the search.
     pub cancel: &'a CancelToken,
     /// Who pays for the memory that it takes; `None` where nothing is counted.
     pub account: Option<&'a Account>,

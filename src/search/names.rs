@@ -73,7 +73,6 @@ impl Paths {
     }
 }
 
-/// The answer.
 #[derive(Debug, Default)]
 pub struct Named {
     /// In the order of their bytes, at most as many as were wanted.

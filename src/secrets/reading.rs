@@ -16,9 +16,7 @@ use crate::limits::SECRET_PIPE_MS;
 
 /// What was read, and the mode of what it was read from, its type left out.
 pub struct Contents {
-    /// All of it.
     pub bytes: Vec<u8>,
-    /// Its permissions.
     pub mode: u32,
 }
 

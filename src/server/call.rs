@@ -13,11 +13,8 @@ use crate::tools::{Callable, Context, Progress, Registry, Weight};
 
 /// One call on its way.
 pub struct Call<'a> {
-    /// Whose tools.
     pub server: &'a Server,
-    /// Of the request.
     pub revision: Revision,
-    /// Stops the work.
     pub cancel: &'a CancelToken,
     /// When the request was read.
     pub asked: Instant,

@@ -26,11 +26,9 @@ pub enum Removed {
 /// A request whose work hangs.
 #[derive(Debug)]
 pub struct GivenUp {
-    /// Of the request.
     pub id: Id,
     /// How it is answered.
     pub revision: Revision,
-    /// Cancelled now.
     pub token: CancelToken,
     /// Whether an answer is still wanted.
     pub is_wanted: bool,
@@ -89,7 +87,6 @@ impl InFlight {
         }
     }
 
-    /// Cancels all.
     pub fn cancel_all(&self) {
         self.lock().values().for_each(|work| work.token.cancel());
     }

@@ -6,11 +6,8 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Every call.
     Debug,
-    /// Ordinary events.
     Info,
-    /// Unusual, expected.
     Notice,
     /// A call that failed.
     Warning,

@@ -38,9 +38,7 @@ pub trait Outbox: Send + Sync {
 pub struct Exchange<'a> {
     /// Whose request it is.
     pub session: &'a Session,
-    /// What admission decided.
     pub ticket: &'a Ticket,
-    /// The request.
     pub request: &'a Request<'a>,
     /// Where messages go that come before the reply.
     pub outbox: &'a dyn Outbox,

@@ -36,10 +36,8 @@ pub struct Session {
 /// What a client says of itself, cut where it is long; nothing of it is checked.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 pub struct ClientInfo {
-    /// Its name.
     #[serde(default)]
     pub name: String,
-    /// Its version.
     #[serde(default)]
     pub version: String,
 }
@@ -58,9 +56,7 @@ pub enum Admission {
 /// An answer without work.
 #[derive(Debug)]
 pub struct Refused {
-    /// Whose it is.
     pub id: Id,
-    /// What to say.
     pub error: RpcError,
     /// How to say it.
     pub revision: Revision,
@@ -69,13 +65,11 @@ pub struct Refused {
 /// The right to be served: the id is taken until [`Session::serve`] gives it back.
 #[derive(Debug)]
 pub struct Ticket {
-    /// The request's id.
     pub id: Id,
     /// The revision that it is served by.
     pub revision: Revision,
     /// Whether it may hold up the thread that reads.
     pub weight: Weight,
-    /// When it was.
     pub admitted: Instant,
     /// Says when nobody wants the answer any more.
     pub cancel: CancelToken,
@@ -263,7 +257,6 @@ impl Session {
         revision
     }
 
-    /// logging/setLevel.
     pub fn set_level(&self, params: Option<&RawValue>) -> Outcome {
         #[derive(Deserialize)]
         struct Params {
@@ -308,7 +301,6 @@ impl Session {
     }
 }
 
-/// What server/discover lists.
 pub fn stateless_revisions() -> impl Iterator<Item = &'static str> {
     Revision::ALL.into_iter().filter(|revision| revision.is_stateless()).map(Revision::as_str)
 }

@@ -11,7 +11,6 @@ use super::session::ClientInfo;
 use crate::protocol::{Body, Code, Meta, Outcome};
 use crate::telemetry::{Begun, Failure, Tracer};
 
-/// How requests come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Over stdin and stdout.

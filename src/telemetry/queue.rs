@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use super::span::Span;
 use crate::limits::{EXPORT_DELAY_MS, SPANS_PER_EXPORT};
 
-/// The queue.
 #[derive(Debug)]
 pub struct Queue {
     most: usize,

@@ -30,7 +30,6 @@ pub struct Span {
     pub id: String,
     /// Who asked, in another process.
     pub context: Option<TraceContext>,
-    /// Of few kinds.
     pub name: String,
     /// Nanoseconds since 1970.
     pub begun_ns: u64,

@@ -39,7 +39,6 @@ pub fn changed(written: &str) -> Option<Changes> {
 /// Tests that changed files affect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Affected {
-    /// Certain ones.
     pub targets: BTreeSet<Target>,
     /// Globs below the project's directory for tests that are named after a changed file, each with that file.
     pub globs: Vec<(String, PathBuf)>,

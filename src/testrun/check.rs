@@ -47,7 +47,6 @@ pub struct CheckRan {
     pub notes: Vec<String>,
     /// What the walls refused.
     pub denied: Vec<Denied>,
-    /// The whole output.
     pub log: Option<Arc<Log>>,
 }
 

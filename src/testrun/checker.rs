@@ -89,7 +89,6 @@ impl Debug for dyn Checker {
 pub struct CheckWanted<'a> {
     /// What checks stand on.
     pub context: &'a RunContext<'a>,
-    /// The project's directory.
     pub project: &'a Checked<Read>,
     /// What was asked for; empty for all.
     pub targets: &'a [Target],
@@ -103,7 +102,6 @@ impl CheckWanted<'_> {
         self.context.disk().text(&self.dir().join(name))
     }
 
-    /// The project's directory.
     pub fn dir(&self) -> &Path {
         self.project.shown()
     }

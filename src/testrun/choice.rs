@@ -13,9 +13,7 @@ use crate::text::escape::show_path;
 /// A runner that was chosen, and why.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Which one.
     pub runner: &'static dyn Runner,
-    /// The project's directory.
     pub dir: PathBuf,
     /// What speaks for it, and what else there is.
     pub notes: Vec<String>,

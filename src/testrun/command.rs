@@ -20,13 +20,11 @@ pub struct Wanted<'a> {
     pub program: &'a [String],
     /// The directory that it begins in.
     pub project: &'a Path,
-    /// What lies there.
     pub tree: &'a dyn Tree,
     /// The command's path of the directory that it shares with the server.
     pub place: &'a str,
     /// The command's TMPDIR, where caches are kept.
     pub tmp: &'a str,
-    /// Which tests.
     pub selection: &'a Selection,
     /// Whether these are whole packages of what has changed.
     pub by_package: bool,
@@ -66,7 +64,6 @@ impl Plan {
         self.environment.push((REPORT_VARIABLE, format!("{}/{REPORT}", wanted.place)));
     }
 
-    /// Arguments more.
     pub fn add<S: Into<String>>(&mut self, words: impl IntoIterator<Item = S>) {
         self.argv.extend(words.into_iter().map(Into::into));
     }
@@ -75,7 +72,6 @@ impl Plan {
 /// How a runner takes files and directories.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Paths {
-    /// As themselves.
     Exact,
     /// As parts of paths: a directory needs its slash, and the project itself is not named.
     Patterns,

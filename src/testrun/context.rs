@@ -19,13 +19,10 @@ use crate::search::memory::Memory;
 /// What the server has for all runs, and the call that one is for.
 #[derive(Clone, Copy)]
 pub struct RunContext<'a> {
-    /// The allowed directories.
     pub policy: &'a Policy,
     /// Who pays for memory.
     pub account: &'a Account,
-    /// What searches remember.
     pub memory: &'a Memory,
-    /// Starts commands.
     pub launcher: &'a Launcher,
     /// The places for commands.
     pub running: &'a Running,
@@ -37,7 +34,6 @@ pub struct RunContext<'a> {
     pub offline: bool,
     /// Logs and failures of runs before.
     pub history: &'a History,
-    /// Ends the run.
     pub cancel: &'a CancelToken,
 }
 
@@ -47,7 +43,6 @@ impl<'a> RunContext<'a> {
         Disk(self.policy)
     }
 
-    /// For searches.
     pub fn call(&self) -> search::Call<'a> {
         let Self { policy, account, cancel, memory, .. } = *self;
         search::Call { policy, cancel, account: Some(account), memory, progress: &|_| {} }

@@ -14,9 +14,7 @@ use super::tool::{Kind, Tool};
 
 /// A runner or checker that a project has.
 pub struct Found<T: ?Sized + 'static> {
-    /// Which one.
     pub what: &'static T,
-    /// The project's directory.
     pub dir: PathBuf,
     /// What speaks for it, such as `vitest in package.json`.
     pub why: String,

@@ -18,7 +18,6 @@ pub enum TestrunError {
     /// A path that may not be used.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The disk.
     #[error(transparent)]
     Fs(#[from] FsError),
     /// The program did not run.
@@ -35,10 +34,7 @@ pub enum TestrunError {
     },
     /// Commands are not run at all.
     #[error("commands are refused: {reason}")]
-    Refused {
-        /// Why.
-        reason: String,
-    },
+    Refused { reason: String },
     /// Nothing says how the project's tests are run, or its types checked.
     #[error("nothing in `{}` or above it says how {what}", show_path(.dir))]
     Nothing {

@@ -14,7 +14,6 @@ use crate::limits::{MAX_REMEMBERED_RUNS, MAX_TEST_LOG_BYTES, MAX_TEST_LOGS, MAX_
 /// The output of one run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Log {
-    /// What resources/read takes.
     pub uri: String,
     /// What it is called.
     pub name: String,

@@ -14,17 +14,14 @@ use crate::limits::{MAX_KEPT_TESTS, MAX_NAMED_UNTAKEN};
 
 /// A run, as far as it matters here.
 pub struct Run<'a> {
-    /// What ran.
     pub runner: &'a dyn Runner,
     /// Which tests were asked for.
     pub selection: &'a Selection,
     /// Whether names had to match something besides.
     pub is_filtered: bool,
-    /// How it ended.
     pub status: TestStatus,
     /// What was asked for by name and did not run.
     pub missed: &'a [String],
-    /// Where it began.
     pub root: &'a Path,
 }
 

@@ -213,7 +213,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Counts one more.
     pub fn count(&mut self, state: State, flaky: bool) {
         self.total += 1;
         let of = match state {

@@ -40,7 +40,6 @@ pub struct Ran {
     pub notes: Vec<String>,
     /// What the walls refused.
     pub denied: Vec<Denied>,
-    /// The whole output.
     pub log: Option<Arc<Log>>,
 }
 

@@ -216,7 +216,6 @@ pub struct Asked<'a> {
     pub facts: &'a Facts,
     /// The true path of a file that may be a link.
     pub true_path: &'a dyn Fn(&Path) -> Option<PathBuf>,
-    /// What lies there.
     pub tree: &'a dyn Tree,
     /// Whether whole packages were asked for.
     pub by_package: bool,

@@ -13,7 +13,6 @@ pub struct FailedTest {
     pub names: Vec<String>,
 }
 
-/// Which tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// All of the project.
@@ -22,7 +21,6 @@ pub enum Selection {
     Targets(Vec<Target>),
     /// Those that the runner itself finds to be affected by what has changed since the last commit.
     Changed,
-    /// Those that failed.
     Failed(Vec<FailedTest>),
 }
 

@@ -9,7 +9,6 @@ use super::model::{
 use super::reports::stack::is_library;
 use crate::limits::MAX_TOLD_LINES;
 
-/// A test run.
 pub fn tests(report: &TestReport) -> String {
     let mut text = String::new();
     heading(&mut text, report);
@@ -239,7 +238,6 @@ fn others(text: &mut String, report: &TestReport) {
     }
 }
 
-/// A type check.
 pub fn diagnostics(report: &Diagnostics) -> String {
     let mut text = String::new();
     let summary = &report.summary;

@@ -18,7 +18,6 @@ const CARGO_FAILED: i32 = 101;
 /// How the process ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
-    /// Its exit code.
     pub exit_code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,

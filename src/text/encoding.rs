@@ -71,18 +71,13 @@ pub enum EncodingError {
     },
     /// Decoding and encoding would not give the same bytes, so other bytes would change as well.
     #[error("the content cannot be written back unchanged as {encoding}, its likely encoding")]
-    NotReversible {
-        /// The likely encoding.
-        encoding: &'static str,
-    },
+    NotReversible { encoding: &'static str },
     /// A character that the encoding has no bytes for.
     #[error("the character {character:?} (U+{:04X}) on line {line} does not exist in {encoding}", u32::from(*character))]
     Unmappable {
-        /// The character.
         character: char,
         /// Its line in the text, counted from 1.
         line: usize,
-        /// The encoding's name.
         encoding: &'static str,
     },
     /// No encoding has this label.

@@ -21,20 +21,13 @@ pub enum GlobError {
     Empty,
     /// Longer than [`MAX_GLOB_BYTES`].
     #[error("a glob of {bytes} bytes is too long: at most {MAX_GLOB_BYTES} bytes are allowed")]
-    TooLong {
-        /// Its length.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
     /// Braces that stand for too many globs.
     #[error("the braces of glob `{glob}` stand for more than {MAX_GLOB_ALTERNATIVES} alternatives")]
-    TooManyAlternatives {
-        /// The glob.
-        glob: String,
-    },
+    TooManyAlternatives { glob: String },
     /// Braces inside braces, too often.
     #[error("the braces of glob `{glob}` are nested deeper than {MAX_GLOB_DEPTH}, at offset {offset}")]
     TooDeep {
-        /// The glob.
         glob: String,
         /// Where the brace that is too deep stands.
         offset: usize,
@@ -42,19 +35,14 @@ pub enum GlobError {
     /// A glob that is not well-formed.
     #[error("glob `{glob}` has {fault} at offset {offset}")]
     Syntax {
-        /// The glob.
         glob: String,
         /// What is wrong, as a noun phrase.
         fault: &'static str,
-        /// Where it stands.
         offset: usize,
     },
     /// A glob that the engine refuses as too large.
     #[error("glob `{glob}` is too large to compile")]
-    TooLarge {
-        /// The glob.
-        glob: String,
-    },
+    TooLarge { glob: String },
 }
 
 impl GlobError {

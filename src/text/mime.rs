@@ -3,11 +3,8 @@
 /// What kind of content a client can show, besides text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaKind {
-    /// A picture.
     Image,
-    /// Sound.
     Audio,
-    /// Anything else.
     Other,
 }
 

@@ -10,7 +10,6 @@ use crate::text::escape::show_path;
 /// What surrounds a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surroundings<'a> {
-    /// What was run.
     pub code: &'a str,
     /// What it wrote to standard error, as it is shown.
     pub stderr: &'a str,

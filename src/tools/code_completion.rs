@@ -8,7 +8,6 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::python::Question;
 
-/// Completes names.
 pub struct CodeCompletion;
 
 /// Arguments of `code_completion`.

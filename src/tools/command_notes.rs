@@ -36,7 +36,6 @@ impl Notes {
         Self(text)
     }
 
-    /// Adds a line.
     pub fn add(&mut self, note: fmt::Arguments<'_>) {
         // Writing to a String cannot fail.
         let _ = writeln!(self.0, "[{note}]");

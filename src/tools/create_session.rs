@@ -14,7 +14,6 @@ use crate::limits::{DEFAULT_PYTHON, MAX_SESSION_DESCRIPTION_CHARS};
 use crate::python::Settings;
 use crate::text::escape::show_path;
 
-/// Makes a session.
 pub struct CreateSession;
 
 /// Arguments of `create_session`.
@@ -35,7 +34,6 @@ pub struct Params {
     environment: Option<Vec<String>>,
 }
 
-/// The session.
 #[derive(Debug, Serialize)]
 pub struct Output {
     session_id: String,

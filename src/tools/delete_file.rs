@@ -8,7 +8,6 @@ use crate::error::Error;
 use crate::fs;
 use crate::text::escape::show_path;
 
-/// Deletes for good.
 pub struct DeleteFile;
 
 /// Arguments of `delete_file`.

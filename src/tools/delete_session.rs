@@ -7,7 +7,6 @@ use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 
-/// Ends a session.
 pub struct DeleteSession;
 
 /// Arguments of `delete_session`.
@@ -18,7 +17,6 @@ pub struct Params {
     session_id: String,
 }
 
-/// What is left.
 #[derive(Debug, Serialize)]
 pub struct Output {
     session_id: String,

@@ -17,7 +17,6 @@ use crate::protocol::{Content, escape_into};
 use crate::search::Exclude;
 use crate::text::escape::show;
 
-/// Lists a tree.
 pub struct DirectoryTree;
 
 /// Arguments of `directory_tree`.

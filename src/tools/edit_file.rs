@@ -14,7 +14,6 @@ use crate::policy::PolicyError;
 use crate::protocol::Content;
 use crate::text::escape::show_path;
 
-/// Edits one file.
 pub struct EditFile;
 
 /// Arguments of `edit_file`.

@@ -27,7 +27,6 @@ use crate::text::encoding;
 use crate::text::escape::show_path;
 use crate::text::glob::{few_enough, is_glob};
 
-/// Edits many files.
 pub struct EditFiles;
 
 /// Arguments of `edit_files`.

@@ -19,7 +19,6 @@ pub struct Params {
     session_id: Option<String>,
 }
 
-/// How it is.
 #[derive(Debug, Serialize)]
 pub struct Output {
     session_id: String,

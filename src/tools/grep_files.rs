@@ -15,7 +15,6 @@ use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
 use crate::search::{Mode, Wanted, grep, grep_one};
 
-/// Searches contents.
 pub struct GrepFiles;
 
 /// Arguments of `grep_files`.

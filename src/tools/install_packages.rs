@@ -17,7 +17,6 @@ use crate::python::packages::{
 };
 use crate::python::{PythonError, named};
 
-/// Installs packages.
 pub struct InstallPackages;
 
 /// Arguments of `install_packages`.
@@ -40,7 +39,6 @@ pub struct Output {
     success: bool,
     session_id: String,
     packages: Vec<String>,
-    /// What pip said.
     #[serde(rename = "output")]
     said: String,
     message: String,

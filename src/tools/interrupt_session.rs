@@ -7,7 +7,6 @@ use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 
-/// Interrupts a cell.
 pub struct InterruptSession;
 
 /// Arguments of `interrupt_session`.

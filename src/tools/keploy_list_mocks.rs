@@ -8,7 +8,6 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::calls::sets::{self, Set};
 use crate::error::Error;
 
-/// Lists mock sets.
 pub struct KeployListMocks;
 
 /// Arguments of `keploy_list_mocks`.

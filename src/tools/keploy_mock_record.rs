@@ -13,7 +13,6 @@ use crate::record::Exchange;
 use crate::record::naming::summary::Summary;
 use crate::record::store::Head;
 
-/// Records calls.
 pub struct KeployMockRecord;
 
 /// Arguments of `keploy_mock_record`.

@@ -15,7 +15,6 @@ use crate::record::Report;
 use crate::record::naming::names;
 use crate::record::proxy::OnMiss;
 
-/// Answers calls.
 pub struct KeployMockTest;
 
 /// Arguments of `keploy_mock_test`.

@@ -16,7 +16,6 @@ use crate::policy::Kind;
 use crate::python::PythonError;
 use crate::text::escape::show;
 
-/// Lists files.
 pub struct ListFiles;
 
 /// Arguments of `list_files`.
@@ -34,7 +33,6 @@ pub struct Params {
     max_depth: Option<usize>,
 }
 
-/// The files.
 #[derive(Debug, Serialize)]
 pub struct Output {
     /// All that is no directory, and directories that were not gone into, with a slash.

@@ -9,7 +9,6 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 use crate::text::escape::show_path;
 
-/// Lists sessions.
 pub struct ListSessions;
 
 /// `list_sessions` takes no arguments.
@@ -24,7 +23,6 @@ pub struct Output {
     total_sessions: usize,
 }
 
-/// One session.
 #[derive(Debug, Serialize)]
 struct Item {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,6 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::python::Variable;
 
-/// Lists variables.
 pub struct ListVariables;
 
 /// Arguments of `list_variables`.

@@ -16,7 +16,6 @@ pub struct NameList {
 }
 
 impl NameList {
-    /// Shows each path.
     pub fn new(paths: &Paths) -> Self {
         let mut text = String::new();
         for path in paths.iter() {

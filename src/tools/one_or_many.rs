@@ -9,14 +9,12 @@ use serde::Deserialize;
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum OneOrMany {
-    /// One.
     One(String),
     /// Several, or none.
     Many(Vec<String>),
 }
 
 impl OneOrMany {
-    /// As a list.
     pub fn into_list(self) -> Vec<String> {
         match self {
             Self::One(text) => vec![text],

@@ -93,7 +93,6 @@ pub(super) fn note_written(context: &Context<'_>, session: &Session, changes: &C
     }
 }
 
-/// A session's directory.
 pub(super) fn absolute(context: &Context<'_>, session: &Session) -> PathBuf {
     let asked = &session.settings().directory;
     context.services.policy.absolute(asked).unwrap_or_else(|_| asked.clone())

@@ -21,7 +21,6 @@ use crate::text::lines::LineEndings;
 use crate::text::mime::{MediaKind, media};
 use crate::text::page::Page;
 
-/// Reads one file.
 pub struct ReadFile;
 
 /// Arguments of `read_file`.

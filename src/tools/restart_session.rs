@@ -18,7 +18,6 @@ pub struct Params {
     session_id: Option<String>,
 }
 
-/// The session.
 #[derive(Debug, Serialize)]
 pub struct Output {
     session_id: String,

@@ -18,7 +18,6 @@ use crate::limits::{
 use crate::protocol::Content;
 use crate::python::{Bounds, News, Ran, Session, Shown, beginning_and_end, named};
 
-/// Runs a cell.
 pub struct RunPythonCode;
 
 /// Arguments of `run_python_code`.

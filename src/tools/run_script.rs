@@ -16,7 +16,6 @@ use crate::python::packages::quoted;
 use crate::python::{PythonError, Session};
 use crate::text::escape::show_path;
 
-/// Runs a file.
 pub struct RunScript;
 
 /// Arguments of `run_script`.

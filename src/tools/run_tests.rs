@@ -17,7 +17,6 @@ use crate::testrun::model::{TestReport, TestStatus};
 use crate::testrun::verdict::shortened;
 use crate::testrun::{Request, Runner, run, text};
 
-/// Runs tests.
 pub struct RunTests;
 
 /// Arguments of `run_tests`.

@@ -92,9 +92,7 @@ pub struct Commands {
     pub max_timeout: Duration,
     /// Output kept, in bytes for each of the two streams.
     pub output_cap_bytes: usize,
-    /// What runs now.
     pub running: Running,
-    /// Programs that stay.
     pub residents: Running,
 }
 

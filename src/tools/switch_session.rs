@@ -18,7 +18,6 @@ pub struct Params {
     session_id: String,
 }
 
-/// Before and now.
 #[derive(Debug, Serialize)]
 pub struct Output {
     previous_session: String,

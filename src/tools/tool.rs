@@ -36,7 +36,6 @@ pub trait Tool: Send + Sync + 'static {
     const TOOLSET: Toolset;
     /// Whether it may hold up the thread that reads stdin.
     const WEIGHT: Weight = Weight::Light;
-    /// Does the work.
     fn run(context: &Context<'_>, params: Self::Params) -> Result<Reply<Self::Output>, Error>;
 }
 
@@ -45,11 +44,9 @@ pub trait Tool: Send + Sync + 'static {
 pub enum Toolset {
     /// Reading, writing, searching and editing files.
     Files,
-    /// Running commands.
     Command,
     /// Recording what commands call, and answering it.
     Calls,
-    /// Python sessions.
     Python,
     /// Running tests, and checking types.
     Tests,
@@ -132,7 +129,6 @@ impl Hints {
     }
 }
 
-/// A tool's answer.
 #[derive(Debug)]
 pub struct Reply<O> {
     /// What the model reads.
@@ -150,19 +146,16 @@ pub struct Reply<O> {
 /// The structured form of an answer.
 #[derive(Debug)]
 pub enum Structured<O> {
-    /// As a value.
     Typed(O),
     /// As the JSON text of such a value: for outputs so large that they are written only once.
     Written(String),
 }
 
 impl<O> Reply<O> {
-    /// One text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::content(vec![Content::text(text)])
     }
 
-    /// These blocks.
     pub fn content(content: Vec<Content>) -> Self {
         Self { content, structured: None, meta: Vec::new(), is_error: false, held: Share::default() }
     }
@@ -211,7 +204,6 @@ pub struct Descriptor {
     pub name: String,
     /// The name for people.
     pub title: String,
-    /// What it does.
     pub description: String,
     /// JSON Schema of the arguments.
     pub input_schema: Value,

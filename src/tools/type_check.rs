@@ -13,7 +13,6 @@ use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
 use crate::testrun::model::{CheckStatus, Diagnostics};
 use crate::testrun::{CheckRequest, Checker, check, text};
 
-/// Checks types.
 pub struct TypeCheck;
 
 /// Arguments of `type_check`.

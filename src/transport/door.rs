@@ -30,7 +30,6 @@ use crate::tools::Weight;
 /// Looks without any traffic after which the watch sleeps until there is some again.
 const IDLE_LOOKS: u32 = 20;
 
-/// Why serving ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The client closed its side and has all its answers.

@@ -7,7 +7,6 @@ use memchr::memchr;
 /// How much is asked for in one read; a pipe holds 64 KiB.
 const READ_BYTES: usize = 64 * 1024;
 
-/// What came next.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     /// A whole line, without its newline; the last one may have had none.

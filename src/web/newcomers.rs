@@ -32,9 +32,7 @@ pub struct Newcomers {
     pub limits: TenantLimits,
     /// Where calls are entered.
     pub ledger: Arc<Ledger>,
-    /// Who makes spans.
     pub tracer: Option<Arc<Tracer>>,
-    /// The audit log.
     pub log: Option<Arc<AuditLog>>,
     /// The directories of all, those included that nobody has any more.
     pub pins: Pins,
@@ -48,7 +46,6 @@ pub struct Newcomers {
     pub budget: Arc<Budget>,
 }
 
-/// Device and inode.
 pub type Id = (u64, u64);
 
 /// Where the private directories of newcomers' commands are made, in the domain of the process.

@@ -26,12 +26,10 @@ impl Notifier {
         Ok(Self(Some(socket)))
     }
 
-    /// To nobody.
     pub fn nobody() -> Self {
         Self(None)
     }
 
-    /// The server answers.
     pub fn ready(&self) {
         self.say("READY=1");
     }

@@ -27,9 +27,7 @@ pub struct Reload {
     pub reach: Reach,
     /// The line of each tenant as it is served.
     pub served: Vec<TokenEntry>,
-    /// The tenants.
     pub roster: Arc<Roster>,
-    /// Who comes later.
     pub newcomers: Newcomers,
     /// Where newcomers' commands have their private directories.
     pub yard: Option<Yard>,
@@ -37,14 +35,12 @@ pub struct Reload {
     pub tls: Option<Arc<Encryption>>,
 }
 
-/// The thread.
 pub struct Reloader {
     tells: Sender<bool>,
     thread: JoinHandle<()>,
 }
 
 impl Reloader {
-    /// Starts it.
     pub fn start(reload: Reload) -> Result<Self> {
         let (tells, told) = channel();
         let run = move || reload.run(&told);

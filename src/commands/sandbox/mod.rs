@@ -19,7 +19,6 @@ use crate::exec::{Launcher, News, place_of};
 use crate::sandbox::{Event, Guard, Place, RawString, Request};
 use crate::tools::Commands;
 
-/// Carries it out.
 pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
     match action {
         SandboxAction::Explain => print(explain::explain(&options)?),

@@ -41,7 +41,6 @@ impl Drop for Dir {
     }
 }
 
-/// A listed directory.
 pub(super) struct Place<N> {
     /// Without it the directory is opened from the start, name by name.
     pub dir: Option<Arc<Dir>>,

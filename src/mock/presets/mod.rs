@@ -7,7 +7,6 @@ pub struct Preset {
     pub name: &'static str,
     /// The attack that it models, in a sentence.
     pub about: &'static str,
-    /// The manifest.
     pub text: &'static str,
 }
 

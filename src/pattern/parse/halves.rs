@@ -10,7 +10,6 @@ use std::ops::RangeInclusive;
 
 /// The first units of pairs (Unicode, 3.9, D91).
 pub(super) const LEAD: RangeInclusive<u32> = 0xD800..=0xDBFF;
-/// The second ones.
 pub(super) const TRAIL: RangeInclusive<u32> = 0xDC00..=0xDFFF;
 
 /// A set of units that are all leads or all trails, as ranges.

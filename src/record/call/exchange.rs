@@ -12,7 +12,6 @@ use super::refusal::Refusal;
 pub enum Side {
     /// The program whose calls these are.
     Client,
-    /// What it called.
     Server,
 }
 
@@ -56,7 +55,6 @@ pub enum Protocol {
     Http,
     /// gRPC over HTTP/2.
     Grpc,
-    /// Questions of names.
     Dns,
     /// The `PostgreSQL` frontend/backend protocol 3.
     Postgres,
@@ -89,7 +87,6 @@ impl Protocol {
 /// One call and its answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
-    /// Where it went.
     pub target: Target,
     /// Whether the connection was encrypted.
     pub tls: bool,
@@ -99,7 +96,6 @@ pub struct Exchange {
     pub sent_at: SystemTime,
     /// When the last byte of its answer came; where there is none, when it was known that none comes.
     pub answered_at: SystemTime,
-    /// How it ended.
     pub end: End,
     /// What was said. Without the answer's part where a call asks for one.
     pub content: Content,
@@ -184,13 +180,11 @@ pub enum HttpVersion {
 /// An HTTP request and its response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Http {
-    /// What was asked.
     pub request: HttpRequest,
     /// What came back; `None` in a call that asks for it, and where the connection ended before.
     pub response: Option<HttpResponse>,
 }
 
-/// An HTTP request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpRequest {
     /// Version that the program spoke.
@@ -209,12 +203,10 @@ pub struct HttpRequest {
     pub body: Vec<u8>,
 }
 
-/// An HTTP response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpResponse {
     /// Version that the server spoke.
     pub version: HttpVersion,
-    /// Status code.
     pub status: u16,
     /// Reason phrase; empty where there is none.
     pub reason: String,
@@ -240,7 +232,6 @@ pub struct Dns {
 }
 
 impl Dns {
-    /// No error.
     pub const NOERROR: u8 = 0;
     /// There is no such name.
     pub const NXDOMAIN: u8 = 3;
@@ -268,10 +259,8 @@ impl Wire {
     }
 }
 
-/// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Who sent it.
     pub from: Side,
     /// Its bytes as they were sent, head and all.
     pub bytes: Vec<u8>,

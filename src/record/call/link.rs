@@ -7,7 +7,6 @@ use crate::record::call::{Content, End, Exchange, Protocol, Refusal, Side, Targe
 /// One connection of the program, or what is inside its tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it goes.
     pub target: Target,
     /// Whether it is encrypted.
     pub tls: bool,

@@ -30,7 +30,6 @@ struct Seen {
 }
 
 impl Outline {
-    /// Of these recordings.
     pub fn of<'a>(exchanges: impl IntoIterator<Item = &'a Exchange>) -> Self {
         let mut outline = Self::default();
         let mut said: HashMap<Target, BTreeSet<Arc<[u8]>>> = HashMap::new();

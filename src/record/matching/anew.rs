@@ -37,9 +37,7 @@ pub(super) struct Value {
 enum Kind {
     /// Nothing.
     Time,
-    /// What it names.
     Id,
-    /// Who asks.
     Secret,
 }
 

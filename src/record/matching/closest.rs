@@ -29,7 +29,6 @@ pub(super) type Index = HashMap<Near, Vec<usize>>;
 
 #[derive(PartialEq, Eq, Hash)]
 pub(super) enum Near {
-    /// All but values.
     Bare(Target, Key),
     Shape(Shape),
     Target(Target, Protocol),

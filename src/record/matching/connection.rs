@@ -8,7 +8,6 @@ use super::history::{Before, History};
 use crate::record::call::{Exchange, Protocol, Target};
 use crate::record::protocol::script::{Script, Who};
 
-/// See the module.
 pub struct Connection {
     book: Arc<Book>,
     history: History,

@@ -50,7 +50,6 @@ use crate::record::redact::{Secrets, places};
 pub struct Recording {
     /// `mock-<n>`.
     pub name: String,
-    /// The call.
     pub exchange: Exchange,
     /// Whether it answers as often as it is asked, once those before it are used.
     pub reusable: bool,

@@ -41,7 +41,6 @@ pub enum Why {
 /// The recording that is most like a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closest {
-    /// Its name.
     pub name: String,
     /// A line each: `body.items.qty: recorded 2, asked 3`.
     pub differences: Vec<String>,
@@ -83,7 +82,6 @@ impl fmt::Display for Miss {
 /// A recording that no call asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unused {
-    /// Its name.
     pub name: String,
     /// The call in a line, without secrets.
     pub call: String,

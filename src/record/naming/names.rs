@@ -36,7 +36,6 @@ pub enum NameError {
 }
 
 impl NameError {
-    /// The next step.
     pub fn hint(&self) -> &'static str {
         "give the name of a set as keploy_list_mocks shows it, such as `order-service-stripe-postgres`"
     }

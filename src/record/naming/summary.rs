@@ -24,7 +24,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of these calls.
     pub fn of<'a>(calls: impl IntoIterator<Item = &'a Exchange>) -> Self {
         let mut by_protocol: BTreeMap<Protocol, usize> = BTreeMap::new();
         let mut summary =

@@ -31,7 +31,6 @@ impl CaError {
     }
 }
 
-/// See the module.
 pub struct Authority {
     certificate: CertificateDer<'static>,
     pem: String,

@@ -56,7 +56,6 @@ pub fn is_fake(address: IpAddr) -> bool {
     matches!(address.to_canonical(), IpAddr::V4(address) if u32::from(address) & !(COUNT - 1) == FIRST)
 }
 
-/// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     id: [u8; 2],

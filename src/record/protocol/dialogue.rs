@@ -152,7 +152,6 @@ impl Lane {
 pub(in crate::record) struct Follow {
     dialogue: Box<dyn Dialogue>,
     log: Log,
-    /// By their sides.
     lanes: [Lane; 2],
     lost: bool,
 }

@@ -34,7 +34,6 @@ pub trait Recorder: Send {
 /// What is to be done while a server is played.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlayStep {
-    /// To the program.
     Send(Vec<u8>),
     /// Encryption begins with the next byte. These are the first ones, which the client sent together with its request.
     StartTls(Vec<u8>),

@@ -54,7 +54,6 @@ use crate::record::net::ca::{Authority, certificates};
 pub struct Attempt {
     /// A number that no other one has at the same time.
     pub key: u64,
-    /// Where to.
     pub to: SocketAddr,
 }
 
@@ -84,18 +83,14 @@ pub trait Wires: Send + Sync + 'static {
 pub enum Mode {
     /// Everything goes to the real servers, and is kept.
     Record,
-    /// Recordings answer.
     Replay {
-        /// What answers.
         replay: Arc<Replay>,
         /// What becomes of a call that nothing answers.
         on_miss: OnMiss,
     },
 }
 
-/// What answers calls.
 pub struct Replay {
-    /// The answers.
     pub book: Arc<Book>,
     /// What the same recordings say of their targets.
     pub outline: Outline,
@@ -119,7 +114,6 @@ pub enum OnMiss {
 /// Sockets that the program's connections arrive at.
 #[derive(Debug, Default)]
 pub struct Sockets {
-    /// Of connections.
     pub tcp: Vec<TcpListener>,
     /// Of questions of names.
     pub udp: Vec<UdpSocket>,
@@ -184,7 +178,6 @@ impl Proxy {
         Ok(Self { runtime: Some(runtime), shared, stop, served: Some(served) })
     }
 
-    /// Counts so far.
     pub fn counts(&self) -> Counts {
         self.shared.kept().counts
     }

@@ -7,7 +7,6 @@ use crate::budget::Share;
 use crate::limits::MAX_RECORDING_BYTES;
 use crate::record::call::{Exchange, Target};
 
-/// What was recorded.
 #[derive(Debug, Default)]
 pub struct Recorded {
     /// Calls in the order in which they were sent.
@@ -30,24 +29,11 @@ pub struct Recorded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// Encrypted connections there pass, but nothing can be seen of them.
-    Opaque {
-        /// Where.
-        target: Target,
-        /// Why.
-        reason: String,
-    },
+    Opaque { target: Target, reason: String },
     /// The certificate of the server is not good, so the program was refused.
-    Certificate {
-        /// Where.
-        target: Target,
-        /// Why.
-        reason: String,
-    },
+    Certificate { target: Target, reason: String },
     /// Something passed and was not kept.
-    Lost {
-        /// What, and why.
-        what: String,
-    },
+    Lost { what: String },
     /// The recording is full: what came then passed and was not kept.
     Full,
     /// Connections waited for memory.
@@ -67,10 +53,7 @@ pub enum Note {
         stayed: Duration,
     },
     /// What was said there began like HTTP and is none; it passed and was not kept.
-    NotUnderstood {
-        /// Where.
-        target: Target,
-    },
+    NotUnderstood { target: Target },
 }
 
 impl fmt::Display for Note {

@@ -19,7 +19,6 @@ const MOST_TOLD: usize = 20;
 pub struct Left {
     /// Where it stands: `path`, `field NAME`, `body`, `answer`, `message`.
     pub place: String,
-    /// The value.
     pub value: String,
 }
 

@@ -125,7 +125,6 @@ impl Shapes {
         })
     }
 
-    /// The table above.
     pub(super) fn known(with_hashes: bool) -> &'static Self {
         if with_hashes { &ALL } else { &WITHOUT_HASHES }
     }

@@ -101,7 +101,6 @@ pub enum FileError {
     Broken {
         /// The file as it was named.
         file: String,
-        /// What is wrong.
         problem: Problem,
         /// How many documents before it are whole.
         whole: usize,
@@ -112,7 +111,6 @@ pub enum FileError {
 const RECORD_AGAIN: &str = "record it again with `replay calls record -- COMMAND`";
 
 impl FileError {
-    /// The next step.
     pub fn hint(&self) -> String {
         match self {
             Self::TooLarge { .. } => "record fewer calls into one set".to_owned(),

@@ -31,7 +31,6 @@ pub enum Stopped {
 /// What an attempt comes to: what its effect was, or what stopped it.
 pub type Try = Result<String, Stopped>;
 
-/// One attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
     /// A few words, the same in every report.
@@ -53,7 +52,6 @@ pub struct Control {
     pub run: fn(&Stage) -> io::Result<()>,
 }
 
-/// For the tables.
 pub(super) const fn attempt(name: &'static str, tries: &'static str, run: fn(&Stage) -> Try) -> Attempt {
     Attempt { name, tries, run }
 }

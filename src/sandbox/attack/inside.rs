@@ -27,7 +27,6 @@ pub(super) enum Line {
     Control(String, Outcome),
     /// How an attempt ended.
     Attempt(String, Outcome),
-    /// All were made.
     Done,
 }
 

@@ -45,7 +45,6 @@ pub struct Stage {
     pub udp: u16,
     /// An abstract address at which somebody listens.
     pub abstract_stream: String,
-    /// One for datagrams.
     pub abstract_datagrams: String,
     /// A segment of System V shared memory with the canary in it.
     pub segment: i32,
@@ -81,7 +80,6 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Something outside.
     pub fn beyond(&self, name: &str) -> PathBuf {
         self.outside.join(name)
     }
@@ -142,7 +140,6 @@ pub(super) fn text(path: &Path) -> Result<CString, Stopped> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| Stopped::NotPossible("a path with a NUL".to_owned()))
 }
 
-/// Device and inode.
 pub(super) fn identity(path: &Path) -> io::Result<(u64, u64)> {
     let metadata = fs::metadata(path)?;
     Ok((metadata.dev(), metadata.ino()))

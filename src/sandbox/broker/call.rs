@@ -26,7 +26,6 @@ pub enum Object {
     Path {
         /// Where a relative one begins: a descriptor of the caller, or `AT_FDCWD`.
         dir: i32,
-        /// Where it stands.
         address: u64,
         /// Whether a link at its end is followed.
         follow: bool,

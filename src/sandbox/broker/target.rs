@@ -29,7 +29,6 @@ impl Target {
         Ok(Self { pid, proc: openat(CWD, format!("/proc/{pid}"), flags, Mode::empty())? })
     }
 
-    /// Its memory.
     pub(super) fn memory(&self) -> Memory {
         Memory::of(self.pid)
     }

@@ -14,7 +14,6 @@ const LEAST_VERSION_6_BYTES: usize = 24;
 /// What stands where an address is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// An address.
     Address(SocketAddr),
     /// `AF_UNSPEC`: that there shall be none any more.
     Nobody,

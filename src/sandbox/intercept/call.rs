@@ -5,7 +5,6 @@ use libc::c_long;
 /// So many bytes of the caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Where they begin.
     pub address: u64,
     /// How many there are.
     pub length: u64,
@@ -25,55 +24,37 @@ pub struct Room {
 pub enum Network {
     /// socket(2).
     Socket {
-        /// Address family.
         family: i32,
         /// Type, and flags for the descriptor.
         kind: i32,
-        /// Protocol.
         protocol: i32,
     },
     /// connect(2).
-    Connect {
-        /// The caller's descriptor.
-        socket: i32,
-        /// The address.
-        to: Span,
-    },
+    Connect { socket: i32, to: Span },
     /// bind(2).
-    Bind {
-        /// The caller's descriptor.
-        socket: i32,
-        /// The address.
-        to: Span,
-    },
+    Bind { socket: i32, to: Span },
     /// listen(2).
     Listen {
-        /// The caller's descriptor.
         socket: i32,
         /// Connections that may wait.
         backlog: i32,
     },
     /// getpeername(2).
     PeerName {
-        /// The caller's descriptor.
         socket: i32,
         /// Where the name goes.
         room: Room,
     },
     /// sendto(2).
     SendTo {
-        /// The caller's descriptor.
         socket: i32,
-        /// What is sent.
         data: Span,
         /// `MSG_*`.
         flags: u32,
-        /// The address.
         to: Span,
     },
     /// sendmsg(2).
     SendMessage {
-        /// The caller's descriptor.
         socket: i32,
         /// Where the header stands.
         header: u64,
@@ -82,7 +63,6 @@ pub enum Network {
     },
     /// sendmmsg(2).
     SendMessages {
-        /// The caller's descriptor.
         socket: i32,
         /// Where the headers stand.
         headers: u64,
@@ -93,7 +73,6 @@ pub enum Network {
     },
     /// recvfrom(2).
     ReceiveFrom {
-        /// The caller's descriptor.
         socket: i32,
         /// Where the bytes go.
         into: Span,
@@ -104,7 +83,6 @@ pub enum Network {
     },
     /// recvmsg(2).
     ReceiveMessage {
-        /// The caller's descriptor.
         socket: i32,
         /// Where the header stands.
         header: u64,

@@ -11,7 +11,6 @@ use crate::limits::INTERCEPTED_BACKLOG;
 use crate::sandbox::fault::{Fault, Step};
 use crate::sandbox::sys::sockets::bind_to_loopback;
 
-/// Where they are.
 #[derive(Debug)]
 pub(super) struct Doors {
     /// All of 127.0.0.0/8.

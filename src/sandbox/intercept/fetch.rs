@@ -37,9 +37,12 @@ pub(super) fn leader(pid: u32) -> Result<u32, Errno> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// TCP over IPv4 or, if so, IPv6.
-    Stream { six: bool },
-    /// UDP likewise.
-    Datagram { six: bool },
+    Stream {
+        six: bool,
+    },
+    Datagram {
+        six: bool,
+    },
     /// A socket of another family.
     Other,
 }

@@ -22,7 +22,6 @@ use super::{Answer, Interceptor, errno_of};
 use crate::limits::MAX_CONNECTIONS_ON_THEIR_WAY;
 use crate::sandbox::sys::sockets::bind_to_loopback;
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Limbo {
     /// Holds the port on all of 127.0.0.0/8, so that nobody else comes to listen there, and has no listener.
@@ -33,13 +32,11 @@ pub(super) struct Limbo {
     order: VecDeque<Mark>,
 }
 
-/// One connection.
 #[derive(Debug)]
 struct Held {
     /// The listener, and what fills its queue.
     _full: [OwnedFd; 2],
     at: SocketAddr,
-    /// The command's end.
     from: Option<SocketAddr>,
 }
 

@@ -25,16 +25,13 @@ const MAX_PASSED: usize = 253;
 /// A `struct msghdr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Where it stands.
     at: u64,
-    /// The address.
     pub(super) name: Span,
     pieces: Span,
     control: Span,
 }
 
 impl Header {
-    /// Reads one.
     pub(super) fn read(memory: Memory, at: u64) -> Result<Self, Errno> {
         let bytes = memory.bytes(at, HEADER_BYTES)?;
         let word = |index: usize| bytes.as_chunks().0.get(index).map_or(0, |word| u64::from_ne_bytes(*word));

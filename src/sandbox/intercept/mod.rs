@@ -129,7 +129,6 @@ enum Deed {
         mark: Mark,
         does_not_wait: bool,
     },
-    /// To connect there.
     Connect(std::net::SocketAddr),
     Receive(Receipt),
     Send(Parcel),
@@ -139,7 +138,6 @@ enum Deed {
 #[derive(Debug)]
 enum Answer {
     Value(i64),
-    /// The kernel's own.
     GoOn,
     /// A descriptor, and whether it is closed when a program is executed.
     Socket(OwnedFd, bool),

@@ -74,7 +74,6 @@ impl Quiet {
         self.ask(Wish::Socket { six })?.ok_or(Errno::MFILE)
     }
 
-    /// The same, bound.
     pub(super) fn bound(&self, at: SocketAddr) -> Result<OwnedFd, Errno> {
         self.ask(Wish::Bound(at))?.ok_or(Errno::MFILE)
     }

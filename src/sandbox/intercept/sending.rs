@@ -56,7 +56,6 @@ pub(super) struct Receipt {
     from: SocketAddr,
 }
 
-/// Where it goes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     Plain(Span, Room),

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// From the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
@@ -67,7 +66,6 @@ pub struct Counts {
     pub datagram_connects_refused: u64,
 }
 
-/// From the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wanted {
@@ -75,12 +73,10 @@ pub enum Wanted {
     Dial {
         /// Comes back with the answer.
         token: u64,
-        /// Where to.
         to: SocketAddr,
     },
     /// A connection that waits for it goes on, or does not.
     Decide {
-        /// Which one.
         mark: Mark,
         /// What the command hears instead of a connection, a number of errno(3).
         errno: Option<i32>,

@@ -10,7 +10,6 @@ use super::{MARK, Rules, Sockets};
 /// What the caller gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Answer {
-    /// This error.
     Errno(i32),
     /// What the supervisor decides.
     Ask,

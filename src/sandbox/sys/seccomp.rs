@@ -20,7 +20,6 @@ pub struct Notification {
     pub pid: u32,
     /// The number of the call.
     pub nr: i32,
-    /// Its arguments.
     pub args: [u64; 6],
 }
 

@@ -34,7 +34,6 @@ pub(super) struct Learner {
 struct Shared {
     work: Mutex<VecDeque<Checked<Read>>>,
     changed: Condvar,
-    /// Calls that run.
     calls: AtomicUsize,
     /// Whether a call ended since this was last cleared.
     stirred: AtomicBool,

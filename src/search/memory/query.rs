@@ -15,9 +15,7 @@ use crate::limits::{MAX_QUERY_TEXT_BYTES, MAX_QUERY_TEXTS, MAX_QUERY_TRIGRAMS};
 pub enum Query {
     /// Nothing in particular: any file may match.
     Any,
-    /// One trigram.
     Holds(Trigram),
-    /// Each of them.
     All(Vec<Self>),
     /// At least one of them; of none, nothing can match.
     One(Vec<Self>),

@@ -18,7 +18,6 @@ const SHARDS: usize = 16;
 /// Directories by device and inode number.
 pub(super) struct Store {
     shards: Vec<Mutex<Shard>>,
-    /// What everything takes.
     bytes: AtomicUsize,
     cap_bytes: usize,
 }
@@ -90,7 +89,6 @@ impl Record {
     }
 }
 
-/// In one second.
 const NANOS: i64 = 1_000_000_000;
 
 impl Notes {
@@ -303,7 +301,6 @@ impl Store {
         }
     }
 
-    /// Forgets everything.
     pub(super) fn clear(&self) {
         for shard in &self.shards {
             let mut shard = lock(shard);

@@ -24,7 +24,6 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Ok,
         Self::Failed,

@@ -29,13 +29,11 @@ use crate::protocol::{Body, Code, Content, Outcome, Revision, RpcError};
 pub struct Begun {
     /// Which call of this process, from 1.
     pub id: u64,
-    /// When it began.
     pub at: SystemTime,
     /// Who calls: the name of a token, `anyone` where there are no tokens, or `stdio`.
     pub client: Arc<str>,
     /// The session over HTTP: the first 16 hexadecimal digits of the SHA-256 of its name. `None` where there are none.
     pub session: Option<Arc<str>>,
-    /// Of the request.
     pub revision: Revision,
     /// The name that was called, whether or not there is such a tool; its beginning if it is longer than
     /// [`MAX_KEPT_NAME_BYTES`], empty if there was none.
@@ -56,7 +54,6 @@ pub struct Begun {
 pub struct Entry {
     /// What was known before its work.
     pub call: Arc<Begun>,
-    /// How it went.
     pub outcome: Ending,
     /// The code of its error, if it had one; also where the revision sends the error as a result.
     pub code: Option<i64>,

@@ -13,9 +13,7 @@ const OVERHEAD_BYTES: usize = 256;
 /// would tell how much they do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Number {
-    /// Among all tenants.
     pub all: u64,
-    /// Of the tenant.
     pub own: u64,
 }
 
@@ -46,7 +44,6 @@ pub struct Ring {
     pub forgotten: Number,
 }
 
-/// One call.
 #[derive(Debug)]
 pub struct Kept {
     /// The number of its last change.

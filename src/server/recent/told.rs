@@ -18,7 +18,6 @@ const VALUE_FACTOR: usize = 32;
 /// What is told of one call: members of a JSON object, without its braces.
 #[derive(Clone, Debug)]
 pub enum Told {
-    /// As text.
     Written {
         /// What a list shows.
         summary: String,

@@ -25,7 +25,6 @@ use crate::testrun::reports::lines::{self, events};
 use crate::testrun::reports::reading::{CheckResults, Sources};
 use crate::testrun::tool::Tool;
 
-/// cargo check.
 pub struct CargoCheck;
 
 impl Tool for CargoCheck {

@@ -25,7 +25,6 @@ use crate::testrun::reports::reading::{CheckResults, Sources};
 use crate::testrun::reports::stack::place_of;
 use crate::testrun::tool::Tool;
 
-/// go vet.
 pub struct GoVet;
 
 impl Tool for GoVet {

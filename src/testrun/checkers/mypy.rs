@@ -32,10 +32,8 @@ use crate::testrun::tool::Tool;
 /// How much of a hash is the name of a project's cache, in bytes.
 const CACHE_NAME_BYTES: usize = 8;
 
-/// Asks for JSON.
 const OUTPUT: &str = "--output=json";
 
-/// mypy.
 pub struct Mypy;
 
 impl Tool for Mypy {

@@ -24,7 +24,6 @@ use crate::testrun::reports::lines;
 use crate::testrun::reports::reading::{CheckResults, Sources};
 use crate::testrun::tool::Tool;
 
-/// pyright.
 pub struct Pyright;
 
 impl Tool for Pyright {

@@ -188,7 +188,6 @@ fn has_references(tsconfig: &str) -> bool {
     config["references"].as_array().is_some_and(|references| !references.is_empty())
 }
 
-/// Source: <https://www.typescriptlang.org/tsconfig/#checkJs>.
 fn silenced(source: Source<'_>, config: &str) -> Option<String> {
     let directive = directive(source.text);
     if directive == Some(false) {

@@ -9,16 +9,13 @@ use crate::testrun::error::TestrunError;
 /// A part of a Cargo workspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CargoPart {
-    /// The package.
     pub package: String,
-    /// What of it.
     pub what: CargoTargets,
 }
 
 /// What of a package is tested.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CargoTargets {
-    /// Everything.
     All,
     /// An integration test (`tests/NAME.rs`).
     Test(String),

@@ -99,7 +99,6 @@ pub mod tests {
         }
     }
 
-    /// Such files.
     pub fn tree(files: &[(&'static str, &'static str)]) -> Files {
         Files(files.iter().map(|(path, text)| (PathBuf::from(path), *text)).collect())
     }

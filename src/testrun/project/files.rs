@@ -66,7 +66,6 @@ pub fn holder(disk: Disk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
 /// Not the project's own files, or none that a person wrote.
 const LEFT_OUT: [&str; 4] = ["node_modules", ".git", "target", "__pycache__"];
 
-/// Environments of Python.
 const ENVIRONMENTS: [&str; 5] = [".venv", "venv", "site-packages", ".tox", ".nox"];
 
 /// The files that `given` stands for, each once and in order: relative to the first of `bases` in which there are any. A

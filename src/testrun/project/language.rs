@@ -5,16 +5,12 @@
 pub enum Language {
     /// JavaScript, TypeScript and what compiles to them.
     JavaScript,
-    /// Python.
     Python,
-    /// Rust.
     Rust,
-    /// Go.
     Go,
 }
 
 impl Language {
-    /// For people.
     pub fn title(self) -> &'static str {
         match self {
             Self::JavaScript => "JavaScript, TypeScript",

@@ -30,11 +30,8 @@ pub enum Weight {
 /// A sign, and what it is in words, such as `vitest is a dependency in package.json`.
 pub type Sign = Option<(Weight, String)>;
 
-/// One directory.
 pub struct Level<'a> {
-    /// Where it lies.
     pub tree: &'a dyn Tree,
-    /// Its path.
     pub dir: &'a Path,
     /// What is in it.
     pub names: Vec<String>,

@@ -12,9 +12,7 @@ use crate::testrun::model::{Case, FileError, Frame, Listed, Phase, RunError, Slo
 /// What a test says once the room for all is used up, in bytes.
 const LAST_WORDS_BYTES: usize = 160;
 
-/// The gatherer.
 pub struct Collector<'a> {
-    /// What was gathered.
     pub results: TestResults,
     root: &'a str,
     detail_bytes: usize,
@@ -55,7 +53,6 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Names of suites.
     pub fn suite<S: AsRef<str>>(&mut self, names: &[S]) -> Vec<String> {
         names.iter().take(MAX_TEST_SUITES).map(|name| self.name(name.as_ref())).collect()
     }

@@ -5,9 +5,7 @@ use super::{clean, stack};
 use crate::limits::{MAX_KEPT_DIAGNOSTICS, MAX_RELATED, MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES};
 use crate::testrun::model::{Diagnostic, Related, Severity};
 
-/// The gatherer.
 pub struct Findings<'a> {
-    /// What was found.
     pub checked: CheckResults,
     root: &'a str,
 }

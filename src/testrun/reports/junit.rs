@@ -35,19 +35,15 @@ pub struct Fault {
 /// A `testcase`.
 #[derive(Default)]
 pub struct Element {
-    /// The attribute.
     pub name: String,
-    /// The attribute.
     pub class: String,
     /// The attribute of the case, or of the suite around it.
     pub file: String,
-    /// The attribute.
     pub line: Option<u32>,
     /// In seconds.
     pub time: Option<f64>,
     /// The suite around it.
     pub suite: String,
-    /// Failures and errors.
     pub faults: Vec<Fault>,
     /// Its `skipped`.
     pub skipped: Option<Fault>,

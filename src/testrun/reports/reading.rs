@@ -33,7 +33,6 @@ pub struct TestResults {
     pub summary: Summary,
     /// Tests that failed, in the order of the report.
     pub failures: Vec<Case>,
-    /// Every test.
     pub tests: Vec<Listed>,
     /// The tests that took longest, the longest first.
     pub slowest: Vec<Slow>,

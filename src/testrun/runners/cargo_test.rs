@@ -22,7 +22,6 @@ use crate::testrun::runner::{Asked, Counted, Facts, Runner};
 use crate::testrun::selection::Selection;
 use crate::testrun::tool::Tool;
 
-/// cargo test.
 pub struct CargoTest;
 
 impl Tool for CargoTest {

@@ -13,7 +13,6 @@ use crate::testrun::runner::TestFiles;
 use crate::testrun::selection::{FailedTest, Selection};
 use crate::text::escape::show;
 
-/// Files of tests.
 pub const TEST_FILES: TestFiles =
     TestFiles { globs: &["**/*.{test,spec}.{js,jsx,ts,tsx,mjs,mts,cjs,cts}"], copies: &["dist", "build"], marker: "" };
 

@@ -27,7 +27,6 @@ use crate::testrun::tool::Tool;
 
 const REPORTER: (&str, &str) = ("replay-jest.cjs", include_str!("jest/reporter.cjs"));
 
-/// Jest.
 pub struct Jest;
 
 impl Tool for Jest {

@@ -23,7 +23,6 @@ use crate::testrun::tool::Tool;
 
 const CONFIG: &str = "nextest.toml";
 
-/// cargo-nextest.
 pub struct Nextest;
 
 impl Tool for Nextest {

@@ -20,7 +20,6 @@ pub struct Activity {
     asked: AtomicBool,
     /// What is read, in bytes, before the connection is closed after an answer that came before its request was whole.
     linger_bytes: AtomicU64,
-    /// Its place.
     pub seat: Seat,
 }
 
@@ -62,7 +61,6 @@ impl Activity {
         self.asked.load(Relaxed)
     }
 
-    /// Something moved.
     pub fn moved(&self) {
         self.moved_ms.store(self.began.elapsed().as_millis() as u64, Relaxed);
     }
@@ -77,7 +75,6 @@ impl Activity {
         self.linger_bytes.load(Relaxed)
     }
 
-    /// How it stands.
     pub fn state(&self, idle: Duration, stall: Duration) -> State {
         let moved = Duration::from_millis(self.moved_ms.load(Relaxed));
         let quiet = self.began.elapsed().saturating_sub(moved);
@@ -94,7 +91,6 @@ impl Activity {
 /// A request on its connection, from its head to the last byte of its reply.
 #[derive(Debug)]
 pub struct Open {
-    /// The connection.
     pub activity: Arc<Activity>,
     owes: bool,
 }

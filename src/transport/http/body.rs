@@ -33,7 +33,6 @@ pub struct ReplyBody {
     leaving: Option<oneshot::Sender<()>>,
 }
 
-/// What comes later.
 struct Events {
     source: Source,
     /// The reply, after which the stream ends.
@@ -95,7 +94,6 @@ impl ReplyBody {
         Some((*unread, left))
     }
 
-    /// A text.
     pub fn text(text: impl Into<Vec<u8>>) -> Self {
         Self::whole(Answer { bytes: text.into(), ..Answer::default() })
     }

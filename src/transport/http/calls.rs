@@ -37,7 +37,6 @@ const ENVELOPE_BYTES: usize = 384;
 pub struct Answer {
     /// The message; empty for silence.
     pub bytes: Vec<u8>,
-    /// Of an error.
     pub code: Option<Code>,
     /// Given back once the client has taken all of it.
     pub room: Option<Arc<Share>>,
@@ -45,7 +44,6 @@ pub struct Answer {
 
 /// A session, and who waits for its replies.
 pub struct Conversation {
-    /// The session.
     pub session: Session,
     /// Who hears that a request was given up.
     waiting: Mutex<HashMap<Id, mpsc::Sender<Vec<u8>>>>,
@@ -102,7 +100,6 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// Of a request.
     pub fn of(method: &str, weight: Weight) -> Self {
         match weight {
             Weight::Waits => Self::Waits,
@@ -121,7 +118,6 @@ pub enum Work {
 }
 
 impl Work {
-    /// Of a request.
     pub fn id(&self) -> Option<Id> {
         match self {
             Self::Request(ticket, ..) => Some(ticket.id.clone()),
@@ -129,7 +125,6 @@ impl Work {
         }
     }
 
-    /// What stops it.
     pub fn cancel(&self) -> &CancelToken {
         match self {
             Self::Request(ticket, ..) => &ticket.cancel,
@@ -141,9 +136,7 @@ impl Work {
 /// Where it is served.
 #[derive(Clone)]
 pub struct Stage {
-    /// For whom.
     pub tenant: Arc<Tenant>,
-    /// In which session.
     pub conversation: Arc<Conversation>,
     /// Where messages go that come before the reply.
     pub outbox: Arc<dyn Outbox>,

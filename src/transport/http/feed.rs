@@ -25,19 +25,16 @@ pub struct Fed {
     waiting: Arc<AtomicUsize>,
 }
 
-/// One of them.
 #[derive(Debug)]
 pub enum Item {
     /// A notification, or a request of the server's.
     Message(Vec<u8>),
-    /// A reply.
     Answer(Answer),
     /// Nothing comes after it.
     End,
 }
 
 impl Item {
-    /// The message.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Message(bytes) => bytes,
@@ -47,7 +44,6 @@ impl Item {
     }
 }
 
-/// A new pair.
 pub fn feed() -> (Feed, Fed) {
     let (sender, receiver) = unbounded_channel();
     let waiting = Arc::new(AtomicUsize::new(0));

@@ -15,9 +15,7 @@ const MAX_CONTROL_BYTES: usize = 125;
 /// Why a connection ends (7.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Close {
-    /// All is done.
     Normal,
-    /// The server ends.
     GoingAway,
     /// The client breaks the rules of the protocol.
     Protocol,
@@ -56,7 +54,6 @@ pub enum Kind {
     Text,
     /// Bytes, or their first part.
     Binary,
-    /// A further part.
     Continuation,
     /// The other side ends.
     Close,
@@ -69,7 +66,6 @@ pub enum Kind {
 /// The head of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// What it is.
     pub kind: Kind,
     /// Whether it is the last part of its message.
     pub is_last: bool,

@@ -31,7 +31,6 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 pub struct Socket(Arc<TcpStream>);
 
 impl Socket {
-    /// Of this connection.
     pub fn new(stream: TcpStream) -> Self {
         Self(Arc::new(stream))
     }

@@ -428,7 +428,6 @@ pub fn listen(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
     events(ReplyBody::events(None, fed, None, Some(hangup)))
 }
 
-/// Ends a session.
 pub fn end(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
     match named(headers, tenant) {
         Ok(name) if tenant.sessions.close(name) => empty(StatusCode::NO_CONTENT),

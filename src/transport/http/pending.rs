@@ -10,7 +10,6 @@ use super::calls::Answer;
 /// A reply; `None` is silence. That nobody waits for it any more does not stop its work: that is a [`Hangup`]'s.
 #[derive(Debug)]
 pub enum Pending {
-    /// It is here.
     Known(Option<Answer>),
     /// A task is at work on it.
     Task(JoinHandle<Option<Answer>>),
@@ -32,7 +31,6 @@ impl Future for Pending {
 pub struct Hangup(Option<Box<dyn FnOnce() + Send>>);
 
 impl Hangup {
-    /// Will do this.
     pub fn new(work: impl FnOnce() + Send + 'static) -> Self {
         Self(Some(Box::new(work)))
     }

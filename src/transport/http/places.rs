@@ -11,7 +11,6 @@ use super::peer::Peer;
 use super::strangers::Strangers;
 use super::tenant::{Held, Tenant};
 
-/// All places.
 #[derive(Debug)]
 pub struct Places {
     most: usize,

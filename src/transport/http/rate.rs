@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-/// The bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
     per_minute: f64,

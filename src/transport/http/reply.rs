@@ -26,7 +26,6 @@ pub fn reply(status: StatusCode, kind: &'static str, body: ReplyBody) -> Reply {
     reply
 }
 
-/// JSON.
 pub fn json(status: StatusCode, text: impl Into<Vec<u8>>) -> Reply {
     reply(status, "application/json", ReplyBody::text(text))
 }

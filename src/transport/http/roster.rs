@@ -22,7 +22,6 @@ impl Roster {
         Arc::clone(&self.tenants.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds one.
     pub fn add(&self, tenant: Arc<Tenant>) {
         self.change(|all| all.push(tenant));
     }

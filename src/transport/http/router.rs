@@ -27,7 +27,6 @@ use super::{Shared, pages, watching, websocket};
 use crate::limits::HTTP_LOOKS_PER_MINUTE;
 use crate::protocol::Code;
 
-/// Answers one request.
 pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>) -> Result<Reply, Infallible> {
     let version = request.version();
     let page = match gate(&shared, &request) {

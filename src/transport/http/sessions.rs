@@ -13,7 +13,6 @@ use super::calls::Conversation;
 use super::feed::Feed;
 use crate::limits::MAX_RECENT_PAGE;
 
-/// The table.
 #[derive(Debug)]
 pub struct Sessions {
     most: usize,
@@ -151,7 +150,6 @@ impl Sessions {
         self.lock().values().for_each(Entry::hang_up);
     }
 
-    /// Stops all work.
     pub fn cancel_all(&self) {
         self.lock().values().for_each(|entry| entry.conversation.session.cancel_all());
     }

@@ -33,7 +33,6 @@ pub struct TenantLimits {
     pub burst: u64,
     /// Calls that run at the same time.
     pub max_calls: usize,
-    /// Sessions.
     pub max_sessions: usize,
     /// A session that nobody uses for so long ends.
     pub session_idle: Duration,
@@ -61,7 +60,6 @@ impl Usage {
 
 /// What a tenant is served.
 pub struct Offer {
-    /// What answers it.
     pub service: Arc<dyn Service>,
     /// The names of its tools, as far as they are to be counted by name.
     pub tools: Vec<String>,
@@ -99,7 +97,6 @@ impl Leavings for Nothing {
     }
 }
 
-/// One tenant.
 pub struct Tenant {
     /// What the operator calls it.
     pub name: String,
@@ -116,9 +113,7 @@ pub struct Tenant {
     /// What it may reach, and what goes on there.
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
     leavings: Box<dyn Leavings>,
-    /// The counts.
     pub metrics: Arc<Metrics>,
-    /// Its sessions.
     pub sessions: Sessions,
     bucket: Mutex<Bucket>,
     max_calls: usize,

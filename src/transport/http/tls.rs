@@ -14,10 +14,8 @@ pub enum TlsError {
     /// The first file.
     #[error("the certificate cannot be read: {0}")]
     Certificate(String),
-    /// The second one.
     #[error("the key cannot be read: {0}")]
     Key(String),
-    /// Both together.
     #[error("{0}")]
     Pair(&'static str),
 }

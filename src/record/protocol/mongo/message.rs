@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::bson::{self, Element, kind};
 use crate::record::protocol::dialogue::Fault;
 
-/// Operations.
 const REPLY: u32 = 1;
 const QUERY: u32 = 2004;
 const COMPRESSED: u32 = 2012;

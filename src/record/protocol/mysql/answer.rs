@@ -131,7 +131,6 @@ fn status_of_eof(payload: &[u8]) -> u16 {
 /// What the first message of the answer to `COM_STMT_PREPARE` says.
 pub(super) struct Prepared {
     pub(super) id: u32,
-    /// Parameters and columns.
     pub(super) counts: (u16, u16),
 }
 

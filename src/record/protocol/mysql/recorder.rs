@@ -17,7 +17,6 @@ enum Phase {
     Greeting,
     /// The client is to say who it is, after this greeting.
     Hello(Vec<u8>),
-    /// Authentication, then commands.
     Commands,
 }
 

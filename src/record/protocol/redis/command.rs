@@ -7,7 +7,6 @@ use crate::record::protocol::parts::{Role, Taken};
 /// How a command is answered, and what it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// One reply.
     Plain,
     /// One reply, the same for every connection: what libraries send when they connect.
     Session,

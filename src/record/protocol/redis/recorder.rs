@@ -28,7 +28,6 @@ enum Kind {
 
 #[derive(Default)]
 pub(super) struct Recording {
-    /// By their sides.
     scans: [Scan; 2],
     waiting: VecDeque<Pending>,
     /// The subscription to which whatever is published belongs.

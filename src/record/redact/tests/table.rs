@@ -15,7 +15,6 @@ const OF_ENVIRONMENT: &str = "of-the-environment-42x";
 const GITHUB: &str = concat!("gh", "p_q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8");
 const BCRYPT: &str = concat!("$2", "b$12$q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6q1W2e3R4t5Y6u7I8o9P0a");
 
-/// What is claimed.
 const DOCUMENTS: &str = include_str!("../../../../docs/calls.md");
 
 /// Place, value, whether it is found. `{}` is where the value stands; behind `<<<` is what is answered.

@@ -98,7 +98,6 @@ pub fn semaphore(set: c_int) -> io::Result<c_long> {
     checked(unsafe { libc::semctl(set, 0, libc::GETVAL) }.into())
 }
 
-/// Sets it.
 pub fn set_semaphore(set: c_int, value: c_int) -> io::Result<c_long> {
     // SAFETY: SETVAL takes a number.
     checked(unsafe { libc::semctl(set, 0, libc::SETVAL, value) }.into())

@@ -41,7 +41,6 @@ impl Block {
     }
 }
 
-/// Reads both streams.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = Collector::new(sources.root);
     let stderr = String::from_utf8_lossy(sources.stderr);

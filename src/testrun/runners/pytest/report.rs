@@ -57,7 +57,6 @@ struct Event {
 /// What the project's own configuration leaves out.
 #[derive(Default)]
 struct LeftOut {
-    /// Options of pytest.
     options: Vec<String>,
     /// The call has a filter of its own, which leaves tests out as well.
     is_asked: bool,
@@ -95,7 +94,6 @@ struct Running {
     is_called: bool,
 }
 
-/// Reads the events.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut reader = Reader {
         collector: Collector::new(sources.root),

@@ -100,7 +100,6 @@ struct Open {
     running: HashMap<String, usize>,
 }
 
-/// Reads the events.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = Collector::new(sources.root);
     let mut files: HashMap<String, Open> = HashMap::new();
