@@ -24,7 +24,7 @@ pub use level::Level;
 pub use metered::{Families, Metered, Metrics};
 pub use recent::{Follower, News, Recent, View};
 pub use service::{Exchange, ExclusiveWork, Outbox, Service};
-pub use session::{Admission, ClientInfo, Session, Ticket, stateless_revisions};
+pub use session::{Admission, Session, Ticket, stateless_revisions};
 pub use traced::{Traced, Way};
 
 use crate::protocol::Revision;

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 
-use replay::sandbox::Tier;
+use replay::internals::sandbox::Tier;
 use serde_json::{Value, json};
 
 use crate::harness::{Reply, Server};
@@ -260,7 +260,9 @@ fn is_alive(pid: u32) -> bool {
 fn launcher(server: &Server) -> u32 {
     let is_launcher = |pid: &u32| {
         let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        arguments.split(|byte| *byte == 0).any(|argument| argument == replay::sandbox::LAUNCHER_ARGUMENT.as_bytes())
+        arguments
+            .split(|byte| *byte == 0)
+            .any(|argument| argument == replay::internals::sandbox::LAUNCHER_ARGUMENT.as_bytes())
     };
     children(server.pid().as_raw_pid().cast_unsigned()).into_iter().find(is_launcher).expect("a launcher")
 }

@@ -44,7 +44,7 @@ use tokio::time::{interval, sleep, timeout};
 
 pub use roster::Roster;
 pub use tenant::{Leavings, Nothing, Offer, Tenant, TenantLimits, Usage};
-pub use tls::{Encryption, TlsError, server_config};
+pub use tls::{Encryption, server_config};
 
 use super::Limits;
 use crate::limits::{

@@ -1,7 +1,7 @@
 //! The private HOME and /tmp of other servers, where a server is allowed the directory above them.
 
 use pretty_assertions::assert_eq;
-use replay::sandbox::Tier;
+use replay::internals::sandbox::Tier;
 use serde_json::json;
 
 use super::{SECRET, Setting, Walls, everywhere, program, ran};
