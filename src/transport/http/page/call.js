@@ -184,6 +184,8 @@ function open(entry, hasFocus) {
   }
   if (hasFocus) at("detail").focus();
   draw();
+  // Once it is drawn: rows beside an open call are higher.
+  requestAnimationFrame(() => rows.get(state.chosen)?.element.scrollIntoView({ block: "nearest" }));
 }
 
 function close() {

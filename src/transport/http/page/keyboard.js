@@ -94,3 +94,4 @@ document.addEventListener("keydown", (event) => {
 setInterval(() => { if (!document.hidden && state.shown.some((entry) => entry.kind === "running")) draw(); }, 1000);
 
 if (document.documentElement.dataset.token === "needed" && !state.token) gate(true);
+else connect();

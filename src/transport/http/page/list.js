@@ -17,11 +17,11 @@ function seen(call, command = commandOf(call)) {
   const from = Date.parse(call.at);
   if (command ? !command.outcome : call.state === "running") {
     const note = command ? `${size(command.bytes)} of output` : call.progress?.message;
-    return { ...call, command, kind: "running", told: `running since ${clock(command?.at ?? call.at)}`, from, to: Math.max(Date.now(), from), note };
+    return { ...call, command, outcome: undefined, kind: "running", told: `running since ${clock(command?.at ?? call.at)}`, from, to: Math.max(Date.now(), from), note };
   }
   if (command) {
     const to = Date.parse(command.at) + command.durationMs;
-    return { ...call, command, kind: command.outcome, told: `${spoken(command.outcome)}, ended ${clock(to)}`, from, to, note: command.end };
+    return { ...call, command, outcome: command.outcome, kind: command.outcome, told: `${spoken(command.outcome)}, ended ${clock(to)}`, from, to, note: command.end };
   }
   const word = OUTCOMES.includes(call.outcome) ? call.outcome : "ok";
   const refused = (call.paths ?? []).filter((one) => one.access === "denied").length;

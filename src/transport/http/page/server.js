@@ -168,6 +168,8 @@ async function hear(event) {
   }
   if (fields.event !== "call") return;
   const call = JSON.parse(fields.data);
+  // How the command does that it started is told beside the calls.
+  if (call.background) state.about = await json("activity?limit=0");
   take(call);
   state.position = fields.id;
   if (state.open === call.id) detail(call.id);

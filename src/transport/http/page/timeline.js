@@ -99,8 +99,10 @@ function ticks(parts, scale, width) {
     for (let time = Math.ceil((part.from - zone) / step) * step + zone; time <= part.to; time += step) times.push(time);
     for (const time of times) put(clock(time), part.left + (time - part.from) / scale, clock(time).length * 7 + 8, "");
     const next = parts[index + 1];
-    const room = next && next.left - part.right;
-    if (room > 60) put(`idle ${span(next.from - part.to)}`, Math.max(part.right, free), next.left - Math.max(part.right, free), "gap");
+    if (!next) return;
+    const text = `idle ${span(next.from - part.to).split(" ").slice(0, 2).join(" ")}`;
+    const left = Math.max(part.right, free);
+    if (next.left - left > text.length * 7) put(text, left, next.left - left, "gap");
   });
   at("ticks").replaceChildren(...found);
 }
@@ -132,7 +134,7 @@ function tell() {
   const entry = find(state.pointed) ?? find(state.chosen) ?? state.shown.find(({ kind }) => kind === "running");
   const last = Math.max(...state.shown.map(({ to }) => to));
   at("told").replaceChildren(...(entry
-    ? [make("span", { class: `outcome ${entry.kind}` }, entry.told), " ", make("b", {}, shown(entry.tool)), " ", make("code", {}, shown(near(entry)))]
+    ? [`${clock(entry.at)} `, make("span", { class: `outcome ${entry.kind}` }, entry.told), " ", make("b", {}, shown(entry.tool)), " ", make("code", {}, shown(near(entry))), ` ${span(entry.to - entry.from)}`]
     : [`nothing runs; the last call ended ${clock(last)}`]));
 }
 
