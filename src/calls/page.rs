@@ -58,7 +58,7 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
     let _ = write!(
         out,
         "<details><summary title=\"{protocol} {target}\"><code>{call}</code><span>{status}</span><span class=track><i{class} style=\"left:{:.3}%;width:{:.3}%\"></i>\
-         </span><span class=d>{}</span></summary>\n<p>{protocol} to {target}, {} after the first</p>\n",
+         </span><span class=n>{}</span></summary>\n<p>{protocol} to {target}, {} after the first</p>\n",
         share(since(exchange.sent_at)),
         share(took),
         duration(took),

@@ -76,6 +76,7 @@ export async function keyboard(page) {
   }
   check("arrows, Home and End move among tabs", tabs.join() === "tab-sessions,tab-calls,tab-sessions,tab-calls,tab-sessions", tabs);
   await press("1");
+  await page.locator("#lanes").waitFor();
 
   const chosen = () => page.locator("#lanes").getAttribute("aria-activedescendant");
   await page.locator("#lanes").focus();
