@@ -190,7 +190,7 @@ try {
   check("page holds still when asked to", before === 1 && (await moving()) === 0, before);
   await page.emulateMedia({ reducedMotion: "no-preference" });
   if (picture) {
-    await page.setViewportSize({ width: 1360, height: 700 });
+    await page.setViewportSize({ width: 1360, height: 820 });
     await row("edit_file").click();
     await body.locator(".line.add").first().waitFor();
     await page.screenshot({ path: picture });
@@ -199,7 +199,7 @@ try {
   fs.writeFileSync(go, "");
   await running;
   await row("sh build.sh").locator(".ok").waitFor();
-  await page.locator("#told", { hasText: "nothing runs" }).waitFor();
+  await page.locator("#facts .running").waitFor({ state: "detached" });
   check("page shows that it has ended", true);
   await follows(page, row);
 

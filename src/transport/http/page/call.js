@@ -113,7 +113,7 @@ function drawCall(call) {
   at("detail-title").replaceChildren(...shown(call.tool));
   drawStanding(entry);
   const parts = [pairs([
-    ["Began", clock(call.at)], ["Took", call.state === "running" ? "" : span(call.durationMs)],
+    ["Began", clock(call.at)], [call.background ? "Answered after" : "Took", call.state === "running" ? "" : span(call.durationMs)],
     ["In the background", call.background], ["Client", call.client], ["Session", call.session], ["Error", call.code], ["Trace", call.trace],
     ["Request", size(call.requestBytes)], ["Reply", size(call.replyBytes)],
   ])];

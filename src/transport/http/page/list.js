@@ -21,7 +21,7 @@ function seen(call, command = commandOf(call)) {
   }
   if (command) {
     const to = Date.parse(command.at) + command.durationMs;
-    return { ...call, command, outcome: command.outcome, kind: command.outcome, told: `${spoken(command.outcome)}, ended ${clock(to)}`, from, to, note: command.end };
+    return { ...call, command, outcome: command.outcome, kind: command.outcome, told: `${command.outcome}${command.outcome === "cancelled" ? "" : ", ended"} ${clock(to)}`, from, to, note: command.end };
   }
   const word = OUTCOMES.includes(call.outcome) ? call.outcome : "ok";
   const refused = (call.paths ?? []).filter((one) => one.access === "denied").length;
@@ -179,16 +179,16 @@ const facts = new Map();
 function drawFacts(all) {
   const fact = (key, word, text, count, kind) => {
     if (!facts.has(key)) {
-      const button = make("button", { type: "button", class: kind }, make("b"), ` ${word}`);
+      const button = make("button", { type: "button", class: kind });
       button.addEventListener("click", () => { tab("calls"); filter(state.filter === text ? "" : text); });
       facts.set(key, make("li", {}, button));
     }
     const button = facts.get(key).firstChild;
-    button.firstChild.textContent = count;
+    button.replaceChildren(make("b", {}, count), ` ${word}`);
     button.setAttribute("aria-pressed", String(state.filter === text));
     return facts.get(key);
   };
-  const wanted = [fact("all", "calls", "", counted(all.length), "")];
+  const wanted = [fact("all", all.length === 1 ? "call" : "calls", "", counted(all.length), "")];
   for (const word of ["running", ...OUTCOMES]) {
     const count = filtered(all, `is:${word}`).length;
     if (count) wanted.push(fact(word, spoken(word), `is:${word}`, counted(count), `outcome ${word}`));
@@ -215,7 +215,8 @@ function drawTop() {
   for (const [word, those] of Map.groupBy(served, (tenant) => tenant.place.walls)) {
     const names = tenants.length > 1 ? those.map((tenant) => tenant.name).join(", ") : "";
     const [about, text] = word === null ? ["", "tools without commands"] : word.startsWith("commands are refused") ? ["", word] : ["walls", word];
-    places.push(make("li", {}, make("span", { class: "soft" }, shown(`${names} ${about}`.trim())), make("span", {}, shown(text))));
+    const whose = `${names} ${about}`.trim();
+    places.push(make("li", {}, whose ? make("span", { class: "soft" }, shown(whose)) : [], make("span", {}, shown(text))));
   }
   at("places").replaceChildren(...places);
   at("places").hidden = !places.length;
