@@ -61,19 +61,15 @@ function words(text) {
   });
 }
 
+const FIELDS = {
+  tool: (entry) => entry.tool, client: (entry) => entry.client, session: (entry) => entry.session ?? "",
+  path: (entry) => (entry.paths ?? []).map((one) => one.path).join("\n"), is: (entry) => `${entry.kind} ${entry.outcome ?? ""}`,
+};
+const whole = (entry) => [...Object.values(FIELDS).map((field) => field(entry)), entry.subject, entry.code ?? ""].join("\n");
+
 function filtered(entries, text) {
   const asked = words(text);
-  return entries.filter((entry) => {
-    const fields = {
-      tool: entry.tool, client: entry.client, session: entry.session,
-      path: (entry.paths ?? []).map((one) => one.path).join("\n"), is: `${entry.kind} ${entry.outcome ?? ""}`,
-    };
-    const whole = [...Object.values(fields), entry.subject, entry.code ?? ""].join("\n").toLowerCase();
-    return asked.every(({ isLeftOut, key, value }) => {
-      const where = key ? String(fields[key] ?? "").toLowerCase() : whole;
-      return where.includes(value) !== isLeftOut;
-    });
-  });
+  return entries.filter((entry) => asked.every(({ isLeftOut, key, value }) => (key ? FIELDS[key] : whole)(entry).toLowerCase().includes(value) !== isLeftOut));
 }
 
 // --- the list
@@ -166,7 +162,7 @@ function drawList(all) {
     if (chosen) place.setAttribute("aria-activedescendant", chosen.id);
     else place.removeAttribute("aria-activedescendant");
   }
-  list.classList.toggle("dated", state.shown.some((entry) => entry.at && clock(entry.at).length > 8));
+  list.classList.toggle("dated", state.shown.some((entry) => entry.from < midnight()));
   list.hidden = !wanted.length;
   at("empty").hidden = wanted.length > 0;
   at("empty").textContent = all[state.tab].length ? "Nothing fits the filter." : EMPTY[state.tab];

@@ -45,13 +45,14 @@ function make(name, attributes = {}, ...inside) {
 
 const two = (number) => String(number).padStart(2, "0");
 
+const midnight = () => new Date().setHours(0, 0, 0, 0);
+
 // A time of day, with its day if that is another one than today.
 function clock(when) {
   const date = new Date(when);
   if (Number.isNaN(date.getTime())) return "";
   const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
-  const isToday = date.toDateString() === new Date().toDateString();
-  return isToday ? time : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
+  return date >= midnight() ? time : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
 }
 
 function span(ms) {

@@ -48,10 +48,13 @@ function bar(entry) {
   const key = keyOf(entry);
   if (!bars.has(key)) bars.set(key, make("div", { role: "option", id: `bar-${idOf(entry)}` }));
   const element = bars.get(key);
-  const text = `${clock(entry.at)} ${entry.tool} ${plain(near(entry))}: ${entry.told}, ${span(entry.to - entry.from)}`;
-  element.className = `bar ${entry.kind}`;
-  element.dataset.key = key;
-  if (element.title !== text) element.title = text;
+  const kind = `bar ${entry.kind}`;
+  // What has ended says the same for ever.
+  if (element.className !== kind || entry.kind === "running") {
+    element.className = kind;
+    element.dataset.key = key;
+    element.title = `${clock(entry.at)} ${entry.tool} ${plain(near(entry))}: ${entry.told}, ${span(entry.to - entry.from)}`;
+  }
   element.setAttribute("aria-selected", String(key === state.chosen));
   return element;
 }
