@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::io::Errno;
 
@@ -97,13 +97,14 @@ impl BackgroundCommands {
         let background = Arc::new(Background {
             id,
             line: command.line.to_owned(),
+            at: SystemTime::now(),
             started: Instant::now(),
             control: job.control(),
             is_terminal: command.terminal.is_some(),
             input: Mutex::new(Some(input)),
             ending: AtomicBool::new(false),
             bell: Bell::new().map_err(ExecError::Follow)?,
-            shared: Mutex::new(Shared { ring, state: State::Running, seen: 0, watchers: Vec::new() }),
+            shared: Mutex::new(Shared { ring, state: State::Running, ran: None, seen: 0, watchers: Vec::new() }),
         });
         let countdown = Countdown::new(timeout, grace);
         let (followed, listener) = (Arc::clone(&background), Arc::clone(&self.listener));
@@ -192,6 +193,19 @@ pub enum State {
     Lost(String),
 }
 
+impl State {
+    /// How it ended, in a few words; `None` while it runs.
+    pub fn end(&self) -> Option<String> {
+        match self {
+            Self::Running => None,
+            Self::Lost(reason) => Some(format!("lost: {reason}")),
+            Self::Ended(Ending { timed_out: true, .. }) => Some("timed out".to_owned()),
+            Self::Ended(Ending { exit: Exit::Code(code), .. }) => Some(format!("exit code {code}")),
+            Self::Ended(Ending { exit: Exit::Signal(signal), .. }) => Some(format!("signal {signal}")),
+        }
+    }
+}
+
 /// How a background command has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
@@ -212,6 +226,7 @@ pub struct Ending {
 pub struct Background {
     id: String,
     line: String,
+    at: SystemTime,
     started: Instant,
     control: Control,
     is_terminal: bool,
@@ -227,6 +242,8 @@ pub struct Background {
 pub(super) struct Shared {
     ring: Ring,
     state: State,
+    /// How long it ran, once it has ended.
+    ran: Option<Duration>,
     /// How far a call without a cursor has read.
     seen: u64,
     watchers: Vec<Arc<Bell>>,
@@ -240,6 +257,16 @@ impl Background {
 
     pub fn line(&self) -> &str {
         &self.line
+    }
+
+    /// When it was started.
+    pub fn at(&self) -> SystemTime {
+        self.at
+    }
+
+    /// How long it has run: until now, or until its end.
+    pub fn ran(&self) -> Duration {
+        lock(&self.shared).ran.unwrap_or_else(|| self.age())
     }
 
     /// Time since it was started.
@@ -375,6 +402,7 @@ impl Background {
                 return;
             }
             shared.state = state;
+            shared.ran = Some(self.age());
             shared.watchers.iter().for_each(|watcher| watcher.ring());
         }
         // After the state, because a call may be writing.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::excerpt::{arguments, reply_text, subject};
+use super::excerpt::{arguments, reply_text, started, subject};
 use crate::limits::{RECENT_LISTED_PATHS, RECENT_SUBJECT_BYTES, RECENT_UNWRITTEN_BYTES};
 use crate::policy::{Touch, TouchedPath};
 use crate::protocol::Outcome;
@@ -26,8 +26,8 @@ pub enum Told {
     },
     /// What a call that runs was asked.
     Begun(Arc<Begun>),
-    /// How a call ended, and the text of its reply, if it has one.
-    Ended(Arc<Entry>, Option<String>),
+    /// How a call ended, the text of its reply, if it has one, and the background command that it has started.
+    Ended(Arc<Entry>, Option<String>, Option<String>),
 }
 
 impl Told {
@@ -39,7 +39,7 @@ impl Told {
 
     /// Of one that has ended.
     pub fn ended(entry: &Arc<Entry>, reply: Option<&Outcome>) -> Self {
-        let told = Self::Ended(Arc::clone(entry), reply.map(reply_text));
+        let told = Self::Ended(Arc::clone(entry), reply.map(reply_text), reply.and_then(started));
         if is_short(&entry.call) && entry.paths.len() <= RECENT_LISTED_PATHS { told } else { told.written() }
     }
 
@@ -52,7 +52,13 @@ impl Told {
         match self {
             Self::Written { summary, .. } => summary.into(),
             Self::Begun(call) => members(&head(call, "running")).into(),
-            Self::Ended(entry, _) => members(&end(entry)).into(),
+            Self::Ended(entry, _, started) => {
+                let mut summary = end(entry);
+                if let Some(id) = started {
+                    summary["background"] = id.as_str().into();
+                }
+                members(&summary).into()
+            }
         }
     }
 
@@ -61,7 +67,7 @@ impl Told {
         match self {
             Self::Written { detail, .. } => detail.into(),
             Self::Begun(call) => members(&what(call)).into(),
-            Self::Ended(entry, text) => {
+            Self::Ended(entry, text, _) => {
                 let mut detail = what(&entry.call);
                 if entry.paths.len() > RECENT_LISTED_PATHS {
                     detail["allPaths"] = paths(entry).1.into();
@@ -78,14 +84,17 @@ impl Told {
         match self {
             Self::Written { summary, detail } => summary.len() + detail.len(),
             Self::Begun(call) => of(call),
-            Self::Ended(entry, text) => {
+            Self::Ended(entry, text, started) => {
                 let path = |touched: &TouchedPath| {
                     size_of::<TouchedPath>()
                         + touched.path.as_os_str().len()
                         + touched.real.as_ref().map_or(0, |real| real.as_os_str().len())
                 };
                 let paths: usize = entry.paths.iter().map(path).sum();
-                of(&entry.call) + size_of::<Entry>() + paths + text.as_ref().map_or(0, String::len)
+                of(&entry.call)
+                    + size_of::<Entry>()
+                    + paths
+                    + [text, started].into_iter().flatten().map(String::len).sum::<usize>()
             }
         }
     }

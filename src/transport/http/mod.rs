@@ -57,7 +57,7 @@ use guard::Guard;
 use peer::Peer;
 use places::{Places, Taken};
 use refusals::Refusals;
-use watching::Page;
+use watching::Pages;
 
 /// How long threads that still run may take when all else has ended.
 const LAST_THREADS: Duration = Duration::from_secs(1);
@@ -96,7 +96,7 @@ struct Shared {
     tls: Option<Arc<Encryption>>,
     /// The calls of all tenants, for whoever looks on.
     recent: Arc<Recent>,
-    page: Page,
+    pages: Pages,
     /// Where calls are entered.
     ledger: Arc<Ledger>,
     tracer: Option<Arc<Tracer>>,
@@ -140,7 +140,7 @@ pub fn serve(
     let shared = Arc::new(Shared {
         guard: Guard::new(bound, &settings.hosts, &settings.origins),
         tenants,
-        page: Page::new(anyone.is_none()),
+        pages: Pages::new(anyone.is_none()),
         anyone,
         limits: settings.limits,
         client_timeout: settings.client_timeout,

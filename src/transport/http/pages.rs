@@ -13,6 +13,7 @@ use super::tenant::Tenant;
 use crate::limits::MAX_RECENT_PAGE;
 use crate::protocol::{Body, Incoming, parse};
 use crate::server::{Admission, Families, Session};
+use crate::text::html::{begin, escaped};
 
 /// Pages of a list of tools that are shown.
 const MAX_PAGES: usize = 100;
@@ -228,46 +229,35 @@ pub fn openapi(tenant: &Tenant) -> String {
     document.to_string()
 }
 
-const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-<meta name=\"viewport\" content=\"width=device-width\"><title>replay: tools</title><style>\
-body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}\
-h2{margin:2.5rem 0 .25rem}code,pre{font:14px/1.45 ui-monospace,monospace}pre{background:#f3f3f3;padding:.75rem;overflow:auto}\
-table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.3rem .75rem .3rem 0;\
-border-top:1px solid #ddd}.kind{color:#666}\
-@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#181818}pre{background:#262626}th,td{border-color:#444}\
-.kind{color:#a0a0a0}a{color:#8ab4f8}}</style></head><body>\n";
+/// Where else a browser finds something about this server.
+pub const ELSEWHERE: &str =
+    "<nav aria-label=\"Pages\"><a href=\"./\">Calls</a><a href=\"docs\" aria-current=\"page\">Tools</a></nav>";
 
 /// `/docs`: the tools as a page that needs nothing from anywhere else.
 pub fn docs(tenant: &Tenant) -> String {
     let tools = tools(tenant);
-    let mut page = String::from(HEAD);
+    let mut page = begin("tools", ELSEWHERE);
     // Writing to a String cannot fail.
     let _ = write!(
         page,
-        "<h1>Tools</h1><p>Each is called with a JSON-RPC request to <code>POST /mcp</code>; \
-         <a href=\"/openapi.json\">/openapi.json</a> has the schemas.</p><ul>"
+        "<p>Each is called with a JSON-RPC request to <code>POST /mcp</code>; <code>/openapi.json</code> has the schemas.</p>\n<ul>"
     );
     for tool in &tools {
-        let name = html(tool["name"].as_str().unwrap_or_default());
-        let _ = write!(page, "<li><a href=\"#{name}\"><code>{name}</code></a> {}</li>", html(text(&tool["title"])));
+        let name = escaped(tool["name"].as_str().unwrap_or_default());
+        let _ = write!(page, "<li><a href=\"#{name}\"><code>{name}</code></a> {}</li>", escaped(text(&tool["title"])));
     }
     page.push_str("</ul>\n");
     for tool in &tools {
-        let name = html(text(&tool["name"]));
-        let description = html(text(&tool["description"]));
+        let name = escaped(text(&tool["name"]));
+        let description = escaped(text(&tool["description"]));
         let _ = write!(page, "<h2 id=\"{name}\"><code>{name}</code></h2><p>{description}</p>");
         parameters(&mut page, &tool["inputSchema"]);
         let example = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": tool["name"], "arguments": example(&tool["inputSchema"])}});
-        let _ = writeln!(page, "<pre>{}</pre>", html(&example.to_string()));
+        let _ = writeln!(page, "<pre>{}</pre>", escaped(&example.to_string()));
     }
-    page.push_str("</body></html>\n");
+    page.push_str("</main></body></html>\n");
     page
-}
-
-/// Text for a place between tags, or in an attribute.
-fn html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn text(value: &Value) -> &str {
@@ -276,7 +266,7 @@ fn text(value: &Value) -> &str {
 
 fn parameters(page: &mut String, schema: &Value) {
     let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty()) else { return };
-    page.push_str("<table><tr><th>Parameter</th><th>Type</th><th>Meaning</th></tr>");
+    page.push_str("<div class=\"table\"><table><tr><th>Parameter</th><th>Type</th><th>Meaning</th></tr>");
     for (name, property) in properties {
         let is_required = schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
         let kind = match (&property["enum"], &property["type"]) {
@@ -284,16 +274,16 @@ fn parameters(page: &mut String, schema: &Value) {
             (_, Value::String(kind)) => kind.clone(),
             (_, other) => other.to_string(),
         };
-        let kind = html(&kind);
+        let kind = escaped(&kind);
         let required = if is_required { ", required" } else { "" };
-        let meaning = html(text(&property["description"]));
+        let meaning = escaped(text(&property["description"]));
         let _ = write!(
             page,
-            "<tr><td><code>{}</code></td><td class=\"kind\">{kind}{required}</td><td>{meaning}</td></tr>",
-            html(name)
+            "<tr><td><code>{}</code></td><td class=\"soft\">{kind}{required}</td><td>{meaning}</td></tr>",
+            escaped(name)
         );
     }
-    page.push_str("</table>");
+    page.push_str("</table></div>");
 }
 
 /// Arguments with what must be there, each as a value of its kind.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, AUTHORIZATION, CONNECTION, CONTENT_SECURITY_POLICY,
-    HOST, HeaderMap, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, AUTHORIZATION, CONNECTION, HOST, HeaderMap,
+    HeaderValue, ORIGIN, VARY,
 };
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
@@ -90,11 +90,11 @@ fn gate(shared: &Shared, request: &Request<Incoming>) -> Result<Option<HeaderVal
     }
     let is_docs = request.uri().path() == "/docs" && request.method() == Method::GET;
     if is_docs && shared.anyone.is_none() && is_browser(request.headers()) {
-        return Err(Box::new(shared.page.docs()));
+        return Err(Box::new(shared.pages.gate()));
     }
     if request.uri().path() == "/" {
         return Err(Box::new(match *request.method() {
-            Method::GET | Method::HEAD => shared.page.answer(),
+            Method::GET | Method::HEAD => shared.pages.calls(),
             _ => only("GET"),
         }));
     }
@@ -221,13 +221,7 @@ async fn page(shared: &Arc<Shared>, tenant: &Arc<Tenant>, head: &Parts) -> Reply
             ReplyBody::text(pages::metrics(shared, tenant)),
         ),
         "/openapi.json" => json(StatusCode::OK, drawn(Arc::clone(tenant), pages::openapi).await),
-        "/docs" => {
-            let page = ReplyBody::text(drawn(Arc::clone(tenant), pages::docs).await);
-            let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", page);
-            let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
-            reply.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-            reply
-        }
+        "/docs" => shared.pages.tools(drawn(Arc::clone(tenant), pages::docs).await),
         _ if is_told => watching::one(shared, tenant, path.trim_start_matches("/activity/")),
         _ => {
             let text = "nothing is here; the server is at /mcp, its documentation at /docs, what it does at /";

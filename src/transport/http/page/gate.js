@@ -1,19 +1,3 @@
-<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>replay: tools</title><style>
-body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}
-input,button{font:inherit;padding:.3rem .5rem}
-@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#181818}}
-</style></head><body>
-<form id="gate" hidden>
-<h1>A token is needed</h1>
-<p>It is the one that an agent uses. It stays in this tab and is forgotten with it.</p>
-<label for="token">Token</label>
-<input id="token" type="password" required autocomplete="off" spellcheck="false" aria-describedby="fault">
-<button>Show the tools</button>
-<p id="fault" role="alert"></p>
-</form>
-<noscript>This page needs its script, which sends the token along.</noscript>
-<script>
 "use strict";
 const at = (id) => document.getElementById(id);
 const gate = (fault) => {
@@ -43,5 +27,3 @@ at("gate").addEventListener("submit", (event) => {
 });
 const kept = sessionStorage.getItem("token");
 if (kept) enter(kept); else gate("");
-</script>
-</body></html>
