@@ -1,11 +1,13 @@
 //! What was asked for by name and did not run: a runner whose configuration leaves a file out says nothing of it.
 
 use std::collections::HashSet;
+use std::path::Path;
 
+use super::evidence::Evidence;
 use super::model::State;
 use super::project::files::Target;
 use super::reports::reading::TestResults;
-use super::runner::{Asked, Runner};
+use super::runner::Runner;
 use super::selection::{FailedTest, Selection};
 use crate::limits::MAX_KEPT_TESTS;
 
@@ -13,7 +15,12 @@ use crate::limits::MAX_KEPT_TESTS;
 ///
 /// A file whose tests were all left out by a filter or by themselves did run, as far as the runner says so. Files that a glob
 /// matched count if their name is one of a test. Empty if more tests ran than are kept by name.
-pub fn missed(runner: &dyn Runner, selection: &Selection, asked: &Asked<'_>, results: &TestResults) -> Vec<String> {
+pub fn missed(
+    runner: &dyn Runner,
+    selection: &Selection,
+    evidence: &Evidence<'_>,
+    results: &TestResults,
+) -> Vec<String> {
     if results.tests.len() >= MAX_KEPT_TESTS || results.files.len() >= MAX_KEPT_TESTS {
         return Vec::new();
     }
@@ -21,10 +28,11 @@ pub fn missed(runner: &dyn Runner, selection: &Selection, asked: &Asked<'_>, res
         Selection::All | Selection::Changed => Vec::new(),
         Selection::Failed(failed) => again(runner, failed, results),
         Selection::Targets(targets) => {
-            let meant = |target: &&Target| !target.is_matched || runner.is_test_name(&target.path);
+            let is_test = |file: &Path| runner.language().is_some_and(|language| language.is_test_name(file));
+            let meant = |target: &&Target| !target.is_matched || is_test(&target.path);
             let meant: Vec<&Target> = targets.iter().filter(meant).collect();
-            let missed = runner.missed(asked, &meant, results);
-            missed.into_iter().map(|target| target.below(asked.project)).collect()
+            let missed = runner.missed(evidence, &meant, results);
+            missed.into_iter().map(|target| target.below(evidence.project)).collect()
         }
     }
 }

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::context::RunContext;
+use super::evidence::absolute;
 use super::model::TestStatus;
 use super::project::disk::Tree as _;
 use super::project::files::written;
+use super::project::language::{Language, TestFiles};
 use super::reports::reading::TestResults;
-use super::runner::{Runner, TestFiles, absolute};
+use super::runner::Runner;
 use super::selection::Selection;
 use crate::limits::{MAX_KEPT_TESTS, MAX_NAMED_UNTAKEN};
 
@@ -35,7 +37,7 @@ pub fn told(context: &RunContext<'_>, run: &Run<'_>, results: &TestResults) -> O
         return listed(off).filter(|_| is_meant).map(|off| format!("not run, as Cargo.toml says: {off}"));
     }
     let is_known = !results.takes.is_empty();
-    let names = run.runner.test_files()?;
+    let names = run.runner.language().and_then(Language::test_files)?;
     let (what, files) = match run.selection {
         // What takes parts of files takes whatever is named. Where Jest finds nothing, its reporter is not asked.
         Selection::Targets(_) if !run.runner.takes_parts() && (is_known || run.status == TestStatus::NoTests) => {

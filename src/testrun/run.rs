@@ -9,6 +9,7 @@ use super::command::{REPORT, Wanted, line, words};
 use super::completeness::missed;
 use super::context::RunContext;
 use super::error::TestrunError;
+use super::evidence::{Evidence, ProjectFacts};
 use super::hints::hint;
 use super::history::Log;
 use super::interruption::{self, Interruption};
@@ -18,7 +19,7 @@ use super::project::program::{Missing, Program};
 use super::report_file::{report_of, version_of};
 use super::reports::reading::{Sources, TestResults};
 use super::request::Request;
-use super::runner::{Asked, Facts, Runner};
+use super::runner::Runner;
 use super::scope::scope;
 use super::selection::Selection;
 use super::subprojects::who_has;
@@ -141,7 +142,7 @@ pub fn run(
 /// A run that has ended.
 struct Ended<'a> {
     selection: &'a Selection,
-    facts: &'a Facts,
+    facts: &'a ProjectFacts,
     info: ToolInfo<RunnerName>,
     outcome: &'a Outcome,
     took: Duration,
@@ -191,7 +192,7 @@ fn told(
     let is_all = *selection == Selection::All && request.filter.is_none();
     let failed = rerun::left(runner, &known, &results, is_all);
     let is_filtered = request.filter.is_some();
-    let asked = Asked {
+    let evidence = Evidence {
         is_filtered,
         project: root,
         facts,
@@ -202,7 +203,7 @@ fn told(
         tree: &context.disk(),
         by_package: request.changed,
     };
-    let mut missed = missed(runner, selection, &asked, &results);
+    let mut missed = missed(runner, selection, &evidence, &results);
     let cut = context.history.cut(root, runner.id());
     let cut_before = cut.as_ref().filter(|_| matches!(selection, Selection::Failed(_))).map(Interruption::told);
     missed.extend(cut_before.clone());

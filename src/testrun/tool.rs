@@ -8,19 +8,35 @@ use super::project::disk::Disk;
 use super::project::language::Language;
 use super::project::program::Program;
 use super::project::signs::{Level, Sign};
+use super::project::{node, python};
 use crate::exec::{Exit, Outcome};
 use crate::policy::{Checked, Read};
 
+/// What of a tool is data.
+pub struct About {
+    /// As it is asked for, and as it is called in replies.
+    pub name: &'static str,
+    /// For people, with the versions that are understood.
+    pub title: &'static str,
+    /// The language of its projects; `None` if any.
+    pub language: Option<Language>,
+    pub origin: Origin,
+}
+
+/// Where the program of a tool comes from.
+#[derive(Clone, Copy)]
+pub enum Origin {
+    /// Commands find it by this name.
+    Path(&'static str),
+    /// A package in `node_modules`, and the program of it.
+    Node(&'static str, &'static str),
+    /// A module of the project's Python.
+    Python(&'static str),
+}
+
 /// A runner or a checker.
 pub trait Tool: Sync {
-    /// As it is asked for, and as it is called in replies.
-    fn name(&self) -> &'static str;
-
-    /// For people, with the versions that are understood.
-    fn title(&self) -> &'static str;
-
-    /// The language of its projects; `None` if any.
-    fn language(&self) -> Option<Language>;
+    fn about(&self) -> &'static About;
 
     /// What a directory says for it.
     fn sign(&self, _level: &Level<'_>) -> Sign {
@@ -28,15 +44,44 @@ pub trait Tool: Sync {
     }
 
     /// Its program, for a project.
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program;
+    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
+        let (disk, dir) = (context.disk(), project.shown());
+        match self.about().origin {
+            Origin::Path(program) => Program::on_path(program),
+            Origin::Node(package, program) => node::program(disk, dir, package, program),
+            Origin::Python(module) => Program::Found(python::module(disk, dir, module), None),
+        }
+    }
 
     /// Whether it is installed in a directory itself.
-    fn is_in(&self, _disk: Disk<'_>, _dir: &Path) -> bool {
-        false
+    fn is_in(&self, disk: Disk<'_>, dir: &Path) -> bool {
+        match self.about().origin {
+            Origin::Path(_) => false,
+            Origin::Node(package, program) => node::find(disk, dir, package, program).is_some(),
+            Origin::Python(module) => python::is_installed(disk, dir, module),
+        }
     }
 
     /// The next step where its program was not found; `argv` is what was run.
-    fn how_to_get(&self, context: &RunContext<'_>, argv: &[String]) -> String;
+    fn how_to_get(&self, context: &RunContext<'_>, argv: &[String]) -> String {
+        match self.about().origin {
+            Origin::Path(program) => RunContext::not_found_hint(program),
+            Origin::Node(..) => RunContext::not_found_hint("node"),
+            Origin::Python(module) => context.how_to_install(argv, module),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        self.about().name
+    }
+
+    fn title(&self) -> &'static str {
+        self.about().title
+    }
+
+    fn language(&self) -> Option<Language> {
+        self.about().language
+    }
 
     /// Whether it is for files of this name; `true` for names that say nothing.
     fn suits(&self, file: &str) -> bool {

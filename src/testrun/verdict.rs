@@ -75,7 +75,7 @@ pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, endin
     if !results.run_errors.is_empty() {
         return TestStatus::ConfigError;
     }
-    runner.nothing_ran(results, ending.exit_code)
+    if runner.found_none(results, ending.exit_code) { TestStatus::NoTests } else { TestStatus::ConfigError }
 }
 
 /// The verdict on a type check. `errors` are those in what was asked for.

@@ -1,55 +1,18 @@
 //! `cargo check --message-format=json` (<https://doc.rust-lang.org/cargo/reference/external-tools.html>), Clippy too.
 
-use serde::Deserialize;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
-use std::path::Path;
-use std::time::Duration;
-
-use crate::cancel::Bound;
-use crate::exec::Outcome;
-use crate::limits::{MAX_KEPT_TESTS, MAX_RELATED};
-use crate::policy::{Checked, Read};
-use crate::testrun::checker::{CheckWanted, Checker};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::model::{Diagnostic, Related, Severity};
+use crate::limits::{MAX_KEPT_TESTS, MAX_RELATED, MAX_TEST_TEXT_BYTES};
+use crate::testrun::prelude::*;
 use crate::testrun::project::cargo;
-use crate::testrun::project::disk::Tree as _;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::signs::{Level, Sign};
-use crate::testrun::reports::findings::Findings;
-use crate::testrun::reports::lines::{self, events};
-use crate::testrun::reports::reading::{CheckResults, Sources};
-use crate::testrun::tool::Tool;
 
 pub struct CargoCheck;
 
 impl Tool for CargoCheck {
-    fn name(&self) -> &'static str {
-        "cargo"
-    }
-
-    fn title(&self) -> &'static str {
-        "cargo check"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::Rust)
+    fn about(&self) -> &'static About {
+        &About { name: "cargo", title: "cargo check", language: Some(Language::Rust), origin: Origin::Path("cargo") }
     }
 
     fn sign(&self, level: &Level<'_>) -> Sign {
         level.named("Cargo.toml")
-    }
-
-    fn program(&self, _: &RunContext<'_>, _: &Checked<Read>) -> Program {
-        Program::on_path("cargo")
-    }
-
-    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
-        RunContext::not_found_hint("cargo")
     }
 }
 
@@ -65,8 +28,23 @@ impl Checker for CargoCheck {
         Ok(words)
     }
 
+    /// Reads stdout; errors of Cargo itself from stderr.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        parse(sources, bound)
+        let mut found = Findings::new(sources.root);
+        let mut crates = HashSet::new();
+        for event in lines::events::<Event>(sources.stdout, bound) {
+            match (event.reason.as_str(), event.message, event.target) {
+                ("compiler-message", Some(message), _) => add(&mut found, message),
+                ("compiler-artifact", _, Some(target)) if crates.len() < MAX_KEPT_TESTS => {
+                    crates.insert(target.src_path);
+                }
+                _ => {}
+            }
+        }
+        if found.checked.diagnostics.is_empty() {
+            cargo_errors(&mut found, sources.stderr, bound);
+        }
+        found.checked
     }
 
     fn is_source(&self, target: &Target) -> bool {
@@ -165,27 +143,8 @@ pub fn artifacts(stdout: &[u8], bound: Bound<'_>) -> Vec<String> {
         event.reason == "compiler-artifact"
             && !["/registry/src/", "/git/checkouts/"].iter().any(|dir| source.contains(dir))
     };
-    let found = events::<Event>(stdout, bound).filter(own);
+    let found = lines::events::<Event>(stdout, bound).filter(own);
     found.filter_map(|event| event.filenames.into_iter().next()).take(MAX_KEPT_TESTS).collect()
-}
-
-/// Reads stdout; errors of Cargo itself from stderr.
-fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-    let mut found = Findings::new(sources.root);
-    let mut crates = HashSet::new();
-    for event in events::<Event>(sources.stdout, bound) {
-        match (event.reason.as_str(), event.message, event.target) {
-            ("compiler-message", Some(message), _) => add(&mut found, message),
-            ("compiler-artifact", _, Some(target)) if crates.len() < MAX_KEPT_TESTS => {
-                crates.insert(target.src_path);
-            }
-            _ => {}
-        }
-    }
-    if found.checked.diagnostics.is_empty() {
-        cargo_errors(&mut found, sources.stderr, bound);
-    }
-    found.checked
 }
 
 fn add(found: &mut Findings<'_>, message: Told) {
@@ -247,7 +206,7 @@ fn cargo_errors(found: &mut Findings<'_>, stderr: &[u8], bound: Bound<'_>) {
         }
         text.push_str(&line);
         text.push('\n');
-        if text.len() > crate::limits::MAX_TEST_TEXT_BYTES {
+        if text.len() > MAX_TEST_TEXT_BYTES {
             break;
         }
     }

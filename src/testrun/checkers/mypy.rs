@@ -2,32 +2,14 @@
 
 mod configuration;
 
-use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
-use crate::cancel::Bound;
+use sha2::{Digest as _, Sha256};
+
 use crate::limits::{MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES, MAX_TOLD_LINES};
-use crate::policy::{Checked, Read};
-use crate::testrun::checker::Source;
-use crate::testrun::checker::{CheckWanted, Checker};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::model::{Diagnostic, Related, Severity};
-use crate::testrun::project::disk::Disk;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::python;
-use crate::testrun::project::signs::Weight;
-use crate::testrun::project::signs::{Level, Sign};
-use crate::testrun::reports::findings::Findings;
-use crate::testrun::reports::reading::{CheckResults, Sources};
-use crate::testrun::reports::{clean, lines};
-use crate::testrun::tool::Tool;
+use crate::testrun::prelude::*;
 
 /// How much of a hash is the name of a project's cache, in bytes.
 const CACHE_NAME_BYTES: usize = 8;
@@ -37,16 +19,8 @@ const OUTPUT: &str = "--output=json";
 pub struct Mypy;
 
 impl Tool for Mypy {
-    fn name(&self) -> &'static str {
-        "mypy"
-    }
-
-    fn title(&self) -> &'static str {
-        "mypy"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::Python)
+    fn about(&self) -> &'static About {
+        &About { name: "mypy", title: "mypy", language: Some(Language::Python), origin: Origin::Python("mypy") }
     }
 
     fn sign(&self, level: &Level<'_>) -> Sign {
@@ -56,18 +30,6 @@ impl Tool for Mypy {
             .or_else(|| level.section("pyproject.toml", "[tool.mypy"))
             .or_else(|| level.section("setup.cfg", "[mypy"))
             .or_else(|| python::is_project(level).then(|| (Weight::Habit, "a Python project".to_owned())))
-    }
-
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
-        Program::Found(python::module(context.disk(), project.shown(), self.name()), None)
-    }
-
-    fn is_in(&self, disk: Disk<'_>, dir: &Path) -> bool {
-        python::is_installed(disk, dir, self.name())
-    }
-
-    fn how_to_get(&self, context: &RunContext<'_>, argv: &[String]) -> String {
-        context.how_to_install(argv, self.name())
     }
 }
 
@@ -89,8 +51,37 @@ impl Checker for Mypy {
         Ok(words)
     }
 
+    /// Reads stdout, and stderr for its own errors.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        parse(sources, bound)
+        let mut found = Findings::new(sources.root);
+        let mut crash = None;
+        for bytes in [sources.stdout, sources.stderr] {
+            for line in lines::lines(bytes, bound) {
+                if let Ok(line) = serde_json::from_slice::<Finding>(line) {
+                    add(&mut found, of_json(line));
+                    continue;
+                }
+                let line = String::from_utf8_lossy(line);
+                match of_text(&mut found, &line) {
+                    Some(diagnostic) if diagnostic.message.starts_with(CRASH) => crash = Some(diagnostic),
+                    // What it advises to who has a terminal.
+                    Some(diagnostic) if crash.is_none() || diagnostic.severity != Severity::Note => {
+                        add(&mut found, diagnostic);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if let Some(mut diagnostic) = crash {
+            found.checked.broke = true;
+            CRASH.clone_into(&mut diagnostic.message);
+            for line in last_words(sources, bound) {
+                diagnostic.message.push_str("\n  ");
+                diagnostic.message.push_str(&line);
+            }
+            found.add(diagnostic);
+        }
+        found.checked
     }
 
     fn is_source(&self, target: &Target) -> bool {
@@ -132,39 +123,6 @@ struct Finding {
 
 /// How the message begins that mypy itself failed (`mypy.errors.report_internal_error`).
 const CRASH: &str = "INTERNAL ERROR";
-
-/// Reads stdout, and stderr for its own errors.
-fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-    let mut found = Findings::new(sources.root);
-    let mut crash = None;
-    for bytes in [sources.stdout, sources.stderr] {
-        for line in lines::lines(bytes, bound) {
-            if let Ok(line) = serde_json::from_slice::<Finding>(line) {
-                add(&mut found, of_json(line));
-                continue;
-            }
-            let line = String::from_utf8_lossy(line);
-            match of_text(&mut found, &line) {
-                Some(diagnostic) if diagnostic.message.starts_with(CRASH) => crash = Some(diagnostic),
-                // What it advises to who has a terminal.
-                Some(diagnostic) if crash.is_none() || diagnostic.severity != Severity::Note => {
-                    add(&mut found, diagnostic);
-                }
-                _ => {}
-            }
-        }
-    }
-    if let Some(mut diagnostic) = crash {
-        found.checked.broke = true;
-        CRASH.clone_into(&mut diagnostic.message);
-        for line in last_words(sources, bound) {
-            diagnostic.message.push_str("\n  ");
-            diagnostic.message.push_str(&line);
-        }
-        found.add(diagnostic);
-    }
-    found.checked
-}
 
 /// The end of what mypy wrote besides diagnostics where it failed itself: the traceback, and what stands on stderr.
 fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {

@@ -1,42 +1,14 @@
 //! Pyright, and basedpyright, by `--outputjson`: lines and characters count from 0.
 
-use serde::Deserialize;
 mod exclusions;
 
-use std::path::Path;
-
-use crate::cancel::Bound;
-use crate::policy::{Checked, Read};
-use crate::testrun::checker::Source;
-use crate::testrun::checker::{CheckWanted, Checker};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::model::{Diagnostic, Severity};
-use crate::testrun::project::disk::Disk;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::node;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::python;
-use crate::testrun::project::signs::{Level, Sign};
-use crate::testrun::reports::findings::Findings;
-use crate::testrun::reports::lines;
-use crate::testrun::reports::reading::{CheckResults, Sources};
-use crate::testrun::tool::Tool;
+use crate::testrun::prelude::*;
 
 pub struct Pyright;
 
 impl Tool for Pyright {
-    fn name(&self) -> &'static str {
-        "pyright"
-    }
-
-    fn title(&self) -> &'static str {
-        "pyright"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::Python)
+    fn about(&self) -> &'static About {
+        &About { name: "pyright", title: "pyright", language: Some(Language::Python), origin: Origin::Path("pyright") }
     }
 
     fn sign(&self, level: &Level<'_>) -> Sign {
@@ -73,8 +45,32 @@ impl Checker for Pyright {
         Ok(words)
     }
 
+    /// Reads stdout; without a document there, stderr says why.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        parse(sources, bound)
+        let mut found = Findings::new(sources.root);
+        let (mut version, mut files) = (None, None);
+        lines::document::<Finding>(
+            sources.stdout,
+            "generalDiagnostics",
+            bound,
+            |finding| found.add(diagnostic(finding)),
+            |key, value| match key {
+                "version" => version = serde_json::from_str(value).ok(),
+                "summary" => {
+                    files = serde_json::from_str::<Summary>(value).ok().and_then(|summary| summary.files_analyzed)
+                }
+                _ => {}
+            },
+        );
+        if version.is_none() && found.checked.diagnostics.is_empty() {
+            let said = String::from_utf8_lossy(sources.stderr);
+            if !said.trim().is_empty() {
+                found.add(Diagnostic::new(Severity::Error, said.trim()));
+            }
+        }
+        found.checked.version = version;
+        found.checked.files_checked = files;
+        found.checked
     }
 
     fn is_source(&self, target: &Target) -> bool {
@@ -118,32 +114,6 @@ struct Position {
 #[serde(rename_all = "camelCase")]
 struct Summary {
     files_analyzed: Option<u64>,
-}
-
-/// Reads stdout; without a document there, stderr says why.
-fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-    let mut found = Findings::new(sources.root);
-    let (mut version, mut files) = (None, None);
-    lines::document::<Finding>(
-        sources.stdout,
-        "generalDiagnostics",
-        bound,
-        |finding| found.add(diagnostic(finding)),
-        |key, value| match key {
-            "version" => version = serde_json::from_str(value).ok(),
-            "summary" => files = serde_json::from_str::<Summary>(value).ok().and_then(|summary| summary.files_analyzed),
-            _ => {}
-        },
-    );
-    if version.is_none() && found.checked.diagnostics.is_empty() {
-        let said = String::from_utf8_lossy(sources.stderr);
-        if !said.trim().is_empty() {
-            found.add(Diagnostic::new(Severity::Error, said.trim()));
-        }
-    }
-    found.checked.version = version;
-    found.checked.files_checked = files;
-    found.checked
 }
 
 fn diagnostic(finding: Finding) -> Diagnostic {

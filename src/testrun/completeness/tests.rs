@@ -3,11 +3,11 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::testrun::evidence::ProjectFacts;
 use crate::testrun::model::Listed;
 use crate::testrun::project::disk::tests::tree;
-use crate::testrun::runner::Facts;
 use crate::testrun::runners::{CargoTest, Go, Jest, Nextest, Pytest, Vitest};
 
 const GO: &str = "package a\n\nfunc TestMain(m *testing.M) {}\nfunc TestA(t *testing.T) {}\nfunc helper() {}\n";
@@ -22,8 +22,8 @@ fn results(files: &[&str], tests: &[(&str, State)]) -> TestResults {
 }
 
 fn missed_of(runner: &dyn Runner, selection: &Selection, is_filtered: bool, results: &TestResults) -> Vec<String> {
-    let facts = Facts { go_package: "example.com/demo".to_owned(), ..Facts::default() };
-    let asked = Asked {
+    let facts = ProjectFacts { go_package: "example.com/demo".to_owned(), ..ProjectFacts::default() };
+    let evidence = Evidence {
         is_filtered,
         project: Path::new("/w"),
         facts: &facts,
@@ -37,7 +37,7 @@ fn missed_of(runner: &dyn Runner, selection: &Selection, is_filtered: bool, resu
         ]),
         by_package: false,
     };
-    missed(runner, selection, &asked, results)
+    missed(runner, selection, &evidence, results)
 }
 
 fn targets(paths: &[&str]) -> Selection {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::disk::{Disk, Tree};
+use super::language::Language;
 use super::signs::{LOOKED_AT, Level, Sign, Weight};
 
 /// Where a project has its virtual environment.
@@ -18,10 +19,7 @@ pub fn is_project(level: &Level<'_>) -> bool {
 
 /// Files and directories of tests, as pytest finds them without being told.
 pub fn habits(level: &Level<'_>) -> Sign {
-    let is_test = |name: &String| {
-        let python = name.strip_suffix(".py");
-        python.is_some_and(|name| name.starts_with("test_") || name.ends_with("_test") || name == "conftest")
-    };
+    let is_test = |name: &String| Language::Python.is_test_name(name.as_ref()) || name == "conftest.py";
     if let Some(name) = level.names.iter().find(|name| is_test(name)) {
         return Some((Weight::Habit, name.clone()));
     }
@@ -64,11 +62,6 @@ pub fn is_installed(disk: Disk<'_>, dir: &Path, program: &str) -> bool {
 pub fn module(disk: Disk<'_>, from: &Path, module: &str) -> Vec<String> {
     let python = interpreter(disk, from);
     [python.as_deref().unwrap_or("python3"), "-m", module].map(str::to_owned).to_vec()
-}
-
-/// Whether a file's name says that it is one of tests.
-pub fn is_test_name(name: &str) -> bool {
-    name.strip_suffix(".py").is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
 }
 
 /// A comment `# type: ignore` in a line before all code, which is for the whole file.

@@ -1,8 +1,5 @@
 //! The runners of tests, a file each. A new one is its file and a place in [`RUNNERS`].
 
-mod cargo;
-mod javascript;
-
 mod cargo_test;
 mod go;
 mod jest;

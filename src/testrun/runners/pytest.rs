@@ -3,28 +3,8 @@
 mod hints;
 mod report;
 
-use std::path::Path;
-
-use serde::Deserialize;
-
-use crate::cancel::Bound;
 use crate::limits::MAX_RERUN_TESTS;
-use crate::policy::{Checked, Read};
-use crate::testrun::changes::{Affected, Changes};
-use crate::testrun::command::{Paths, Plan, Wanted, paths, safe};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::model::{Case, TestReport, TestStatus};
-use crate::testrun::project::disk::Disk;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::python;
-use crate::testrun::project::signs::{Level, Sign};
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::runner::{Asked, Counted, Runner, TestFiles, not_taken_up};
-use crate::testrun::selection::{FailedTest, Selection};
-use crate::testrun::tool::Tool;
+use crate::testrun::prelude::*;
 use crate::text::glob::escape;
 
 const PLUGIN: (&str, &str) = ("replay_pytest.py", include_str!("pytest/replay_pytest.py"));
@@ -33,16 +13,13 @@ const PLUGIN: (&str, &str) = ("replay_pytest.py", include_str!("pytest/replay_py
 pub struct Pytest;
 
 impl Tool for Pytest {
-    fn name(&self) -> &'static str {
-        "pytest"
-    }
-
-    fn title(&self) -> &'static str {
-        "pytest 6 and newer"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::Python)
+    fn about(&self) -> &'static About {
+        &About {
+            name: "pytest",
+            title: "pytest 6 and newer",
+            language: Some(Language::Python),
+            origin: Origin::Python("pytest"),
+        }
     }
 
     fn sign(&self, level: &Level<'_>) -> Sign {
@@ -52,18 +29,6 @@ impl Tool for Pytest {
             .or_else(|| level.section("setup.cfg", "[tool:pytest]"))
             .or_else(|| level.section("tox.ini", "[pytest]"))
             .or_else(|| python::habits(level))
-    }
-
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
-        Program::Found(python::module(context.disk(), project.shown(), self.name()), None)
-    }
-
-    fn is_in(&self, disk: Disk<'_>, dir: &Path) -> bool {
-        python::is_installed(disk, dir, self.name())
-    }
-
-    fn how_to_get(&self, context: &RunContext<'_>, argv: &[String]) -> String {
-        context.how_to_install(argv, self.name())
     }
 }
 
@@ -80,11 +45,10 @@ impl Runner for Pytest {
     fn affected(&self, project: &Path, changes: &Changes) -> Option<Affected> {
         let mut affected = Affected::default();
         for (file, is_there) in changes.of(project) {
-            let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            if is_there && name == "conftest.py" {
+            if is_there && file.ends_with("conftest.py") {
                 let dir = file.parent().unwrap_or(project);
                 affected.targets.insert(Target::whole(dir.to_path_buf(), true));
-            } else if is_there && python::is_test_name(name) {
+            } else if is_there && Language::Python.is_test_name(file) {
                 affected.targets.insert(Target::whole(file.clone(), false));
             } else if let Some(glob) = named_after(file) {
                 affected.globs.push((glob, file.clone()));
@@ -121,8 +85,7 @@ impl Runner for Pytest {
         Ok(plan)
     }
 
-    fn count(&self, line: &[u8], counted: &mut Counted) {
-        let Ok(event) = serde_json::from_slice::<Event>(line) else { return };
+    fn count_event(&self, event: &ReporterEvent, counted: &mut Counted) {
         match event.ev.as_str() {
             // Every worker of xdist tells the same number.
             "collected" => counted.total = counted.total.max(event.tests),
@@ -135,13 +98,9 @@ impl Runner for Pytest {
         report::parse(sources, bound)
     }
 
-    fn has_reporter(&self) -> bool {
-        true
-    }
-
-    fn nothing_ran(&self, _: &TestResults, exit_code: Option<i32>) -> TestStatus {
-        // A filter that matches nothing exits with 5.
-        if matches!(exit_code, Some(0 | 5)) { TestStatus::NoTests } else { TestStatus::ConfigError }
+    /// A filter that matches nothing exits with 5.
+    fn found_none(&self, _: &TestResults, exit_code: Option<i32>) -> bool {
+        matches!(exit_code, Some(0 | 5))
     }
 
     fn file_of<'a>(&self, id: &'a str) -> &'a str {
@@ -157,19 +116,11 @@ impl Runner for Pytest {
         Some(of_node(id))
     }
 
-    fn is_test_name(&self, path: &Path) -> bool {
-        path.file_name().and_then(|name| name.to_str()).is_some_and(python::is_test_name)
-    }
-
-    fn missed<'t>(&self, asked: &Asked<'_>, targets: &[&'t Target], results: &TestResults) -> Vec<&'t Target> {
+    fn missed<'t>(&self, evidence: &Evidence<'_>, targets: &[&'t Target], results: &TestResults) -> Vec<&'t Target> {
         // What a filter left out of a file is not told by name.
-        not_taken_up(asked, targets, results, |target| {
-            target.part.is_empty() || asked.is_filtered || has_run(&target.below(asked.project), results)
+        not_taken_up(evidence, targets, results, |target| {
+            target.part.is_empty() || evidence.is_filtered || has_run(&target.below(evidence.project), results)
         })
-    }
-
-    fn test_files(&self) -> Option<TestFiles> {
-        Some(TestFiles { globs: &["**/test_*.py", "**/*_test.py"], copies: &[], marker: "def test" })
     }
 
     fn hint(&self, context: &RunContext<'_>, report: &TestReport, _: bool) -> Option<String> {
@@ -195,19 +146,9 @@ fn has_run(id: &str, results: &TestResults) -> bool {
 /// The glob for tests of pytest that are named after a source file; none if it is no such file.
 fn named_after(file: &Path) -> Option<String> {
     let name = file.file_name()?.to_str()?;
-    let stem = name.strip_suffix(".py").filter(|_| !python::is_test_name(name) && name != "conftest.py")?;
+    let stem = name.strip_suffix(".py").filter(|_| !Language::Python.is_test_name(file) && name != "conftest.py")?;
     // A package is tested under its own name.
     let package = || file.parent().and_then(Path::file_name).and_then(|name| name.to_str());
     let stem = escape(package().filter(|_| stem == "__init__").unwrap_or(stem));
     Some(format!("**/{{test_{stem},{stem}_test,test_{stem}_*}}.py"))
-}
-
-#[derive(Deserialize)]
-struct Event {
-    #[serde(default)]
-    ev: String,
-    #[serde(default)]
-    tests: u64,
-    #[serde(default)]
-    when: String,
 }

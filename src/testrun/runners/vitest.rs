@@ -2,28 +2,7 @@
 
 mod report;
 
-use std::path::Path;
-
-use serde::Deserialize;
-
-use super::javascript;
-use crate::cancel::Bound;
-use crate::policy::{Checked, Read};
-use crate::testrun::command::{Paths, Plan, Wanted, paths};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::model::TestStatus;
-use crate::testrun::project::disk::Disk;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::node;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::script::Script;
-use crate::testrun::project::signs::{Level, Sign, stronger};
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::runner::{Asked, Counted, Runner, TestFiles, not_taken_up};
-use crate::testrun::selection::Selection;
-use crate::testrun::tool::Tool;
+use crate::testrun::prelude::*;
 
 const REPORTER: (&str, &str) = ("replay-vitest.mjs", include_str!("vitest/reporter.mjs"));
 
@@ -31,16 +10,13 @@ const REPORTER: (&str, &str) = ("replay-vitest.mjs", include_str!("vitest/report
 pub struct Vitest;
 
 impl Tool for Vitest {
-    fn name(&self) -> &'static str {
-        "vitest"
-    }
-
-    fn title(&self) -> &'static str {
-        "Vitest 3 to 5"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::JavaScript)
+    fn about(&self) -> &'static About {
+        &About {
+            name: "vitest",
+            title: "Vitest 3 to 5",
+            language: Some(Language::JavaScript),
+            origin: Origin::Node("vitest", "vitest"),
+        }
     }
 
     fn sign(&self, level: &Level<'_>) -> Sign {
@@ -50,25 +26,9 @@ impl Tool for Vitest {
         )
         .or_else(|| node::imported(level, "vitest"))
     }
-
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
-        node::program(context.disk(), project.shown(), "vitest", "vitest")
-    }
-
-    fn is_in(&self, disk: Disk<'_>, dir: &Path) -> bool {
-        node::find(disk, dir, "vitest", "vitest").is_some()
-    }
-
-    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
-        RunContext::not_found_hint("node")
-    }
 }
 
 impl Runner for Vitest {
-    fn script(&self, context: &RunContext<'_>, project: &Path) -> (Script, Vec<String>) {
-        javascript::script(context, project, self.name())
-    }
-
     fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
         let mut plan = Plan::of(wanted);
         plan.report_by(wanted, REPORTER);
@@ -90,8 +50,7 @@ impl Runner for Vitest {
         Ok(plan)
     }
 
-    fn count(&self, line: &[u8], counted: &mut Counted) {
-        let Ok(event) = serde_json::from_slice::<Event>(line) else { return };
+    fn count_event(&self, event: &ReporterEvent, counted: &mut Counted) {
         match event.ev.as_str() {
             "collected" => counted.total += event.tests,
             "test" => counted.done += 1,
@@ -103,29 +62,9 @@ impl Runner for Vitest {
         report::parse(sources, bound)
     }
 
-    fn has_reporter(&self) -> bool {
-        true
-    }
-
-    fn nothing_ran(&self, results: &TestResults, exit_code: Option<i32>) -> TestStatus {
-        match exit_code {
-            // A filter that matches nothing.
-            Some(1) if results.begun => TestStatus::NoTests,
-            Some(0) => TestStatus::NoTests,
-            _ => TestStatus::ConfigError,
-        }
-    }
-
-    fn is_test_name(&self, path: &Path) -> bool {
-        javascript::is_test_name(path)
-    }
-
-    fn missed<'t>(&self, asked: &Asked<'_>, targets: &[&'t Target], results: &TestResults) -> Vec<&'t Target> {
-        not_taken_up(asked, targets, results, |_| true)
-    }
-
-    fn test_files(&self) -> Option<TestFiles> {
-        Some(javascript::TEST_FILES)
+    /// A filter that matches nothing exits with 1.
+    fn found_none(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
+        exit_code == Some(0) || exit_code == Some(1) && results.begun
     }
 
     fn note(&self, selection: &Selection, results: &TestResults, root: &Path) -> Option<String> {
@@ -142,12 +81,4 @@ impl Runner for Vitest {
         (!others.is_empty())
             .then(|| format!("ran too, since the runner matches parts of paths: {}{more}", others.join(", ")))
     }
-}
-
-#[derive(Deserialize)]
-struct Event {
-    #[serde(default)]
-    ev: String,
-    #[serde(default)]
-    tests: u64,
 }

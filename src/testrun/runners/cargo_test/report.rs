@@ -1,14 +1,8 @@
 //! `cargo test`: the text of libtest on stdout, with Cargo's own lines on stderr. The JSON of libtest needs a nightly
 //! toolchain; its text is what everybody reads (`library/test/src/formatters/pretty.rs`).
 
-use std::collections::HashMap;
-
-use crate::cancel::Bound;
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_OUTPUT_BYTES};
-use crate::testrun::model::{Case, Phase, State};
-use crate::testrun::reports::collector::Collector;
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::{lines, rust_text};
+use crate::testrun::prelude::*;
 
 /// What is kept of what one test wrote before it is read, in bytes.
 const MAX_SECTION_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;

@@ -1,15 +1,7 @@
 //! `go test -json`: the events of `go doc test2json`, and what the compiler says of packages that cannot be built.
 
-use std::collections::HashMap;
-
-use serde::Deserialize;
-
-use crate::cancel::Bound;
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
-use crate::testrun::model::{Case, Frame, Phase, State, TestError};
-use crate::testrun::reports::collector::{Collector, joined, millis};
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::{go_text, lines, stack};
+use crate::testrun::prelude::*;
 
 /// What is kept of the output of one test before it is read, in bytes; of a panic the beginning matters.
 const MAX_RAW_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;

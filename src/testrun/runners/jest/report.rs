@@ -1,16 +1,7 @@
 //! Jest, through the bundled reporter (`reporter.cjs`), which says what its events are.
 
-use std::collections::HashMap;
-
-use serde::Deserialize;
-
-use crate::cancel::Bound;
 use crate::limits::MAX_KEPT_TESTS;
-use crate::testrun::model::{Case, Phase, State, TestError};
-use crate::testrun::reports::collector::{Collector, joined, milliseconds};
-use crate::testrun::reports::lines::events;
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::{clean, stack};
+use crate::testrun::prelude::*;
 
 #[derive(Deserialize)]
 struct Event {
@@ -80,7 +71,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = Collector::new(sources.root);
     let mut open: HashMap<String, Open> = HashMap::new();
     let (mut order, mut planned, mut ended) = (0, 0, 0);
-    for event in events::<Event>(sources.report, bound) {
+    for event in lines::events::<Event>(sources.report, bound) {
         order += 1;
         let key = key(&collector, &event);
         match event.ev.as_str() {

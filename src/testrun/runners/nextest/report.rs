@@ -4,12 +4,7 @@
 //! on stderr tell what became of each test (<https://nexte.st/docs/machine-readable/junit/>). A program with a harness of
 //! its own need not name its tests (<https://nexte.st/docs/design/custom-test-harnesses/>).
 
-use crate::cancel::Bound;
-use crate::testrun::model::{Case, State};
-use crate::testrun::reports::collector::{Collector, millis};
-use crate::testrun::reports::junit::{self, Element};
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::{clean, lines, rust_text};
+use crate::testrun::prelude::*;
 
 /// Reads the XML, and stderr for what is not in it.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
@@ -91,7 +86,7 @@ fn status_line(line: &str) -> Option<(&str, Option<f64>, String)> {
     (known && is_last).then(|| (word, seconds, id.trim().to_owned()))
 }
 
-fn add(collector: &mut Collector<'_>, element: &Element) {
+fn add(collector: &mut Collector<'_>, element: &junit::Element) {
     // The class is the binary's id; together with the name it is what nextest itself calls the test.
     let fault = element.faults.first();
     let state = match fault {

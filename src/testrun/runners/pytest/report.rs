@@ -1,16 +1,7 @@
 //! pytest from 6 on, through the bundled plugin (`replay_pytest.py`), which says what its events are.
 
-use std::collections::{HashMap, HashSet};
-
-use serde::Deserialize;
-
-use crate::cancel::Bound;
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES};
-use crate::testrun::model::{Case, Frame, Phase, State, TestError};
-use crate::testrun::reports::collector::{Collector, millis, worse};
-use crate::testrun::reports::lines::events;
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::stack;
+use crate::testrun::prelude::*;
 
 #[derive(Deserialize)]
 struct Event {
@@ -105,7 +96,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         modules: HashSet::new(),
     };
     let mut broken = HashSet::new();
-    for event in events::<Event>(sources.report, bound) {
+    for event in lines::events::<Event>(sources.report, bound) {
         match event.ev.as_str() {
             "init" => {
                 reader.collector.results.begun = true;

@@ -1,16 +1,7 @@
 //! Vitest 3 to 5, through the bundled reporter (`reporter.mjs`), which says what its events are.
 
-use std::collections::{BTreeSet, HashMap};
-
-use serde::Deserialize;
-
-use crate::cancel::Bound;
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES};
-use crate::testrun::model::{Case, Frame, Phase, State, TestError};
-use crate::testrun::reports::collector::{Collector, joined, milliseconds};
-use crate::testrun::reports::lines::events;
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::stack;
+use crate::testrun::prelude::*;
 
 #[derive(Deserialize)]
 struct Event {
@@ -106,7 +97,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let (mut begun, mut closes) = (0, false);
     // Those of which nothing has been heard yet.
     let mut planned: BTreeSet<String> = BTreeSet::new();
-    for event in events::<Event>(sources.report, bound) {
+    for event in lines::events::<Event>(sources.report, bound) {
         if matches!(event.ev.as_str(), "file_start" | "collected" | "test" | "file_end") {
             collector.seen(event.path.as_deref().unwrap_or(&event.file));
             planned.remove(&key(&event));

@@ -6,11 +6,11 @@ use crate::policy::{Checked, Read};
 use crate::testrun::command::{Plan, Wanted};
 use crate::testrun::context::RunContext;
 use crate::testrun::error::TestrunError;
+use crate::testrun::evidence::Evidence;
 use crate::testrun::project::cargo::{self, CargoPart, CargoTargets, tables_of};
 use crate::testrun::project::disk::Tree as _;
 use crate::testrun::project::files::{Target, matching, written};
 use crate::testrun::reports::reading::TestResults;
-use crate::testrun::runner::Asked;
 use crate::testrun::selection::{FailedTest, Selection};
 
 /// The name of what Cargo itself runs.
@@ -60,6 +60,14 @@ pub fn select(plan: &mut Plan, wanted: &Wanted<'_>) -> Result<Vec<String>, Testr
     Ok(filters)
 }
 
+/// Hands filters to the test programs.
+pub fn add_filters(plan: &mut Plan, filters: Vec<String>) {
+    if !filters.is_empty() {
+        plan.add(["--"]);
+        plan.add(filters);
+    }
+}
+
 /// The paths of tests that failed. One that begins so would be an option of libtest.
 pub fn paths(failed: &[FailedTest]) -> impl Iterator<Item = String> {
     failed.iter().map(|test| test.names.join("::")).filter(|name| !name.starts_with('-'))
@@ -72,16 +80,6 @@ pub fn refuse_filter(filter: &str) -> Option<String> {
             "`filter` is `{filter}`, which the test programs of cargo take for an option; it must be a part of a test's path"
         )
     })
-}
-
-/// Whether a file is part of a package.
-pub fn is_source(file: &Path) -> bool {
-    file.extension().is_some_and(|extension| extension == "rs") || file.ends_with("Cargo.toml")
-}
-
-/// Whether a file is a program of tests of its own.
-pub fn is_test_name(path: &Path) -> bool {
-    path.parent().and_then(Path::file_name).is_some_and(|dir| dir == "tests")
 }
 
 /// The manifests of a project, `all` of those that lie in it or, unless it is a workspace, its own; their texts.
@@ -102,22 +100,24 @@ pub fn own_harness_note(what: &str, results: &TestResults) -> Option<String> {
 
 /// What was named and did not run. Where there is a filter Cargo says nothing of what that leaves out.
 pub fn missed<'t>(
-    asked: &Asked<'_>,
+    evidence: &Evidence<'_>,
     targets: &[&'t Target],
     results: &TestResults,
     is_nextest: bool,
 ) -> Vec<&'t Target> {
-    let ran = |target: &Target| asked.is_filtered || has_run(asked, target, results, is_nextest);
+    let ran = |target: &Target| evidence.is_filtered || has_run(evidence, target, results, is_nextest);
     targets.iter().copied().filter(|target| !ran(target)).collect()
 }
 
-fn has_run(asked: &Asked<'_>, target: &Target, results: &TestResults, is_nextest: bool) -> bool {
+fn has_run(evidence: &Evidence<'_>, target: &Target, results: &TestResults, is_nextest: bool) -> bool {
     // No tests to Cargo, whose whole package is tested then.
     let of_dir = target.path.parent().and_then(Path::file_name).filter(|_| !target.is_dir);
     if of_dir.is_some_and(|dir| dir == "benches" || dir == "examples") {
         return false;
     }
-    let Ok(CargoPart { package, what }) = cargo::cargo_part(asked.tree, target, asked.by_package) else { return true };
+    let Ok(CargoPart { package, what }) = cargo::cargo_part(evidence.tree, target, evidence.by_package) else {
+        return true;
+    };
     let separator = if is_nextest { " " } else { " > " };
     let is_of = |id: &str| {
         let (program, path) = id.split_once(separator).unwrap_or(("", id));

@@ -9,18 +9,8 @@ use crate::testrun::command::{Plan, Wanted, by_name, escape_regex};
 use crate::testrun::context::RunContext;
 use crate::testrun::project::disk::Tree as _;
 use crate::testrun::project::script::{self, Script};
-use crate::testrun::runner::TestFiles;
 use crate::testrun::selection::{FailedTest, Selection};
 use crate::text::escape::show;
-
-pub const TEST_FILES: TestFiles =
-    TestFiles { globs: &["**/*.{test,spec}.{js,jsx,ts,tsx,mjs,mts,cjs,cts}"], copies: &["dist", "build"], marker: "" };
-
-/// Whether a file's name says that it is one of tests.
-pub fn is_test_name(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    [".test.", ".spec."].iter().any(|part| name.contains(part))
-}
 
 /// The names of tests: one regular expression over suites and name.
 pub fn names(plan: &mut Plan, wanted: &Wanted<'_>) {
