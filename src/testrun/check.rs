@@ -13,6 +13,7 @@ use super::detection::{self, Found};
 use super::error::TestrunError;
 use super::history::Log;
 use super::model::{CheckStatus, CheckerName, Diagnostic, Diagnostics, Scope, Severity, ToolInfo};
+use super::outcome::{Ending, RunOutcome};
 use super::project::disk::{Disk, Tree as _};
 use super::project::files::{self, Target};
 use super::project::language::Language;
@@ -20,9 +21,9 @@ use super::project::program::{Missing, Program};
 use super::reports::reading::{CheckResults, Sources};
 use super::subprojects::{self, who_has};
 use super::tool::is_absent;
-use super::verdict::{self, Ending};
+use super::verdict;
 use crate::cancel::Bound;
-use crate::exec::{Denied, Exit, Outcome, Stage};
+use crate::exec::{Outcome, Stage};
 use crate::limits::{MAX_SILENCED_FILES, MAX_TEST_READ_SECS};
 
 /// What a call asks for.
@@ -38,24 +39,12 @@ pub struct CheckRequest<'a> {
     pub timeout: Duration,
 }
 
-/// What came of a check.
-#[derive(Debug)]
-pub struct CheckRan {
-    /// What the checker says.
-    pub report: Diagnostics,
-    /// What was chosen and why, and what else there is to say.
-    pub notes: Vec<String>,
-    /// What the walls refused.
-    pub denied: Vec<Denied>,
-    pub log: Option<Arc<Log>>,
-}
-
 /// Checks types. `on_progress` is told the time since the beginning.
 pub fn check(
     context: &RunContext<'_>,
     request: &CheckRequest<'_>,
     on_progress: &mut dyn FnMut(Duration, &str),
-) -> Result<CheckRan, TestrunError> {
+) -> Result<RunOutcome<Diagnostics>, TestrunError> {
     let disk = context.disk();
     let cwd = context.directory(request.cwd)?;
     let (checker, dir, mut notes) = choose(context, cwd.shown(), request)?;
@@ -176,7 +165,7 @@ fn choose(
         let what = if request.files.is_empty() { "its types are checked" } else { "types of such files are checked" };
         let below = subprojects::projects::<dyn Checker>(context, cwd, request.files);
         return match installed {
-            Some((checker, dir)) if below.is_empty() => {
+            Some((checker, dir)) if below.is_none() => {
                 let dir = if dir.starts_with(cwd) { dir } else { cwd.to_path_buf() };
                 Ok((checker, dir, vec![only(checker)]))
             }
@@ -223,20 +212,20 @@ fn only_checker(disk: Disk<'_>, from: &Path, files: &[String]) -> Option<(&'stat
     None
 }
 
-fn told(checker: &'static dyn Checker, mut results: CheckResults, ended: Ended<'_>, timeout: Duration) -> CheckRan {
+fn told(
+    checker: &'static dyn Checker,
+    mut results: CheckResults,
+    ended: Ended<'_>,
+    timeout: Duration,
+) -> RunOutcome<Diagnostics> {
     let Ended { wanted, outcome, took, tool, log } = ended;
-    let (exit_code, signal) = match outcome.exit {
-        Exit::Code(code) => (Some(code), None),
-        Exit::Signal(signal) => (None, Some(signal)),
-    };
     let is_placed = results.diagnostics.iter().any(|diagnostic| diagnostic.file.is_some());
     let missing = is_absent(checker.name(), outcome) && !is_placed;
     if missing {
         // The words of the shell or of Python about it.
         results.diagnostics.clear();
     }
-    let ending =
-        Ending { exit_code, signal, timed_out: outcome.timed_out, missing, duration_ms: took.as_millis() as u64 };
+    let ending = Ending::of(outcome, took, missing);
     let mut report = verdict::diagnostics(tool, scope(wanted), results, ending, |file| holds(wanted, file));
     report.log_uri = Some(log.uri.clone());
     match report.status {
@@ -249,7 +238,7 @@ fn told(checker: &'static dyn Checker, mut results: CheckResults, ended: Ended<'
         }
         _ => {}
     }
-    CheckRan { report, notes: Vec::new(), denied: outcome.denied.clone(), log: Some(log) }
+    RunOutcome { report, notes: Vec::new(), denied: outcome.denied.clone(), log: Some(log) }
 }
 
 /// Whether what a path below the project names was asked for.
@@ -284,7 +273,7 @@ fn missing_tool(
     wanted: &CheckWanted<'_>,
     mut notes: Vec<String>,
     missing: &Missing,
-) -> CheckRan {
+) -> RunOutcome<Diagnostics> {
     notes.push(missing.what.clone());
     let cwd = wanted.dir().to_string_lossy().into_owned();
     let tool = ToolInfo { name: checker.id(), version: None, command: Vec::new(), cwd };
@@ -292,5 +281,5 @@ fn missing_tool(
     let mut report = verdict::diagnostics(tool, scope(wanted), CheckResults::default(), ending, |_| true);
     let elsewhere = who_has(wanted.context, wanted.dir(), checker);
     report.hint = elsewhere.or_else(|| Some(wanted.context.install_hint(&missing.install, "")));
-    CheckRan { report, notes, denied: Vec::new(), log: None }
+    RunOutcome { report, notes, denied: Vec::new(), log: None }
 }

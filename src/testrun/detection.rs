@@ -89,10 +89,11 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
+    use crate::testrun::checker::Checker;
     use crate::testrun::checkers::{GoVet, Mypy, Tsc};
     use crate::testrun::project::disk::tests::tree;
+    use crate::testrun::runner::Runner;
     use crate::testrun::runners::{CargoTest, Jest, Pytest, Vitest};
-    use crate::testrun::{Checker, Runner};
 
     fn runners(tree: &dyn Tree, cwd: &Path) -> Vec<Found<dyn Runner>> {
         around(tree, cwd)

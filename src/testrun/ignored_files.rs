@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::context::RunContext;
 use super::evidence::absolute;
+use super::listing::listed;
 use super::model::TestStatus;
 use super::project::disk::Tree as _;
 use super::project::files::written;
@@ -34,7 +35,9 @@ pub fn told(context: &RunContext<'_>, run: &Run<'_>, results: &TestResults) -> O
     }
     if let Some(off) = run.runner.switched_off(context, run.root, run.selection) {
         let is_meant = !run.is_filtered || *run.selection != Selection::All;
-        return listed(off).filter(|_| is_meant).map(|off| format!("not run, as Cargo.toml says: {off}"));
+        return listed(off, MAX_NAMED_UNTAKEN)
+            .filter(|_| is_meant)
+            .map(|off| format!("not run, as Cargo.toml says: {off}"));
     }
     let is_known = !results.takes.is_empty();
     let names = run.runner.language().and_then(Language::test_files)?;
@@ -48,17 +51,9 @@ pub fn told(context: &RunContext<'_>, run: &Run<'_>, results: &TestResults) -> O
         }
         _ => return None,
     };
-    let files = listed(files)?;
+    let files = listed(files, MAX_NAMED_UNTAKEN)?;
     let takes = if is_known { format!(" ({})", results.takes.join(", ")) } else { String::new() };
     Some(format!("{what}, and not taken by the configuration{takes}: {files}"))
-}
-
-/// The first of them, and how many more there are; `None` if there is none.
-fn listed(mut files: Vec<String>) -> Option<String> {
-    let more = files.len().saturating_sub(MAX_NAMED_UNTAKEN);
-    files.truncate(MAX_NAMED_UNTAKEN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!files.is_empty()).then(|| format!("{}{more}", files.join(", ")))
 }
 
 /// Whether each file had its turn.

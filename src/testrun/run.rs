@@ -14,6 +14,7 @@ use super::hints::hint;
 use super::history::Log;
 use super::interruption::{self, Interruption};
 use super::model::{RunError, RunnerName, Scope, TestReport, TestStatus, ToolInfo};
+use super::outcome::{Ending, RunOutcome};
 use super::progress::Progress;
 use super::project::program::{Missing, Program};
 use super::report_file::{report_of, version_of};
@@ -24,32 +25,19 @@ use super::scope::scope;
 use super::selection::Selection;
 use super::subprojects::who_has;
 use super::tool::is_absent;
-use super::verdict::{self, Ending};
-use super::{ignored_files, rerun, runners};
+use super::{ignored_files, rerun, runners, verdict};
 use crate::cancel::Bound;
-use crate::exec::{Denied, ExecError, Exit, Outcome, Stage, place_of};
+use crate::exec::{ExecError, Outcome, Stage, place_of};
 use crate::limits::{MAX_TEST_READ_SECS, TESTS_PROGRESS_BYTES};
 use crate::policy::{Checked, PolicyError, Read};
 use crate::text::escape::show_path;
-
-/// What came of a run.
-#[derive(Debug)]
-pub struct Ran {
-    /// What became of the tests.
-    pub report: TestReport,
-    /// What was chosen and why, and what else there is to say.
-    pub notes: Vec<String>,
-    /// What the walls refused.
-    pub denied: Vec<Denied>,
-    pub log: Option<Arc<Log>>,
-}
 
 /// Runs tests. `on_progress` is told the time since the beginning and how far the run is.
 pub fn run(
     context: &RunContext<'_>,
     request: &Request<'_>,
     on_progress: &mut dyn FnMut(Duration, &str),
-) -> Result<Ran, TestrunError> {
+) -> Result<RunOutcome<TestReport>, TestrunError> {
     let disk = context.disk();
     let cwd = context.directory(request.cwd)?;
     check_given(context, request, &cwd)?;
@@ -168,20 +156,11 @@ fn told(
     choice: Choice,
     mut results: TestResults,
     ended: Ended<'_>,
-) -> Ran {
+) -> RunOutcome<TestReport> {
     let Ended { selection, facts, info, outcome, took, log } = ended;
     let runner = choice.runner;
-    let (exit_code, signal) = match outcome.exit {
-        Exit::Code(code) => (Some(code), None),
-        Exit::Signal(signal) => (None, Some(signal)),
-    };
-    let ending = Ending {
-        exit_code,
-        signal,
-        timed_out: outcome.timed_out,
-        missing: !results.begun && !runner.is_given() && is_absent(runner.name(), outcome),
-        duration_ms: took.as_millis() as u64,
-    };
+    let missing = !results.begun && !runner.is_given() && is_absent(runner.name(), outcome);
+    let ending = Ending::of(outcome, took, missing);
     let cwd = info.cwd.clone();
     let root: &Path = cwd.as_ref();
     let mut notes = choice.notes;
@@ -235,7 +214,7 @@ fn told(
     if let Some(hint) = hints.into_iter().flatten().next_back() {
         report.hint = Some(hint);
     }
-    Ran { report, notes, denied: outcome.denied.clone(), log: Some(log) }
+    RunOutcome { report, notes, denied: outcome.denied.clone(), log: Some(log) }
 }
 
 /// What was asked for, as a reply has it.
@@ -283,14 +262,14 @@ fn missing_tool(
     project: &Checked<Read>,
     missing: &Missing,
     request: &Request<'_>,
-) -> Ran {
+) -> RunOutcome<TestReport> {
     let elsewhere = who_has(context, project.shown(), choice.runner);
     let hint = elsewhere.unwrap_or_else(|| context.install_hint(&missing.install, ""));
     let ending = Ending { missing: true, ..Ending::default() };
     empty(choice, project, ending, &missing.what, Some(hint), request)
 }
 
-fn nothing(choice: &Choice, project: &Checked<Read>, why: &str, request: &Request<'_>) -> Ran {
+fn nothing(choice: &Choice, project: &Checked<Read>, why: &str, request: &Request<'_>) -> RunOutcome<TestReport> {
     let ending = Ending { exit_code: Some(0), ..Ending::default() };
     let mut ran = empty(choice, project, ending, why, None, request);
     ran.report.status = TestStatus::NoTests;
@@ -306,7 +285,7 @@ fn empty(
     why: &str,
     hint: Option<String>,
     request: &Request<'_>,
-) -> Ran {
+) -> RunOutcome<TestReport> {
     let cwd = project.shown().to_string_lossy().into_owned();
     let mut notes = choice.notes.clone();
     notes.push(why.to_owned());
@@ -316,5 +295,5 @@ fn empty(
         verdict::test_report(choice.runner, runner, scope, TestResults::default(), Vec::new(), ending, false);
     report.hint = hint;
     report.left_out.clone_from(&choice.left_out);
-    Ran { report, notes, denied: Vec::new(), log: None }
+    RunOutcome { report, notes, denied: Vec::new(), log: None }
 }

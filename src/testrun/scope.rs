@@ -7,6 +7,7 @@ use super::changes;
 use super::choice::Choice;
 use super::context::RunContext;
 use super::error::TestrunError;
+use super::listing::listed;
 use super::project::files::{self, Target};
 use super::request::Request;
 use super::selection::Selection;
@@ -133,12 +134,9 @@ fn changed_tests(
         }
         targets.extend(tests.into_iter().map(|path| Target::whole(path, false)));
     }
-    if !alone.is_empty() {
-        let more = alone.len().saturating_sub(MAX_LEFT_OUT);
-        alone.truncate(MAX_LEFT_OUT);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    if let Some(alone) = listed(alone, MAX_LEFT_OUT) {
         let what = if found.by_package { "no source of a package" } else { "no test is named after them" };
-        chosen.left_out.push(format!("changed, and {what}: {}{more}", alone.join(", ")));
+        chosen.left_out.push(format!("changed, and {what}: {alone}"));
     }
     if targets.is_empty() {
         return Ok(Err(format!(
@@ -152,12 +150,10 @@ fn changed_tests(
             changed_files(own)
         ));
     } else {
-        let named: Vec<String> = targets.iter().take(NAMED).map(|target| target.below(project.shown())).collect();
-        let more = targets.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named = targets.iter().map(|target| target.below(project.shown())).collect();
         chosen.notes.push(format!(
-            "only {}{more} were run, by the names of {}; tests elsewhere that use the changed files were not",
-            named.join(", "),
+            "only {} were run, by the names of {}; tests elsewhere that use the changed files were not",
+            listed(named, NAMED).unwrap_or_default(),
             changed_files(own)
         ));
     }

@@ -5,6 +5,7 @@ use super::model::{
     CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, Frame, RunError, RunnerName, Scope,
     Severity, TestReport, TestStatus, TestsKind, ToolInfo,
 };
+use super::outcome::Ending;
 use super::reports::reading::{CheckResults, TestResults};
 use super::reports::stack::is_library;
 use super::runner::Runner;
@@ -14,20 +15,6 @@ use crate::limits::{
 
 /// Exit status of a build that failed (cargo(1)).
 const CARGO_FAILED: i32 = 101;
-
-/// How the process ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ending {
-    pub exit_code: Option<i32>,
-    /// The signal that ended it.
-    pub signal: Option<i32>,
-    /// It was ended because its time was up.
-    pub timed_out: bool,
-    /// It was never started: there is no such program.
-    pub missing: bool,
-    /// How long it took, in milliseconds.
-    pub duration_ms: u64,
-}
 
 /// The verdict on a test run; `missed` is how much of what was asked for by name did not run.
 pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, ending: Ending) -> TestStatus {
@@ -337,8 +324,8 @@ fn cut<T>(list: &mut Vec<T>, max: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{Diagnostic, Summary};
     use super::*;
+    use crate::testrun::model::{Diagnostic, Summary};
     use crate::testrun::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
 
     fn results(summary: Summary) -> TestResults {

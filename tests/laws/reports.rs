@@ -2,8 +2,8 @@
 
 use replay::cancel::Bound;
 use replay::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
-use replay::testrun::verdict::{self, Ending};
-use replay::testrun::{CHECKERS, Checker, Progress, RUNNERS, Runner, Sources, text};
+use replay::testrun::verdict;
+use replay::testrun::{CHECKERS, Checker, Ending, Progress, RUNNERS, Runner, Sources, text};
 
 use super::Source;
 

@@ -79,12 +79,12 @@ impl Checker for CargoCheck {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Event {
     reason: String,
     message: Option<Told>,
     target: Option<Crate>,
-    #[serde(default)]
     filenames: Vec<String>,
 }
 
@@ -94,26 +94,21 @@ struct Crate {
     src_path: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Told {
-    #[serde(default)]
     level: String,
-    #[serde(default)]
     message: String,
     code: Option<Code>,
-    #[serde(default)]
     spans: Vec<Span>,
-    #[serde(default)]
     children: Vec<Child>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Child {
-    #[serde(default)]
     level: String,
-    #[serde(default)]
     message: String,
-    #[serde(default)]
     spans: Vec<Span>,
 }
 

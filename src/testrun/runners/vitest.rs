@@ -2,6 +2,7 @@
 
 mod report;
 
+use crate::testrun::listing::listed;
 use crate::testrun::prelude::*;
 
 const REPORTER: (&str, &str) = ("replay-vitest.mjs", include_str!("vitest/reporter.mjs"));
@@ -74,11 +75,7 @@ impl Runner for Vitest {
             return None;
         }
         let wanted: Vec<String> = targets.iter().map(|target| target.below(root.as_ref())).collect();
-        let mut others: Vec<String> = results.files.iter().cloned().collect();
-        others.retain(|file| !wanted.contains(file));
-        let more = if others.len() > NAMED { format!(" and {} more", others.len() - NAMED) } else { String::new() };
-        others.truncate(NAMED);
-        (!others.is_empty())
-            .then(|| format!("ran too, since the runner matches parts of paths: {}{more}", others.join(", ")))
+        let others = results.files.iter().filter(|file| !wanted.contains(file)).cloned().collect();
+        listed(others, NAMED).map(|others| format!("ran too, since the runner matches parts of paths: {others}"))
     }
 }

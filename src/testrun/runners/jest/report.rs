@@ -3,51 +3,36 @@
 use crate::limits::MAX_KEPT_TESTS;
 use crate::testrun::prelude::*;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Event {
     ev: String,
-    #[serde(default)]
     file: String,
     project: Option<String>,
-    #[serde(default)]
     suite: Vec<String>,
-    #[serde(default)]
     name: String,
     test: Option<Test>,
-    #[serde(default)]
     broken: bool,
-    #[serde(default)]
     message: String,
-    #[serde(default)]
     tests: Vec<Test>,
-    #[serde(default)]
     files: u64,
-    #[serde(default)]
     success: bool,
-    #[serde(default)]
     errors: Vec<String>,
-    #[serde(default)]
     goes_on: bool,
-    #[serde(default)]
     options: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Test {
-    #[serde(default)]
     suite: Vec<String>,
-    #[serde(default)]
     name: String,
-    #[serde(default)]
     status: String,
     ms: Option<f64>,
-    #[serde(default)]
     retries: u64,
     line: Option<u32>,
     column: Option<u32>,
-    #[serde(default)]
     messages: Vec<String>,
-    #[serde(default)]
     values: Vec<Option<Values>>,
 }
 

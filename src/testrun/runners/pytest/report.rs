@@ -3,28 +3,21 @@
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES};
 use crate::testrun::prelude::*;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Event {
     ev: String,
     version: Option<String>,
-    #[serde(default)]
     tests: u64,
-    #[serde(default)]
     id: String,
-    #[serde(default)]
     files: Vec<String>,
     file: Option<String>,
     line: Option<u32>,
-    #[serde(default)]
     when: String,
-    #[serde(default)]
     outcome: String,
-    #[serde(default)]
     seconds: f64,
-    #[serde(default)]
     xfail: bool,
     subtest: Option<String>,
-    #[serde(default)]
     message: String,
     failure: Option<Failure>,
     #[serde(rename = "type")]
@@ -33,15 +26,10 @@ struct Event {
     out: Option<String>,
     err: Option<String>,
     exit: Option<i32>,
-    #[serde(default)]
     asked: bool,
-    #[serde(default)]
     options: Vec<String>,
-    #[serde(default)]
     dropped: u64,
-    #[serde(default)]
     ignored: Vec<String>,
-    #[serde(default)]
     count: u64,
 }
 
@@ -58,13 +46,12 @@ struct LeftOut {
     count: u64,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Failure {
-    #[serde(default)]
     message: String,
     file: Option<String>,
     line: Option<u32>,
-    #[serde(default)]
     stack: Vec<Place>,
 }
 

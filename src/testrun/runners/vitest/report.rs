@@ -3,42 +3,30 @@
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES};
 use crate::testrun::prelude::*;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Event {
     ev: String,
     version: Option<String>,
-    #[serde(default)]
     file: String,
     path: Option<String>,
     project: Option<String>,
-    #[serde(default)]
     tests: u64,
-    #[serde(default)]
     suite: Vec<String>,
-    #[serde(default)]
     name: String,
-    #[serde(default)]
     state: String,
     mode: Option<String>,
-    #[serde(default)]
     never: bool,
     ms: Option<f64>,
-    #[serde(default)]
     retries: u64,
     line: Option<u32>,
     column: Option<u32>,
-    #[serde(default)]
     errors: Vec<Failure>,
-    #[serde(default)]
     logs: Vec<Log>,
     reason: Option<String>,
-    #[serde(default)]
     open: Vec<String>,
-    #[serde(default)]
     options: Vec<String>,
-    #[serde(default)]
     closes: bool,
-    #[serde(default)]
     planned: Vec<Planned>,
 }
 
@@ -49,18 +37,17 @@ struct Planned {
     project: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Failure {
     #[serde(rename = "type")]
     kind: Option<String>,
     name: Option<String>,
-    #[serde(default)]
     message: String,
     expected: Option<String>,
     actual: Option<String>,
     diff: Option<String>,
     cause: Option<String>,
-    #[serde(default)]
     stacks: Vec<Place>,
     stack: Option<String>,
     loc: Option<Place>,
