@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::fault::Fault;
-use super::load::{Problem, Source};
 use super::manifest;
+use super::problems::Faults;
 use super::schema;
 use super::template::Template;
 use crate::schema::Validator;
@@ -121,31 +121,6 @@ impl Body {
             }
             None => Self::result(&json!({"content": [{"type": "text", "text": message}], "isError": true})),
         }
-    }
-}
-
-/// What is wrong with a part of the manifest, by JSON pointer.
-pub struct Faults<'a> {
-    source: &'a Source,
-    pub problems: Vec<Problem>,
-    /// Not wrong, and hardly meant.
-    pub warnings: Vec<Problem>,
-}
-
-impl<'a> Faults<'a> {
-    /// None yet.
-    pub fn new(source: &'a Source) -> Self {
-        Self { source, problems: Vec::new(), warnings: Vec::new() }
-    }
-
-    /// Notes a problem with the value at a pointer.
-    pub fn add(&mut self, pointer: &str, message: impl Into<String>) {
-        self.problems.push(self.source.problem(pointer, message));
-    }
-
-    /// Notes something odd about the value at a pointer.
-    pub fn warn(&mut self, pointer: &str, message: impl Into<String>) {
-        self.warnings.push(self.source.problem(pointer, message));
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::load::{LoadError, Problem};
 use super::observe::{Observer, Seen};
+use super::problems::{LoadError, Problem};
 use super::redact::Redactor;
 use super::sink::Sink;
 use super::spans::Place;

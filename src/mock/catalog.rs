@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::behaviour::{Behaviour, Faults};
+use super::behaviour::Behaviour;
+use super::entry::put;
 use super::fault::Fault;
 use super::lint;
-use super::load::{LoadError, Problem, Source};
 use super::manifest::{self, Manifest};
+use super::problems::{Faults, LoadError, Problem, Source};
 use super::resources::{Pattern, Resource, Template as ResourceTemplate};
 use super::template::Template;
 use crate::limits::MAX_MOCK_TOOLS;
@@ -324,12 +325,5 @@ impl Prompt {
             arguments: from.arguments.clone(),
             messages: Template::new(&messages),
         }
-    }
-}
-
-/// Adds a member that is there.
-pub fn put<T: Clone + Into<Value>>(entry: &mut Map<String, Value>, key: &str, value: Option<&T>) {
-    if let Some(value) = value {
-        entry.insert(key.to_owned(), value.clone().into());
     }
 }

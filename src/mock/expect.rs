@@ -8,11 +8,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::behaviour::Faults;
-use super::load::{LoadError, Problem, Source, nearest};
 use super::observe::{Observer, Seen};
+use super::problems::{Faults, LoadError, Problem, Source, nearest};
 use super::schema;
-use super::service::lock;
+use super::sync::lock;
 use crate::limits::MAX_MOCK_SEEN;
 use crate::schema::Validator;
 

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::behaviour::Faults;
 use super::faker;
-use super::load::nearest;
 use super::manifest::{Behaviour, Item, Manifest, Reply, Tool};
+use super::problems::{Faults, nearest};
 use super::template::{Part, Template, unclosed};
 use crate::limits::MAX_SHOWN_NAME_BYTES;
 

@@ -1,7 +1,6 @@
 //! A file -> a manifest, or what is wrong with it: file, line, column, key, and what is valid.
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -10,73 +9,12 @@ use serde_json::Value;
 use super::expect::Expectations;
 use super::fault::Fault;
 use super::manifest::{File, Manifest, OF_RESULTS, Tool};
+use super::problems::{LoadError, MAX_PROBLEMS, Problem, Source, nearest};
 use super::schema;
 use super::spans::{Node, Place, Unread};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::protocol::fault;
 use crate::schema::{Kind, Validator};
-use crate::text::nearest;
-
-/// Something wrong in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Where, if it is known.
-    pub place: Option<Place>,
-    /// Which key, as `mock_server.tools[0].name`.
-    pub path: String,
-    /// What was got and what is valid.
-    pub message: String,
-}
-
-/// Everything that is wrong with a file; `Display` gives a line each.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct LoadError {
-    /// The file as it was named.
-    pub file: String,
-    pub problems: Vec<Problem>,
-}
-
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            write!(f, "{}", self.file)?;
-            if let Some(place) = problem.place {
-                write!(f, ":{place}")?;
-            }
-            write!(f, ": {}", problem.message)?;
-        }
-        Ok(())
-    }
-}
-
-/// Most problems that are told at once.
-const MAX_PROBLEMS: usize = 20;
-
-/// A text that was read, with the places of its values if it has any.
-pub struct Source {
-    file: String,
-    node: Option<Node>,
-    /// What the places are relative to: the pointer of the manifest.
-    root: &'static str,
-}
-
-impl Source {
-    /// A problem with the value at a JSON pointer below `mock_server`.
-    pub fn problem(&self, pointer: &str, message: impl Into<String>) -> Problem {
-        let pointer = format!("{}{pointer}", self.root);
-        let place = self.node.as_ref().map(|node| node.place(&pointer));
-        Problem { place, path: schema::dotted("", &pointer), message: message.into() }
-    }
-
-    /// Problems as the error of this file, which tells the first of them.
-    pub fn error(&self, mut problems: Vec<Problem>) -> LoadError {
-        problems.truncate(MAX_PROBLEMS);
-        LoadError { file: self.file.clone(), problems }
-    }
-}
 
 /// Reads a manifest: YAML, or a snapshot of tools/list if the name ends in `.json`. A name without an extension is one of YAML,
 /// as `/dev/stdin`; one with another extension is refused.
@@ -187,11 +125,6 @@ fn unknown(path: &str, key: &str, valid: &[String]) -> String {
     }
     let near = nearest(key, valid.iter().map(String::as_str));
     format!("{whose} has no key `{key}`{near}; valid: {}", valid.join(", "))
-}
-
-/// Names the known word that is nearest to one that is not known, as the end of a message; empty if none is near.
-pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
-    nearest::nearest(word, known).map(|known| format!("; the nearest one is `{known}`")).unwrap_or_default()
 }
 
 /// The keys that stand beside the keyword that a schema path leads to.

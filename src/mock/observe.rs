@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::asks::answer_of;
-use super::service::lock;
+use super::sync::lock;
 use crate::limits::MAX_RECORDED_MESSAGES;
 use crate::protocol::{Body, Id, Outcome, Request, Response, Revision, render};
 use crate::server::{Exchange, ExclusiveWork, Outbox, Service};

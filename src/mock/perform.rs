@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
 use super::behaviour::{self, Ask, Body as Answer, Reply};
 use super::catalog::{Catalog, Tool};
+use super::client::ClientState;
 use super::faker::{hash, splitmix};
 use super::fault::Fault;
 use super::schema;
-use super::service::Mock;
+use super::sync::wait;
 use super::template::{Scope, Template};
 use super::turns::{has_answers, request_state};
 use super::wire::spoil;
@@ -20,8 +20,11 @@ use crate::protocol::{Body, Code, Outcome, RpcError, notification, render};
 use crate::server::{ErrorStyle, Exchange, Level};
 
 /// One request on its way.
+#[derive(Clone, Copy)]
 pub struct Performance<'a> {
-    pub mock: &'a Mock,
+    pub client: &'a ClientState,
+    /// How refusals reach clients of handshake revisions.
+    pub errors: ErrorStyle,
     pub catalog: &'a Catalog,
     pub exchange: &'a Exchange<'a>,
     pub params: &'a Value,
@@ -148,8 +151,8 @@ impl Performance<'_> {
         if reply.asks.is_empty() {
             return Ok(None);
         }
-        let client = self.mock.client_capabilities(self.params);
-        if let Some(missing) = reply.asks.iter().find(|ask| client.get(ask.name).is_none()) {
+        let declared = self.client.capabilities(self.params);
+        if let Some(missing) = reply.asks.iter().find(|ask| declared.get(ask.name).is_none()) {
             return Ok(Some(self.refused(missing)));
         }
         let scope = self.scope(0, Value::Null);
@@ -158,9 +161,8 @@ impl Performance<'_> {
         }
         let mut answers = serde_json::Map::new();
         for ask in &reply.asks {
-            let ends = [&self.exchange.ticket.cancel, &self.mock.over];
             let params = ask.params.fill(&scope);
-            let answer = self.mock.asks.ask(self.exchange.outbox, ask.method, Some(&params), &ends);
+            let answer = self.client.ask(self.exchange, ask.method, Some(&params));
             answers.insert(ask.name.to_owned(), answer.ok_or(None)?);
         }
         Err(Some(Value::Object(answers)))
@@ -235,7 +237,7 @@ impl Performance<'_> {
 
     /// Arguments that cannot be used: an error or a result, as the real server decides it.
     pub fn refuse(&self, message: String) -> Outcome {
-        if self.exchange.ticket.revision.is_stateless() || self.mock.errors == ErrorStyle::Results {
+        if self.exchange.ticket.revision.is_stateless() || self.errors == ErrorStyle::Results {
             let result = json!({"content": [{"type": "text", "text": message}], "isError": true});
             return Ok(Body::Raw(self.finish(result).to_string().into()));
         }
@@ -280,7 +282,7 @@ impl Performance<'_> {
             return if cancel.is_some_and(CancelToken::is_cancelled) { Woken::Cancelled } else { Woken::Time };
         }
         let until = Instant::now() + time;
-        let over = &self.mock.over;
+        let over = &self.client.over;
         let mut events = vec![over];
         events.extend(cancel);
         wait(time, &events);
@@ -298,21 +300,5 @@ impl Performance<'_> {
         let cancel: Vec<&CancelToken> = cancel.into_iter().collect();
         wait(left, &cancel);
         if cancel.iter().any(|cancel| cancel.is_cancelled()) { Woken::Cancelled } else { Woken::Time }
-    }
-}
-
-/// Waits until one of the events has happened, at most for this time.
-pub fn wait(time: Duration, events: &[&CancelToken]) {
-    let until = Instant::now() + time;
-    while !events.iter().any(|event| event.is_cancelled()) {
-        let left = until.saturating_duration_since(Instant::now());
-        let fds: Result<Vec<_>, _> = events.iter().map(|event| event.wake_fd()).collect();
-        let (Ok(fds), Ok(timeout)) = (fds, Timespec::try_from(left)) else { return };
-        if left.is_zero() {
-            return;
-        }
-        let mut fds: Vec<PollFd<'_>> = fds.into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-        // A signal in between is no event.
-        let _ = poll(&mut fds, Some(&timeout));
     }
 }

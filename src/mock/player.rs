@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use super::asks::Asks;
 use super::cassette::{Cassette, Entry, Recorder, plain};
+use super::client::ClientState;
 use super::redact::Redactor;
-use super::service::lock;
-use crate::cancel::CancelToken;
+use super::sync::lock;
 use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError, SERVER_INFO_KEY, notification};
 use crate::server::{Exchange, Service, stateless_revisions};
 use crate::tools::Weight;
@@ -40,11 +39,7 @@ pub struct Player {
     redactor: Redactor,
     /// What requests get that are not taken up yet, found when they arrived: threads may take them up in another order.
     found: Mutex<HashMap<Id, Option<Arc<Entry>>>>,
-    /// What the client declared when it opened the session.
-    client: Mutex<Value>,
-    asks: Asks,
-    /// Cancelled when the client sends nothing more.
-    over: CancelToken,
+    client: ClientState,
 }
 
 impl Player {
@@ -54,9 +49,7 @@ impl Player {
             on_miss,
             redactor,
             found: Mutex::default(),
-            client: Mutex::default(),
-            asks: Asks::default(),
-            over: CancelToken::new(),
+            client: ClientState::default(),
         }
     }
 
@@ -73,7 +66,7 @@ impl Player {
             if message.get("answer").is_some() {
                 // 2026-07-28 has no requests of servers.
                 if !ticket.revision.is_stateless() && self.may_ask(method) {
-                    self.asks.ask(exchange.outbox, method, message.get("params"), &[&ticket.cancel, &self.over])?;
+                    self.client.ask(exchange, method, message.get("params"))?;
                 }
                 continue;
             }
@@ -91,7 +84,7 @@ impl Player {
     /// Whether the client has declared what a request of the server needs.
     fn may_ask(&self, method: &str) -> bool {
         let capability = method.split('/').next().unwrap_or_default();
-        capability == "ping" || lock(&self.client).get(capability).is_some()
+        capability == "ping" || self.client.capabilities(&Value::Null).get(capability).is_some()
     }
 
     fn miss(&self, method: &str, params: &Value) -> Outcome {
@@ -208,7 +201,7 @@ impl Service for Player {
             found = self.opened();
         }
         if opens {
-            *lock(&self.client) = params["capabilities"].clone();
+            self.client.open(&params);
         }
         let Some(entry) = found else {
             return Some(match method {
@@ -237,11 +230,11 @@ impl Service for Player {
     }
 
     fn answered(&self, response: &Response<'_>) {
-        self.asks.answered(response);
+        self.client.answered(response);
     }
 
     fn ended(&self) {
-        self.over.cancel();
+        self.client.over.cancel();
         if let OnMiss::Ask(upstream) | OnMiss::Record(upstream, _) = &self.on_miss {
             upstream.ended();
         }

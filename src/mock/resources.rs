@@ -1,12 +1,13 @@
 //! Resources and families of them: their entries, their contents, and which URI belongs to which.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Map, Value, json};
 
-use super::catalog::put;
+use super::entry::put;
 use super::manifest;
+use super::sync::lock;
 use super::template::{Scope, Template as Filled};
 
 #[derive(Debug)]
@@ -35,13 +36,13 @@ impl Resource {
     }
 
     pub fn read(&self) -> Value {
-        let content = self.content.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let content = lock(&self.content).clone();
         json!({ "contents": [content] })
     }
 
     /// Puts another text in the place of the old one.
     pub fn update(&self, text: &str) {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)["text"] = text.into();
+        lock(&self.content)["text"] = text.into();
     }
 }
 

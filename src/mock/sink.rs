@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use serde::Serialize;
 
-use super::service::lock;
+use super::sync::lock;
 
 /// Writes a line at a time. After a line that could not be written whole nothing more is: half a line is then the last
 /// one, which readers know how to leave out.

@@ -1,8 +1,9 @@
 //! What is decided about a request when it arrives: threads may take requests up in another order.
 
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,8 +12,8 @@ use super::behaviour::{Behaviour, Choice, Reply};
 use super::catalog::{Catalog, Tool};
 use super::faker::{hash, splitmix};
 use super::fault::Fault;
-use super::service::{Mock, lock};
-use crate::protocol::{Meta, Request};
+use super::sync::lock;
+use crate::protocol::{Id, Meta, Request};
 
 /// One request's place in the order of arrival.
 #[derive(Debug)]
@@ -27,45 +28,57 @@ pub struct Turn {
     pub of_tool: Option<Choice>,
 }
 
-impl Mock {
-    /// Gives a request its turn, and says whether its answer takes time.
-    pub(super) fn arrive(&self, request: &Request<'_>) -> bool {
-        let catalog = self.catalog();
+/// The turns of requests that are not taken up yet.
+#[derive(Debug, Default)]
+pub struct Turns {
+    /// Calls of tools so far.
+    calls: AtomicU64,
+    given: Mutex<HashMap<Id, Turn>>,
+}
+
+impl Turns {
+    /// Gives a request its turn, and says whether its answer takes time. `fault` is that of the command line.
+    pub fn give(&self, request: &Request<'_>, catalog: &Arc<Catalog>, fault: Option<Fault>) -> bool {
         let is_call = request.method == "tools/call";
         let method = catalog.methods.get(&*request.method);
         if !is_call && method.is_none() {
             return request.method == "subscriptions/listen";
         }
         let number = if is_call { self.calls.fetch_add(1, Relaxed) + 1 } else { 0 };
-        let fault = if is_call { self.fault_of(&catalog, number) } else { Fault::None };
+        let mut turn = Turn { number, ..Turn::late(Arc::clone(catalog)) };
+        let fault = if is_call { turn.fault(fault) } else { Fault::None };
         let tool = called(request).and_then(|name| catalog.tool(&name));
         let behaviours = method.into_iter().chain(tool.map(|tool| &tool.behaviour));
-        let mut turn = Turn { number, catalog: Arc::clone(&catalog), of_method: None, of_tool: None };
         if behaviours.clone().any(Behaviour::counts) {
             turn.decide(request, fault, tool);
         }
         if let Some(id) = &request.id {
-            lock(&self.turns).insert(id.clone(), turn);
+            lock(&self.given).insert(id.clone(), turn);
         }
         fault.waits() || behaviours.into_iter().any(Behaviour::waits)
     }
 
-    /// What goes wrong with the call of this number, whatever is called.
-    pub(super) fn fault_of(&self, catalog: &Catalog, number: u64) -> Fault {
-        match self.fault.or(catalog.fault).unwrap_or_default() {
-            Fault::RecoverAfter(calls) if number <= calls => Fault::Hang,
+    /// The turn that a request was given.
+    pub fn take(&self, id: &Id) -> Option<Turn> {
+        lock(&self.given).remove(id)
+    }
+}
+
+impl Turn {
+    /// What a request gets that was given no turn.
+    pub fn late(catalog: Arc<Catalog>) -> Self {
+        Self { number: 0, catalog, of_method: None, of_tool: None }
+    }
+
+    /// What goes wrong with this call, whatever is called. `fault` is that of the command line, which counts first.
+    pub fn fault(&self, fault: Option<Fault>) -> Fault {
+        match fault.or(self.catalog.fault).unwrap_or_default() {
+            Fault::RecoverAfter(calls) if self.number <= calls => Fault::Hang,
             Fault::RecoverAfter(_) => Fault::None,
             fault => fault,
         }
     }
 
-    /// What a request gets that was given no turn.
-    pub(super) fn late(&self) -> Turn {
-        Turn { number: 0, catalog: self.catalog(), of_method: None, of_tool: None }
-    }
-}
-
-impl Turn {
     fn decide(&mut self, request: &Request<'_>, fault: Fault, tool: Option<&Arc<Tool>>) {
         let params = request.params.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
         let params = params.unwrap_or_else(|| json!({}));
