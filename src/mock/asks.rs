@@ -17,11 +17,11 @@ use crate::server::Outbox;
 #[derive(Debug, Default)]
 pub struct Asks {
     next: AtomicU64,
-    open: Mutex<HashMap<Id, Arc<Waiting>>>,
+    open: Mutex<HashMap<Id, Arc<OpenAsk>>>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct OpenAsk {
     /// Cancelled once the answer is there.
     done: CancelToken,
     answer: Mutex<Option<Value>>,
@@ -39,7 +39,7 @@ impl Asks {
     ) -> Option<Value> {
         let text = format!("mock-{}", self.next.fetch_add(1, Relaxed) + 1);
         let id = Id::text(&text);
-        let waiting = Arc::new(Waiting::default());
+        let waiting = Arc::new(OpenAsk::default());
         lock(&self.open).insert(id.clone(), Arc::clone(&waiting));
         let mut message = json!({"jsonrpc": "2.0", "id": text, "method": method});
         if let Some(params) = params {

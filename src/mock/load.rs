@@ -7,21 +7,21 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::expect::Expectations;
-use super::fault::Fault;
+use super::fault::MockFault;
 use super::manifest::{File, Manifest, OF_RESULTS, Tool};
-use super::problems::{LoadError, MAX_PROBLEMS, Problem, Source, nearest};
+use super::problems::{FileProblem, LoadError, MAX_PROBLEMS, SourceText, nearest};
 use super::schema;
-use super::spans::{Node, Place, Unread};
+use super::spans::{TextPlace, Unread, YamlNode};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::protocol::fault;
 use crate::schema::{Kind, Validator};
 
 /// Reads a manifest: YAML, or a snapshot of tools/list if the name ends in `.json`. A name without an extension is one of YAML,
 /// as `/dev/stdin`; one with another extension is refused.
-pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, Source), LoadError> {
+pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, SourceText), LoadError> {
     let fail = |place, message: String| LoadError {
         file: file.to_owned(),
-        problems: vec![Problem { place, path: String::new(), message }],
+        problems: vec![FileProblem { place, path: String::new(), message }],
     };
     if bytes.len() as u64 > MAX_MANIFEST_BYTES {
         return Err(fail(None, format!("the file is {} bytes; at most {MAX_MANIFEST_BYTES} are read", bytes.len())));
@@ -41,7 +41,7 @@ pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, Source), LoadError> {
 }
 
 /// Reads a file of expectations.
-pub fn load_expectations(file: &str, bytes: &[u8]) -> Result<(Expectations, Source), LoadError> {
+pub fn load_expectations(file: &str, bytes: &[u8]) -> Result<(Expectations, SourceText), LoadError> {
     typed(file, &String::from_utf8_lossy(bytes), "", "the expectations are", &schema::of::<Expectations>())
 }
 
@@ -56,25 +56,25 @@ fn typed<T: DeserializeOwned>(
     root: &'static str,
     what: &str,
     whole: &Value,
-) -> Result<(T, Source), LoadError> {
-    let fail = |place: Place, message| LoadError {
+) -> Result<(T, SourceText), LoadError> {
+    let fail = |place: TextPlace, message| LoadError {
         file: file.to_owned(),
-        problems: vec![Problem { place: (place.line > 0).then_some(place), path: String::new(), message }],
+        problems: vec![FileProblem { place: (place.line > 0).then_some(place), path: String::new(), message }],
     };
     if is_cassette(text) {
-        return Err(fail(Place::default(), "the file is a cassette; serve it with --cassette".to_owned()));
+        return Err(fail(TextPlace::default(), "the file is a cassette; serve it with --cassette".to_owned()));
     }
-    let node = Node::parse(text).map_err(|(place, reason)| fail(place, reason.to_string()))?;
+    let node = YamlNode::parse(text).map_err(|(place, reason)| fail(place, reason.to_string()))?;
     let value = node.value();
     if value.is_null() {
-        return Err(fail(Place::default(), format!("{what} empty")));
+        return Err(fail(TextPlace::default(), format!("{what} empty")));
     }
-    let source = Source { file: file.to_owned(), node: Some(node), root };
+    let source = SourceText { file: file.to_owned(), node: Some(node), root };
     let problems = against_schema(&source, &value, whole);
     if !problems.is_empty() {
         return Err(source.error(problems));
     }
-    let read = serde_json::from_value(value).map_err(|error| fail(Place::default(), fault(&error)))?;
+    let read = serde_json::from_value(value).map_err(|error| fail(TextPlace::default(), fault(&error)))?;
     Ok((read, source))
 }
 
@@ -82,7 +82,7 @@ fn extension(file: &str) -> &str {
     Path::new(file).extension().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem> {
+fn against_schema(source: &SourceText, value: &Value, whole: &Value) -> Vec<FileProblem> {
     let Ok(validator) = Validator::new(whole) else { return Vec::new() };
     let Some(node) = &source.node else { return Vec::new() };
     let mut problems = Vec::new();
@@ -94,16 +94,16 @@ fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem>
                 let place = Some(node.key_place(pointer, key));
                 let valid = valid_keys(whole, &wrong.keyword);
                 let message = unknown(&path, key, &valid);
-                problems.push(Problem { place, path: path.clone(), message });
+                problems.push(FileProblem { place, path: path.clone(), message });
             }
         } else {
             let fault = wrong.value.as_str().filter(|_| pointer.ends_with("/fault"));
-            let message = match fault.and_then(|text| text.parse::<Fault>().err()) {
+            let message = match fault.and_then(|text| text.parse::<MockFault>().err()) {
                 Some(reason) => format!("`{path}`: {reason}"),
                 // The whole document has no name.
                 None => schema::describe(&wrong, "").replace("`` ", "the manifest ") + next_step(&wrong),
             };
-            problems.push(Problem { place: Some(node.place(pointer)), path, message });
+            problems.push(FileProblem { place: Some(node.place(pointer)), path, message });
         }
     }
     problems
@@ -140,17 +140,17 @@ fn valid_keys(schema: &Value, path: &str) -> Vec<String> {
 }
 
 /// `{"tools": [...]}`, or a whole reply to tools/list.
-fn snapshot(file: &str, text: &str) -> Result<(Manifest, Source), LoadError> {
+fn snapshot(file: &str, text: &str) -> Result<(Manifest, SourceText), LoadError> {
     let fail = |place, message: String| LoadError {
         file: file.to_owned(),
-        problems: vec![Problem { place: Some(place), path: String::new(), message }],
+        problems: vec![FileProblem { place: Some(place), path: String::new(), message }],
     };
     let mut value: Value = serde_json::from_str(text).map_err(|error| {
-        let place = Place { line: error.line() as u64, column: error.column() as u64 };
+        let place = TextPlace { line: error.line() as u64, column: error.column() as u64 };
         fail(place, format!("the file is not JSON: {}", fault(&error)))
     })?;
     // JSON is YAML but for a few characters and very long keys, and the reader of that knows where everything stands.
-    let node = match Node::parse(text) {
+    let node = match YamlNode::parse(text) {
         Ok(node) => Some(node),
         Err((place, twice @ Unread::Twice(_))) => return Err(fail(place, twice.to_string())),
         Err((_, Unread::Other(_))) => None,
@@ -159,7 +159,7 @@ fn snapshot(file: &str, text: &str) -> Result<(Manifest, Source), LoadError> {
     if value.get("result").is_some_and(Value::is_object) {
         (value, root) = (value["result"].take(), "/result");
     }
-    let source = Source { file: file.to_owned(), node, root };
+    let source = SourceText { file: file.to_owned(), node, root };
     let wrong = |pointer: &str, message: String| source.error(vec![source.problem(pointer, message)]);
     let is_there = value.get("tools").is_some();
     let Some(Value::Array(entries)) = value.get_mut("tools").map(Value::take) else {

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::behaviour::{self, Ask, Body as Answer, Reply};
-use super::catalog::{Catalog, Tool};
+use super::behaviour::{self, Answer, AnswerBody, Ask};
+use super::catalog::{Catalog, CatalogTool};
 use super::client::ClientState;
 use super::faker::{hash, splitmix};
-use super::fault::Fault;
+use super::fault::MockFault;
 use super::schema;
 use super::sync::wait;
-use super::template::{Scope, Template};
+use super::template::{Template, TemplateScope};
 use super::turns::{has_answers, request_state};
 use super::wire::spoil;
 use crate::cancel::CancelToken;
@@ -31,7 +31,7 @@ pub struct Performance<'a> {
     /// What `${args...}` is.
     pub arguments: &'a Value,
     /// The tool, if one is called.
-    pub tool: Option<&'a Tool>,
+    pub tool: Option<&'a CatalogTool>,
 }
 
 /// Why a wait has ended.
@@ -47,30 +47,30 @@ impl Performance<'_> {
     /// which counts before the answer's own; `generic` says what is answered when the manifest does not.
     pub fn run(
         &self,
-        picked: Option<(&Reply, u64)>,
-        fault: Fault,
+        picked: Option<(&Answer, u64)>,
+        fault: MockFault,
         generic: impl FnOnce() -> Outcome,
     ) -> Option<Outcome> {
         let (reply, count) = picked.map_or((None, 0), |(reply, count)| (Some(reply), count));
-        let answer = reply.map_or(&Answer::Generic, |reply| &reply.body);
+        let answer = reply.map_or(&AnswerBody::Generic, |reply| &reply.body);
         let own = reply.and_then(|reply| reply.fault).unwrap_or_default();
-        let fault = if fault == Fault::None { own } else { fault };
+        let fault = if fault == MockFault::None { own } else { fault };
         let cancel = &self.exchange.ticket.cancel;
         let mut delay = reply.map_or(Duration::ZERO, |reply| reply.delay);
         match fault {
-            Fault::Hang => return self.hang(Some(cancel)),
-            Fault::Wedged => return self.hang(None),
-            Fault::RecoverAfter(calls) if count <= calls => return self.hang(Some(cancel)),
-            Fault::Slow(time) => delay += time,
-            Fault::Silent => return None,
-            Fault::Exit => {
+            MockFault::Hang => return self.hang(Some(cancel)),
+            MockFault::Wedged => return self.hang(None),
+            MockFault::RecoverAfter(calls) if count <= calls => return self.hang(Some(cancel)),
+            MockFault::Slow(time) => delay += time,
+            MockFault::Silent => return None,
+            MockFault::Exit => {
                 // As a crash does it: no exit handler, no last word.
                 let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
                 return None;
             }
             _ => {}
         }
-        if let Fault::ReplyAfterCancel(time) = fault {
+        if let MockFault::ReplyAfterCancel(time) = fault {
             self.wait(Duration::from_millis(MAX_MOCK_HANG_MS), Some(cancel));
             self.wait(time, None);
         } else if self.prelude(reply, delay) != Woken::Time {
@@ -82,7 +82,7 @@ impl Performance<'_> {
             Err(Some(answers)) => self.answer(reply, answer, count, answers, generic),
             Err(None) => return None,
         };
-        if matches!(fault, Fault::ReplyAfterCancel(_)) {
+        if matches!(fault, MockFault::ReplyAfterCancel(_)) {
             let mut line = Vec::new();
             render(&mut line, Some(&self.exchange.ticket.id), &outcome, self.exchange.ticket.revision);
             self.exchange.outbox.send(&line);
@@ -103,7 +103,7 @@ impl Performance<'_> {
     }
 
     /// Progress, spread over the delay, and whatever else is sent before the answer.
-    fn prelude(&self, reply: Option<&Reply>, delay: Duration) -> Woken {
+    fn prelude(&self, reply: Option<&Answer>, delay: Duration) -> Woken {
         let cancel = Some(&self.exchange.ticket.cancel);
         // What most answers need is the wait alone, or nothing at all.
         let Some(reply) = reply.filter(|reply| reply.tells()) else { return self.wait(delay, cancel) };
@@ -127,7 +127,7 @@ impl Performance<'_> {
         self.told(reply, &scope, delay)
     }
 
-    fn told(&self, reply: &Reply, scope: &Scope<'_>, delay: Duration) -> Woken {
+    fn told(&self, reply: &Answer, scope: &TemplateScope<'_>, delay: Duration) -> Woken {
         let ticket = self.exchange.ticket;
         for log in &reply.log {
             let params = log.fill(scope);
@@ -147,7 +147,7 @@ impl Performance<'_> {
 
     /// Asks the client what the manifest wants to know. `Err(Some)` holds its answers, `Err(None)` says that nobody is
     /// there any more, `Ok(Some)` is what is answered instead of a result.
-    fn ask(&self, reply: &Reply) -> Result<Option<Body>, Option<Value>> {
+    fn ask(&self, reply: &Answer) -> Result<Option<Body>, Option<Value>> {
         if reply.asks.is_empty() {
             return Ok(None);
         }
@@ -169,7 +169,7 @@ impl Performance<'_> {
     }
 
     /// The way of 2026-07-28 (basic/patterns/mrtr): a result that asks, and the same request again with the answers.
-    fn ask_by_result(&self, reply: &Reply, scope: &Scope<'_>) -> Result<Option<Body>, Option<Value>> {
+    fn ask_by_result(&self, reply: &Answer, scope: &TemplateScope<'_>) -> Result<Option<Body>, Option<Value>> {
         let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
         if has_answers(self.catalog, name, reply, self.params) {
             return Err(Some(self.params["inputResponses"].clone()));
@@ -193,8 +193,8 @@ impl Performance<'_> {
 
     fn answer(
         &self,
-        reply: Option<&Reply>,
-        answer: &Answer,
+        reply: Option<&Answer>,
+        answer: &AnswerBody,
         count: u64,
         answers: Value,
         generic: impl FnOnce() -> Outcome,
@@ -205,16 +205,16 @@ impl Performance<'_> {
             return Err(RpcError::new(Code::Internal, message));
         }
         match answer {
-            Answer::Unfit if self.tool.is_some() => {
+            AnswerBody::Unfit if self.tool.is_some() => {
                 let name = self.tool.map_or("", |tool| &tool.name);
                 let arguments = schema::shorten(&self.arguments.to_string());
                 self.refuse(format!("no arm of `{name}` fits {arguments}; add one with `default: true`"))
             }
-            Answer::Generic | Answer::Unfit => generic(),
-            Answer::Result { text: Some(text), .. } if !self.exchange.ticket.revision.is_stateless() => {
+            AnswerBody::Generic | AnswerBody::Unfit => generic(),
+            AnswerBody::Result { text: Some(text), .. } if !self.exchange.ticket.revision.is_stateless() => {
                 Ok(Body::Raw(text.clone()))
             }
-            Answer::Result { template, .. } => {
+            AnswerBody::Result { template, .. } => {
                 let result = template.fill(&self.scope(count, answers));
                 if let Some(tool) = self.tool.filter(|_| template.as_fixed().is_none())
                     && let Some(reason) = behaviour::breaks(tool.output.as_ref(), &result)
@@ -223,7 +223,7 @@ impl Performance<'_> {
                 }
                 Ok(Body::Raw(self.finish(result).to_string().into()))
             }
-            Answer::Error { code, message, data } => {
+            AnswerBody::Error { code, message, data } => {
                 let scope = self.scope(count, answers);
                 let text = |template: &Template| match template.fill(&scope) {
                     Value::String(text) => text,
@@ -263,7 +263,7 @@ impl Performance<'_> {
     }
 
     /// What places in templates stand for.
-    pub fn scope(&self, count: u64, answers: Value) -> Scope<'_> {
+    pub fn scope(&self, count: u64, answers: Value) -> TemplateScope<'_> {
         let id: Value = serde_json::from_str(self.exchange.ticket.id.as_json()).unwrap_or_default();
         let mut names = match answers {
             Value::Object(answers) => answers,
@@ -274,7 +274,7 @@ impl Performance<'_> {
         names.insert("call".to_owned(), json!({"count": count}));
         let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
         let (arguments, params) = (Some(self.arguments), Some(self.params));
-        Scope { arguments, params, names, seed: self.catalog.seed ^ hash(name).wrapping_add(count) }
+        TemplateScope { arguments, params, names, seed: self.catalog.seed ^ hash(name).wrapping_add(count) }
     }
 
     fn wait(&self, time: Duration, cancel: Option<&CancelToken>) -> Woken {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use super::cassette::{Cassette, Entry, Recorder, plain};
+use super::cassette::{Cassette, CassetteEntry, CassetteRecorder, plain};
 use super::client::ClientState;
 use super::redact::Redactor;
 use super::sync::lock;
@@ -14,13 +14,13 @@ use crate::server::{Exchange, Service, stateless_revisions};
 use crate::tools::Weight;
 
 /// What becomes of a request that was not recorded.
-pub enum OnMiss {
+pub enum CassetteMiss {
     /// An error that says so.
     Fail,
     /// The real server answers.
     Ask(Box<dyn Upstream>),
     /// The real server answers, and its answer is written behind the others.
-    Record(Box<dyn Upstream>, Recorder),
+    Record(Box<dyn Upstream>, CassetteRecorder),
 }
 
 /// The real server behind a cassette.
@@ -32,18 +32,18 @@ pub trait Upstream: Send + Sync {
 }
 
 /// A cassette as a service.
-pub struct Player {
+pub struct CassettePlayer {
     cassette: Mutex<Cassette>,
-    on_miss: OnMiss,
+    on_miss: CassetteMiss,
     /// What is looked up must be without the secrets that the cassette is without.
     redactor: Redactor,
     /// What requests get that are not taken up yet, found when they arrived: threads may take them up in another order.
-    found: Mutex<HashMap<Id, Option<Arc<Entry>>>>,
+    found: Mutex<HashMap<Id, Option<Arc<CassetteEntry>>>>,
     client: ClientState,
 }
 
-impl Player {
-    pub fn new(cassette: Cassette, on_miss: OnMiss, redactor: Redactor) -> Self {
+impl CassettePlayer {
+    pub fn new(cassette: Cassette, on_miss: CassetteMiss, redactor: Redactor) -> Self {
         Self {
             cassette: Mutex::new(cassette),
             on_miss,
@@ -53,12 +53,12 @@ impl Player {
         }
     }
 
-    fn find(&self, method: &str, params: &Value) -> Option<Arc<Entry>> {
+    fn find(&self, method: &str, params: &Value) -> Option<Arc<CassetteEntry>> {
         lock(&self.cassette).next(method, &self.redactor.redact(&plain(params)))
     }
 
     /// Sends what the server sent before this answer. `None` when the client does not want the answer any more.
-    fn prelude(&self, entry: &Entry, exchange: &Exchange<'_>) -> Option<()> {
+    fn prelude(&self, entry: &CassetteEntry, exchange: &Exchange<'_>) -> Option<()> {
         let ticket = exchange.ticket;
         let token = ticket.progress_token.as_ref().and_then(|id| serde_json::from_str::<Value>(id.as_json()).ok());
         for message in &entry.before {
@@ -89,16 +89,16 @@ impl Player {
 
     fn miss(&self, method: &str, params: &Value) -> Outcome {
         let upstream = match &self.on_miss {
-            OnMiss::Fail => {
+            CassetteMiss::Fail => {
                 let message = format!("the cassette has no exchange for {method} with {}", plain(params));
                 return Err(RpcError::new(Code::Internal, message));
             }
-            OnMiss::Ask(upstream) | OnMiss::Record(upstream, _) => upstream,
+            CassetteMiss::Ask(upstream) | CassetteMiss::Record(upstream, _) => upstream,
         };
         let reply = upstream.ask(method, &plain(params)).map_err(|reason| {
             RpcError::new(Code::Internal, format!("the server behind the cassette has not answered: {reason}"))
         })?;
-        let entry = Entry {
+        let entry = CassetteEntry {
             method: method.to_owned(),
             params: plain(params),
             result: reply.get("result").cloned(),
@@ -106,14 +106,14 @@ impl Player {
             before: Vec::new(),
             ms: 0.0,
         };
-        if let OnMiss::Record(_, recorder) = &self.on_miss {
+        if let CassetteMiss::Record(_, recorder) = &self.on_miss {
             recorder.record(&entry);
         }
         outcome(&entry)
     }
 
     /// What a stateless client asks first, put together from what a session was opened with.
-    fn discovered(&self) -> Option<Arc<Entry>> {
+    fn discovered(&self) -> Option<Arc<CassetteEntry>> {
         let entry = self.find("initialize", &Value::Null)?;
         let opened = entry.result.as_ref()?;
         let supported: Vec<&str> = stateless_revisions().collect();
@@ -129,7 +129,7 @@ impl Player {
     }
 
     /// How a session is opened, put together from what a stateless client asked first.
-    fn opened(&self) -> Option<Arc<Entry>> {
+    fn opened(&self) -> Option<Arc<CassetteEntry>> {
         let entry = self.find("server/discover", &Value::Null)?;
         let discovered = entry.result.as_ref()?;
         let unnamed = || json!({"name": "cassette", "version": env!("CARGO_PKG_VERSION")});
@@ -143,9 +143,9 @@ impl Player {
     }
 }
 
-fn made(method: &str, result: Value) -> Arc<Entry> {
+fn made(method: &str, result: Value) -> Arc<CassetteEntry> {
     let (method, params) = (method.to_owned(), json!({}));
-    Arc::new(Entry { method, params, result: Some(result), error: None, before: Vec::new(), ms: 0.0 })
+    Arc::new(CassetteEntry { method, params, result: Some(result), error: None, before: Vec::new(), ms: 0.0 })
 }
 
 /// Whether the result says for how long it may be kept (2026-07-28, `CacheableResult`).
@@ -161,7 +161,7 @@ fn is_cacheable(method: &str) -> bool {
     METHODS.contains(&method)
 }
 
-fn outcome(entry: &Entry) -> Outcome {
+fn outcome(entry: &CassetteEntry) -> Outcome {
     match (&entry.result, &entry.error) {
         (_, Some(error)) => Err(RpcError {
             code: Code::Other(error["code"].as_i64().unwrap_or(-32603)),
@@ -177,10 +177,10 @@ fn params(request: &Request<'_>) -> Value {
     request.params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
 
-impl Service for Player {
+impl Service for CassettePlayer {
     fn weight(&self, request: &Request<'_>) -> Weight {
         let found = self.find(&request.method, &params(request));
-        let waits = found.as_ref().map_or(!matches!(self.on_miss, OnMiss::Fail), |entry| entry.asks());
+        let waits = found.as_ref().map_or(!matches!(self.on_miss, CassetteMiss::Fail), |entry| entry.asks());
         if let Some(id) = &request.id {
             lock(&self.found).insert(id.clone(), found);
         }
@@ -213,7 +213,7 @@ impl Service for Player {
         if !opens && !revision.is_stateless() {
             return Some(outcome(&entry));
         }
-        let mut entry = Entry::clone(&entry);
+        let mut entry = CassetteEntry::clone(&entry);
         if opens && let Some(result) = &mut entry.result {
             result["protocolVersion"] = exchange.session.negotiate_with(exchange.request.params).as_str().into();
         }
@@ -235,7 +235,7 @@ impl Service for Player {
 
     fn ended(&self) {
         self.client.over.cancel();
-        if let OnMiss::Ask(upstream) | OnMiss::Record(upstream, _) = &self.on_miss {
+        if let CassetteMiss::Ask(upstream) | CassetteMiss::Record(upstream, _) = &self.on_miss {
             upstream.ended();
         }
     }

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use super::schema;
-use super::spans::{Node, Place};
+use super::spans::{TextPlace, YamlNode};
 use crate::text::nearest;
 
 /// Something wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct FileProblem {
     /// Where, if it is known.
-    pub place: Option<Place>,
+    pub place: Option<TextPlace>,
     /// Which key, as `mock_server.tools[0].name`.
     pub path: String,
     /// What was got and what is valid.
@@ -22,7 +22,7 @@ pub struct Problem {
 pub struct LoadError {
     /// The file as it was named.
     pub file: String,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
 }
 
 impl fmt::Display for LoadError {
@@ -45,39 +45,39 @@ impl fmt::Display for LoadError {
 pub const MAX_PROBLEMS: usize = 20;
 
 /// A text that was read, with the places of its values if it has any.
-pub struct Source {
+pub struct SourceText {
     pub file: String,
-    pub node: Option<Node>,
+    pub node: Option<YamlNode>,
     /// What the places are relative to: the pointer of the manifest.
     pub root: &'static str,
 }
 
-impl Source {
+impl SourceText {
     /// A problem with the value at a JSON pointer below `mock_server`.
-    pub fn problem(&self, pointer: &str, message: impl Into<String>) -> Problem {
+    pub fn problem(&self, pointer: &str, message: impl Into<String>) -> FileProblem {
         let pointer = format!("{}{pointer}", self.root);
         let place = self.node.as_ref().map(|node| node.place(&pointer));
-        Problem { place, path: schema::dotted("", &pointer), message: message.into() }
+        FileProblem { place, path: schema::dotted("", &pointer), message: message.into() }
     }
 
     /// Problems as the error of this file, which tells the first of them.
-    pub fn error(&self, mut problems: Vec<Problem>) -> LoadError {
+    pub fn error(&self, mut problems: Vec<FileProblem>) -> LoadError {
         problems.truncate(MAX_PROBLEMS);
         LoadError { file: self.file.clone(), problems }
     }
 }
 
 /// What is wrong with a part of the manifest, by JSON pointer.
-pub struct Faults<'a> {
-    source: &'a Source,
-    pub problems: Vec<Problem>,
+pub struct ProblemList<'a> {
+    source: &'a SourceText,
+    pub problems: Vec<FileProblem>,
     /// Not wrong, and hardly meant.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<FileProblem>,
 }
 
-impl<'a> Faults<'a> {
+impl<'a> ProblemList<'a> {
     /// None yet.
-    pub fn new(source: &'a Source) -> Self {
+    pub fn new(source: &'a SourceText) -> Self {
         Self { source, problems: Vec::new(), warnings: Vec::new() }
     }
 

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::catalog::Catalog;
 use super::client::ClientState;
-use super::fault::Fault;
+use super::fault::MockFault;
 use super::perform::Performance;
 use super::subscriptions::Subscriptions;
-use super::turns::{Turn, Turns, arguments};
+use super::turns::{RequestTurn, Turns, arguments};
 use super::{lists, schema};
 use crate::protocol::{Body, Code, Outcome, Request, Response, RpcError, fault};
 use crate::server::{ErrorStyle, Exchange, Outbox, Service, stateless_revisions};
@@ -22,7 +22,7 @@ use crate::tools::Weight;
 pub struct Mock {
     catalog: RwLock<Arc<Catalog>>,
     /// Of the command line, which counts before the manifest's.
-    fault: Option<Fault>,
+    fault: Option<MockFault>,
     /// How its own refusals reach clients of handshake revisions.
     errors: ErrorStyle,
     /// Whether the manifest may change while it is served.
@@ -38,7 +38,7 @@ pub struct Mock {
 
 impl Mock {
     /// A mock that serves this catalog. With `reloads` clients are told that lists may change.
-    pub fn new(catalog: Catalog, fault: Option<Fault>, errors: ErrorStyle, reloads: bool) -> Arc<Self> {
+    pub fn new(catalog: Catalog, fault: Option<MockFault>, errors: ErrorStyle, reloads: bool) -> Arc<Self> {
         let client = Arc::<ClientState>::default();
         Arc::new(Self {
             catalog: RwLock::new(Arc::new(catalog)),
@@ -107,7 +107,7 @@ impl Mock {
 
     fn performance<'a>(
         &'a self,
-        turn: &'a Turn,
+        turn: &'a RequestTurn,
         exchange: &'a Exchange<'a>,
         params: &'a Value,
         arguments: &'a Value,
@@ -116,7 +116,7 @@ impl Mock {
         Performance { client, errors: self.errors, catalog, exchange, params, arguments, tool: None }
     }
 
-    fn call(&self, turn: &Turn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+    fn call(&self, turn: &RequestTurn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
         let catalog = &*turn.catalog;
         let fault = turn.fault(self.fault);
         let invalid = |message: String| Some(Err(RpcError::new(Code::InvalidParams, message)));
@@ -155,7 +155,7 @@ impl Mock {
         outcome
     }
 
-    fn dispatch(&self, turn: &Turn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+    fn dispatch(&self, turn: &RequestTurn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
         let catalog = &*turn.catalog;
         let revision = exchange.ticket.revision;
         let handshake = !revision.is_stateless();
@@ -222,7 +222,7 @@ impl Service for Mock {
     }
 
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
-        let turn = self.turns.take(&exchange.ticket.id).unwrap_or_else(|| Turn::late(self.catalog()));
+        let turn = self.turns.take(&exchange.ticket.id).unwrap_or_else(|| RequestTurn::late(self.catalog()));
         let catalog = &*turn.catalog;
         let params: Value = match exchange.request.params.map(|raw| serde_json::from_str(raw.get())) {
             Some(Err(error)) => {
@@ -241,7 +241,7 @@ impl Service for Mock {
         let silent = Err(RpcError::new(Code::Internal, "the method has no answer"));
         let generic = || self.dispatch(&turn, exchange, &params).unwrap_or(silent);
         let choice = turn.of_method.or_else(|| behaviour.pick(&params, |_| false));
-        performance.run(choice.and_then(|choice| behaviour.reply(choice)), Fault::None, generic)
+        performance.run(choice.and_then(|choice| behaviour.reply(choice)), MockFault::None, generic)
     }
 
     fn notified(&self, request: &Request<'_>) {

@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::checker::{CheckWanted, Checker, Source};
+use super::checker::{CheckSource, CheckWanted, Checker};
 use super::checkers::CHECKERS;
 use super::command::words;
 use super::context::RunContext;
-use super::detection::{self, Found};
+use super::detection::{self, DetectedTool};
 use super::error::TestrunError;
-use super::history::Log;
+use super::history::RunLog;
 use super::model::{CheckStatus, CheckerName, Diagnostic, Diagnostics, Scope, Severity, ToolInfo};
-use super::outcome::{Ending, RunOutcome};
-use super::project::disk::{Disk, Tree as _};
-use super::project::files::{self, Target};
+use super::outcome::{ProcessEnding, RunOutcome};
+use super::project::disk::{AllowedDisk, ProjectTree as _};
+use super::project::files::{self, NamedPath};
 use super::project::language::Language;
-use super::project::program::{Missing, Program};
+use super::project::program::{Missing, ToolProgram};
 use super::reports::reading::{CheckResults, Sources};
 use super::subprojects::{self, who_has};
 use super::tool::is_absent;
@@ -50,13 +50,13 @@ pub fn check(
     let (checker, dir, mut notes) = choose(context, cwd.shown(), request)?;
     let project = disk.directory(&dir)?;
     let targets = files::targets(context.call(), &[&cwd, &project], request.files)?;
-    let targets: Vec<Target> =
+    let targets: Vec<NamedPath> =
         if targets.iter().any(|target| target.path == project.shown()) { Vec::new() } else { targets };
     let (_lent, place) = context.lend()?;
     let wanted = CheckWanted { context, project: &project, targets: &targets, place: &place };
     let (mut argv, version) = match checker.program(context, &project) {
-        Program::Found(argv, version) => (argv, version),
-        Program::Missing(missing) => return Ok(missing_tool(checker, &wanted, notes, &missing)),
+        ToolProgram::Found(argv, version) => (argv, version),
+        ToolProgram::Missing(missing) => return Ok(missing_tool(checker, &wanted, notes, &missing)),
     };
     argv.extend(checker.arguments(&wanted)?);
     let before = Instant::now();
@@ -92,19 +92,19 @@ pub fn check(
     results.silenced = silenced(checker, &wanted, &mut notes);
     let log = context.history.keep("type_check", &words(&argv), &outcome.stdout, &outcome.stderr);
     let tool = ToolInfo { name: checker.id(), version, command: argv, cwd: root };
-    let ended = Ended { wanted: &wanted, outcome: &outcome, took, tool, log };
+    let ended = EndedCheck { wanted: &wanted, outcome: &outcome, took, tool, log };
     let mut ran = told(checker, results, ended, request.timeout);
     ran.notes = notes;
     Ok(ran)
 }
 
 /// A check that has ended.
-struct Ended<'a> {
+struct EndedCheck<'a> {
     wanted: &'a CheckWanted<'a>,
     outcome: &'a Outcome,
     took: Duration,
     tool: ToolInfo<CheckerName>,
-    log: Arc<Log>,
+    log: Arc<RunLog>,
 }
 
 /// Files that were named of which the checker tells no errors, because they or its configuration say so; `notes` say why.
@@ -119,7 +119,7 @@ fn silenced(checker: &dyn Checker, wanted: &CheckWanted<'_>, notes: &mut Vec<Str
     for target in wanted.targets.iter().filter(|target| !target.is_dir).take(MAX_SILENCED_FILES) {
         let path = target.below(dir);
         let Some(content) = disk.text(&target.path) else { continue };
-        let source = Source { path: &path, text: &content, is_package: &is_package };
+        let source = CheckSource { path: &path, text: &content, is_package: &is_package };
         let Some(why) = checker.silenced(source, &configuration) else { continue };
         if notes.len() < TOLD * 2 {
             notes.push(format!("`{path}` is not checked: {}", beginning(&why)));
@@ -158,9 +158,10 @@ fn choose(
         let dir = of.map_or_else(|| cwd.to_path_buf(), |found| found.dir);
         return Ok((asked, dir, Vec::new()));
     }
-    let suits = |found: &&Found<dyn Checker>| request.files.iter().all(|file| found.what.suits(file));
+    let suits = |found: &&DetectedTool<dyn Checker>| request.files.iter().all(|file| found.what.suits(file));
     let best = found.iter().find(suits);
-    let installed = only_checker(context.disk(), &start, request.files).filter(|_| best.is_none_or(Found::is_habit));
+    let installed =
+        only_checker(context.disk(), &start, request.files).filter(|_| best.is_none_or(DetectedTool::is_habit));
     let Some(best) = best else {
         let what = if request.files.is_empty() { "its types are checked" } else { "types of such files are checked" };
         let below = subprojects::projects::<dyn Checker>(context, cwd, request.files);
@@ -198,7 +199,7 @@ fn only(checker: &dyn Checker) -> String {
 
 /// The checker of the nearest directory from `from` upwards in which one for Python is installed, and that directory. None if
 /// it has several, or they are not for these files.
-fn only_checker(disk: Disk<'_>, from: &Path, files: &[String]) -> Option<(&'static dyn Checker, PathBuf)> {
+fn only_checker(disk: AllowedDisk<'_>, from: &Path, files: &[String]) -> Option<(&'static dyn Checker, PathBuf)> {
     let is_python = |checker: &&dyn Checker| checker.language() == Some(Language::Python);
     for dir in from.ancestors() {
         disk.names(dir)?;
@@ -215,17 +216,17 @@ fn only_checker(disk: Disk<'_>, from: &Path, files: &[String]) -> Option<(&'stat
 fn told(
     checker: &'static dyn Checker,
     mut results: CheckResults,
-    ended: Ended<'_>,
+    ended: EndedCheck<'_>,
     timeout: Duration,
 ) -> RunOutcome<Diagnostics> {
-    let Ended { wanted, outcome, took, tool, log } = ended;
+    let EndedCheck { wanted, outcome, took, tool, log } = ended;
     let is_placed = results.diagnostics.iter().any(|diagnostic| diagnostic.file.is_some());
     let missing = is_absent(checker.name(), outcome) && !is_placed;
     if missing {
         // The words of the shell or of Python about it.
         results.diagnostics.clear();
     }
-    let ending = Ending::of(outcome, took, missing);
+    let ending = ProcessEnding::of(outcome, took, missing);
     let mut report = verdict::diagnostics(tool, scope(wanted), results, ending, |file| holds(wanted, file));
     report.log_uri = Some(log.uri.clone());
     match report.status {
@@ -244,7 +245,7 @@ fn told(
 /// Whether what a path below the project names was asked for.
 fn holds(wanted: &CheckWanted<'_>, file: &str) -> bool {
     let file = wanted.dir().join(file);
-    let is_of = |target: &Target| if target.is_dir { file.starts_with(&target.path) } else { file == target.path };
+    let is_of = |target: &NamedPath| if target.is_dir { file.starts_with(&target.path) } else { file == target.path };
     wanted.targets.is_empty() || wanted.targets.iter().any(is_of)
 }
 
@@ -255,7 +256,7 @@ fn scope(wanted: &CheckWanted<'_>) -> Scope {
 
 /// What was asked for and is not among the files that were looked at; empty if those are not known.
 fn not_checked(checker: &dyn Checker, wanted: &CheckWanted<'_>, listed: &BTreeSet<String>) -> Vec<String> {
-    let is_listed = |target: &Target| {
+    let is_listed = |target: &NamedPath| {
         let path = target.path.to_string_lossy();
         if target.is_dir {
             let inside = format!("{path}/");
@@ -277,7 +278,7 @@ fn missing_tool(
     notes.push(missing.what.clone());
     let cwd = wanted.dir().to_string_lossy().into_owned();
     let tool = ToolInfo { name: checker.id(), version: None, command: Vec::new(), cwd };
-    let ending = Ending { missing: true, ..Ending::default() };
+    let ending = ProcessEnding { missing: true, ..ProcessEnding::default() };
     let mut report = verdict::diagnostics(tool, scope(wanted), CheckResults::default(), ending, |_| true);
     let elsewhere = who_has(wanted.context, wanted.dir(), checker);
     report.hint = elsewhere.or_else(|| Some(wanted.context.install_hint(&missing.install, "")));

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::evidence::Evidence;
 use super::model::State;
-use super::project::files::Target;
+use super::project::files::NamedPath;
 use super::reports::reading::TestResults;
 use super::runner::Runner;
-use super::selection::{FailedTest, Selection};
+use super::selection::{FailedTest, TestSelection};
 use crate::limits::MAX_KEPT_TESTS;
 
 /// Files, directories and tests that were named and of which nothing ran, in the order of what was asked.
@@ -17,7 +17,7 @@ use crate::limits::MAX_KEPT_TESTS;
 /// matched count if their name is one of a test. Empty if more tests ran than are kept by name.
 pub fn missed(
     runner: &dyn Runner,
-    selection: &Selection,
+    selection: &TestSelection,
     evidence: &Evidence<'_>,
     results: &TestResults,
 ) -> Vec<String> {
@@ -25,12 +25,12 @@ pub fn missed(
         return Vec::new();
     }
     match selection {
-        Selection::All | Selection::Changed => Vec::new(),
-        Selection::Failed(failed) => again(runner, failed, results),
-        Selection::Targets(targets) => {
+        TestSelection::All | TestSelection::Changed => Vec::new(),
+        TestSelection::Failed(failed) => again(runner, failed, results),
+        TestSelection::Targets(targets) => {
             let is_test = |file: &Path| runner.language().is_some_and(|language| language.is_test_name(file));
-            let meant = |target: &&Target| !target.is_matched || is_test(&target.path);
-            let meant: Vec<&Target> = targets.iter().filter(meant).collect();
+            let meant = |target: &&NamedPath| !target.is_matched || is_test(&target.path);
+            let meant: Vec<&NamedPath> = targets.iter().filter(meant).collect();
             let missed = runner.missed(evidence, &meant, results);
             missed.into_iter().map(|target| target.below(evidence.project)).collect()
         }

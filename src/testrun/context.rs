@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::command::quoted;
 use super::error::TestrunError;
 use super::history::History;
-use super::project::disk::Disk;
+use super::project::disk::AllowedDisk;
 use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::exec::{self, Bounds, Command, Exit, Launcher, Outcome, Running, Stage, place_of};
@@ -39,8 +39,8 @@ pub struct RunContext<'a> {
 
 impl<'a> RunContext<'a> {
     /// The disk as detection sees it.
-    pub fn disk(&self) -> Disk<'a> {
-        Disk(self.policy)
+    pub fn disk(&self) -> AllowedDisk<'a> {
+        AllowedDisk(self.policy)
     }
 
     pub fn call(&self) -> search::Call<'a> {

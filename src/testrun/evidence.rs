@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use super::project::disk::Tree;
-use super::project::files::Target;
+use super::project::disk::ProjectTree;
+use super::project::files::NamedPath;
 use super::reports::reading::TestResults;
 
 /// What was asked for, and what of the disk has to be known.
@@ -17,7 +17,7 @@ pub struct Evidence<'a> {
     pub facts: &'a ProjectFacts,
     /// The true path of a file that may be a link.
     pub true_path: &'a dyn Fn(&Path) -> Option<PathBuf>,
-    pub tree: &'a dyn Tree,
+    pub tree: &'a dyn ProjectTree,
     /// Whether whole packages were asked for.
     pub by_package: bool,
 }
@@ -34,10 +34,10 @@ pub struct ProjectFacts {
 /// Of files and directories that were named, those that the runner did not take up, or of which `is_part` does not hold.
 pub fn not_taken_up<'t>(
     evidence: &Evidence<'_>,
-    targets: &[&'t Target],
+    targets: &[&'t NamedPath],
     results: &TestResults,
-    is_part: impl Fn(&Target) -> bool,
-) -> Vec<&'t Target> {
+    is_part: impl Fn(&NamedPath) -> bool,
+) -> Vec<&'t NamedPath> {
     let seen: BTreeSet<PathBuf> = results.files.iter().map(|file| absolute(evidence.project, file)).collect();
     let is_seen = |path: &Path, is_dir: bool| {
         if is_dir {
@@ -46,7 +46,7 @@ pub fn not_taken_up<'t>(
             seen.contains(path)
         }
     };
-    let ran = |target: &Target| {
+    let ran = |target: &NamedPath| {
         let true_path = || (evidence.true_path)(&target.path);
         let is_seen =
             is_seen(&target.path, target.is_dir) || true_path().is_some_and(|path| is_seen(&path, target.is_dir));

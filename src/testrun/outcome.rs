@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::history::Log;
+use super::history::RunLog;
 use crate::exec::{Denied, Exit, Outcome};
 
 /// What came of a run of tests or a check of types.
@@ -14,12 +14,12 @@ pub struct RunOutcome<R> {
     pub notes: Vec<String>,
     /// What the walls refused.
     pub denied: Vec<Denied>,
-    pub log: Option<Arc<Log>>,
+    pub log: Option<Arc<RunLog>>,
 }
 
 /// How the process ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ending {
+pub struct ProcessEnding {
     pub exit_code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
@@ -31,7 +31,7 @@ pub struct Ending {
     pub duration_ms: u64,
 }
 
-impl Ending {
+impl ProcessEnding {
     /// How a process ended after this time; `missing` says that there was no such program.
     pub fn of(outcome: &Outcome, took: Duration, missing: bool) -> Self {
         let (exit_code, signal) = match outcome.exit {

@@ -7,24 +7,24 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::changes::{Affected, Changes};
-use super::command::{Plan, Wanted};
+use super::changes::{Affected, GitChanges};
+use super::command::{RunPlan, WantedRun};
 use super::context::RunContext;
 use super::error::TestrunError;
 use super::evidence::{Evidence, ProjectFacts, not_taken_up};
 use super::families::{cargo, javascript};
 use super::model::{Case, RunnerName, TestReport};
-use super::project::files::Target;
+use super::project::files::NamedPath;
 use super::project::language::Language;
-use super::project::script::Script;
+use super::project::script::TestScript;
 use super::reports::reading::{self, Sources, TestResults};
-use super::selection::{FailedTest, Selection};
-use super::tool::Tool;
+use super::selection::{FailedTest, TestSelection};
+use super::tool::ProjectTool;
 use crate::cancel::Bound;
 use crate::policy::{Checked, Read};
 
 /// A runner of tests.
-pub trait Runner: Tool {
+pub trait Runner: ProjectTool {
     /// What is found where this runner is used, if that is another one.
     fn found_as(&self) -> &'static str {
         self.name()
@@ -65,39 +65,39 @@ pub trait Runner: Tool {
     }
 
     /// All tests of a project, and what is left out of them.
-    fn whole(&self, _context: &RunContext<'_>, _project: &Path) -> (Selection, Option<String>) {
-        (Selection::All, None)
+    fn whole(&self, _context: &RunContext<'_>, _project: &Path) -> (TestSelection, Option<String>) {
+        (TestSelection::All, None)
     }
 
     /// Which tests changes affect; `None` if the runner finds that itself.
-    fn affected(&self, project: &Path, changes: &Changes) -> Option<Affected> {
+    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<Affected> {
         let compiled = self.language().filter(|_| self.is_compiled())?;
         Some(changes.packages(project, |file| compiled.is_source(file)))
     }
 
     /// What the project's test script says of how its tests are run, and notes on what of it is done.
-    fn script(&self, context: &RunContext<'_>, project: &Path) -> (Script, Vec<String>) {
+    fn script(&self, context: &RunContext<'_>, project: &Path) -> (TestScript, Vec<String>) {
         let of_node = self.language() == Some(Language::JavaScript);
         of_node.then(|| javascript::script(context, project, self.name())).unwrap_or_default()
     }
 
     /// The command for what is wanted.
-    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError>;
+    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError>;
 
     /// What of a project has to be known to read its results.
-    fn facts(&self, _context: &RunContext<'_>, _project: &Checked<Read>, _wanted: &Wanted<'_>) -> ProjectFacts {
+    fn facts(&self, _context: &RunContext<'_>, _project: &Checked<Read>, _wanted: &WantedRun<'_>) -> ProjectFacts {
         ProjectFacts::default()
     }
 
     /// Counts what a line of the growing report tells.
-    fn count(&self, line: &[u8], counted: &mut Counted) {
+    fn count(&self, line: &[u8], counted: &mut TestCount) {
         if let Ok(event) = serde_json::from_slice(line) {
             self.count_event(&event, counted);
         }
     }
 
     /// The same, where the report is that of a bundled reporter.
-    fn count_event(&self, _event: &ReporterEvent, _counted: &mut Counted) {}
+    fn count_event(&self, _event: &ReporterEvent, _counted: &mut TestCount) {}
 
     /// Reads what a run left, until work has to be over.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults;
@@ -147,17 +147,22 @@ pub trait Runner: Tool {
     }
 
     /// Of what was named, what did not run.
-    fn missed<'t>(&self, evidence: &Evidence<'_>, named: &[&'t Target], results: &TestResults) -> Vec<&'t Target> {
+    fn missed<'t>(
+        &self,
+        evidence: &Evidence<'_>,
+        named: &[&'t NamedPath],
+        results: &TestResults,
+    ) -> Vec<&'t NamedPath> {
         if self.is_given() { Vec::new() } else { not_taken_up(evidence, named, results, |_| true) }
     }
 
     /// What has tests and is switched off by the project's manifest, where that is what leaves out tests.
-    fn switched_off(&self, context: &RunContext<'_>, root: &Path, which: &Selection) -> Option<Vec<String>> {
+    fn switched_off(&self, context: &RunContext<'_>, root: &Path, which: &TestSelection) -> Option<Vec<String>> {
         (self.language() == Some(Language::Rust)).then(|| cargo::switched_off(context, root, which))
     }
 
     /// What to say of a run beside its report.
-    fn note(&self, _which: &Selection, _results: &TestResults, _root: &Path) -> Option<String> {
+    fn note(&self, _which: &TestSelection, _results: &TestResults, _root: &Path) -> Option<String> {
         None
     }
 
@@ -195,7 +200,7 @@ impl Debug for dyn Runner {
 
 /// How many tests have ended, and how many are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct TestCount {
     /// Those that have ended.
     pub done: u64,
     /// Those that are known; may grow while files are loaded.

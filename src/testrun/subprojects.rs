@@ -5,14 +5,14 @@ use std::path::Path;
 use super::context::RunContext;
 use super::detection;
 use super::listing::listed;
-use super::tool::Kind;
+use super::tool::ToolKind;
 use crate::limits::MAX_NAMED_PROJECTS;
 use crate::text::escape::show_path;
 use crate::text::glob::is_glob;
 
 /// The projects below `cwd`: first those that have the files that were named, then those whose runner or checker is for such
 /// files, then the others. `None` if there is none.
-pub fn projects<T: Kind + ?Sized>(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Option<String> {
+pub fn projects<T: ToolKind + ?Sized>(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Option<String> {
     let disk = context.disk();
     let is_there = |dir: &str, file: &String| {
         let path = file.split("::").next().unwrap_or(file);
@@ -38,7 +38,7 @@ pub fn projects<T: Kind + ?Sized>(context: &RunContext<'_>, cwd: &Path, files: &
 
 /// The next step where a tool is missing that projects below have: those in which it is installed, else those that use it.
 /// None if there are none.
-pub fn who_has<T: Kind + ?Sized>(context: &RunContext<'_>, cwd: &Path, tool: &T) -> Option<String> {
+pub fn who_has<T: ToolKind + ?Sized>(context: &RunContext<'_>, cwd: &Path, tool: &T) -> Option<String> {
     let disk = context.disk();
     let has_tool = |tools: &[&T]| tools.iter().any(|known| known.name() == tool.name());
     let mut users: Vec<String> = detection::below::<T>(&disk, cwd)

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::checkers::{CargoCheck, GoVet, Mypy, Pyright, Tsc};
 use super::model::{CheckStatus, Scope, State, TestReport, TestStatus, ToolInfo};
-use super::outcome::Ending;
+use super::outcome::ProcessEnding;
 use super::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
 use super::{Checker, Runner, Sources, text, verdict};
 use crate::cancel::Bound;
@@ -16,7 +16,7 @@ struct Sample {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     own_harness: Vec<String>,
-    ending: Ending,
+    ending: ProcessEnding,
 }
 
 impl Sample {
@@ -29,7 +29,7 @@ impl Sample {
         let exit_code = exit.trim().parse().ok();
         let timed_out = exit.trim() == "timed out";
         assert!(timed_out || exit_code.is_some(), "{tool}/{name} is not there");
-        let ending = Ending { exit_code, timed_out, duration_ms: 1230, ..Ending::default() };
+        let ending = ProcessEnding { exit_code, timed_out, duration_ms: 1230, ..ProcessEnding::default() };
         let own_harness = vec!["own".to_owned()];
         Self { report: read("report"), stdout: read("stdout"), stderr: read("stderr"), own_harness, ending }
     }
@@ -191,7 +191,7 @@ fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
         let sources = Sources { report: xml.as_bytes(), ..Sources::default() };
         let results = (&Junit as &dyn Runner).read(sources, Bound::default());
         let told: Vec<_> = results.run_errors.iter().map(|error| error.message.clone()).collect();
-        (verdict::of_tests(&Junit, &results, 0, Ending { exit_code: Some(0), ..Ending::default() }), told)
+        (verdict::of_tests(&Junit, &results, 0, ProcessEnding { exit_code: Some(0), ..ProcessEnding::default() }), told)
     };
     let counts = |name: &str, counted: &str| vec![format!("the suite `{name}` counts {counted}")];
     let one = "<testcase name='a'/>";
@@ -300,7 +300,7 @@ fn go_packages_that_end_in_any_order_are_told_in_one() {
         |package: &str| ["TestTwo", "TestOne"].map(|test| of(package, "run", test) + &of(package, "fail", test));
     let ids = |first: &str, second: &str| {
         let stdout = [begun(first), begun(second)].concat().concat().into_bytes();
-        let ending = Ending { exit_code: Some(1), ..Ending::default() };
+        let ending = ProcessEnding { exit_code: Some(1), ..ProcessEnding::default() };
         let own_harness = Vec::new();
         let sample = Sample { report: Vec::new(), stdout, stderr: Vec::new(), own_harness, ending };
         let report = sample.run(&Go);

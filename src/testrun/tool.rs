@@ -4,10 +4,10 @@ use std::fmt::Debug;
 use std::path::Path;
 
 use super::context::RunContext;
-use super::project::disk::Disk;
+use super::project::disk::AllowedDisk;
 use super::project::language::Language;
-use super::project::program::Program;
-use super::project::signs::{Level, Sign};
+use super::project::program::ToolProgram;
+use super::project::signs::{ProjectLevel, Sign};
 use super::project::{node, python};
 use crate::exec::{Exit, Outcome};
 use crate::policy::{Checked, Read};
@@ -35,26 +35,26 @@ pub enum Origin {
 }
 
 /// A runner or a checker.
-pub trait Tool: Sync {
+pub trait ProjectTool: Sync {
     fn about(&self) -> &'static About;
 
     /// What a directory says for it.
-    fn sign(&self, _level: &Level<'_>) -> Sign {
+    fn sign(&self, _level: &ProjectLevel<'_>) -> Sign {
         None
     }
 
     /// Its program, for a project.
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
+    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
         let (disk, dir) = (context.disk(), project.shown());
         match self.about().origin {
-            Origin::Path(program) => Program::on_path(program),
+            Origin::Path(program) => ToolProgram::on_path(program),
             Origin::Node(package, program) => node::program(disk, dir, package, program),
-            Origin::Python(module) => Program::Found(python::module(disk, dir, module), None),
+            Origin::Python(module) => ToolProgram::Found(python::module(disk, dir, module), None),
         }
     }
 
     /// Whether it is installed in a directory itself.
-    fn is_in(&self, disk: Disk<'_>, dir: &Path) -> bool {
+    fn is_in(&self, disk: AllowedDisk<'_>, dir: &Path) -> bool {
         match self.about().origin {
             Origin::Path(_) => false,
             Origin::Node(package, program) => node::find(disk, dir, package, program).is_some(),
@@ -93,7 +93,7 @@ pub trait Tool: Sync {
 }
 
 /// All tools of one kind: `dyn Runner`, or `dyn Checker`.
-pub trait Kind: Tool + Debug + 'static {
+pub trait ToolKind: ProjectTool + Debug + 'static {
     /// All there are. Of two that a project has for equal reasons the first is taken.
     fn all() -> &'static [&'static Self];
 }

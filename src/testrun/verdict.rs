@@ -5,7 +5,7 @@ use super::model::{
     CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, Frame, RunError, RunnerName, Scope,
     Severity, TestReport, TestStatus, TestsKind, ToolInfo,
 };
-use super::outcome::Ending;
+use super::outcome::ProcessEnding;
 use super::reports::reading::{CheckResults, TestResults};
 use super::reports::stack::is_library;
 use super::runner::Runner;
@@ -17,7 +17,7 @@ use crate::limits::{
 const CARGO_FAILED: i32 = 101;
 
 /// The verdict on a test run; `missed` is how much of what was asked for by name did not run.
-pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, ending: Ending) -> TestStatus {
+pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, ending: ProcessEnding) -> TestStatus {
     let summary = &results.summary;
     let failed = summary.failed + summary.errored > 0;
     let faults = !results.file_errors.is_empty() || !results.run_errors.is_empty();
@@ -66,7 +66,7 @@ pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, endin
 }
 
 /// The verdict on a type check. `errors` are those in what was asked for.
-pub fn of_check(checked: &CheckResults, errors: u64, hidden: u64, ending: Ending) -> CheckStatus {
+pub fn of_check(checked: &CheckResults, errors: u64, hidden: u64, ending: ProcessEnding) -> CheckStatus {
     if ending.missing {
         return CheckStatus::MissingTool;
     }
@@ -104,7 +104,7 @@ pub fn test_report(
     scope: Scope,
     mut results: TestResults,
     mut missed: Vec<String>,
-    ending: Ending,
+    ending: ProcessEnding,
     listed: bool,
 ) -> TestReport {
     results.unreached.retain(|file| !missed.contains(file));
@@ -252,7 +252,7 @@ pub fn diagnostics(
     tool: ToolInfo<CheckerName>,
     scope: Scope,
     mut checked: CheckResults,
-    ending: Ending,
+    ending: ProcessEnding,
     in_scope: impl Fn(&str) -> bool,
 ) -> Diagnostics {
     let mut summary = DiagnosticSummary::default();
@@ -332,8 +332,8 @@ mod tests {
         TestResults { begun: true, ended: true, summary, ..TestResults::default() }
     }
 
-    fn exit(code: i32) -> Ending {
-        Ending { exit_code: Some(code), ..Ending::default() }
+    fn exit(code: i32) -> ProcessEnding {
+        ProcessEnding { exit_code: Some(code), ..ProcessEnding::default() }
     }
 
     fn passed(passed: u64) -> Summary {
@@ -369,8 +369,11 @@ mod tests {
         let half = TestResults { ended: false, ..results(passed(3)) };
         let of = |ending| of_tests(&Pytest, &half, 0, ending);
         assert_eq!(of(exit(0)), TestStatus::Crashed);
-        assert_eq!(of(Ending { timed_out: true, signal: Some(9), ..Ending::default() }), TestStatus::TimedOut);
-        assert_eq!(of(Ending { missing: true, ..Ending::default() }), TestStatus::MissingTool);
+        assert_eq!(
+            of(ProcessEnding { timed_out: true, signal: Some(9), ..ProcessEnding::default() }),
+            TestStatus::TimedOut
+        );
+        assert_eq!(of(ProcessEnding { missing: true, ..ProcessEnding::default() }), TestStatus::MissingTool);
         // After the tests, before the runner's own end.
         let cut = TestResults { is_cut_short: true, ..results(passed(3)) };
         let of = |code| of_tests(&Jest, &cut, 0, exit(code));
@@ -442,7 +445,7 @@ mod tests {
         assert_eq!(status(vec![at(Some("tsconfig.json"))], 1), (CheckStatus::ConfigError, 0, 1));
     }
 
-    fn diagnostics_of(tool: ToolInfo<CheckerName>, checked: CheckResults, ending: Ending) -> Diagnostics {
+    fn diagnostics_of(tool: ToolInfo<CheckerName>, checked: CheckResults, ending: ProcessEnding) -> Diagnostics {
         diagnostics(tool, Scope::default(), checked, ending, |file| file == "a.ts")
     }
 }

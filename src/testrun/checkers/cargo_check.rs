@@ -6,12 +6,12 @@ use crate::testrun::project::cargo;
 
 pub struct CargoCheck;
 
-impl Tool for CargoCheck {
+impl ProjectTool for CargoCheck {
     fn about(&self) -> &'static About {
         &About { name: "cargo", title: "cargo check", language: Some(Language::Rust), origin: Origin::Path("cargo") }
     }
 
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level.named("Cargo.toml")
     }
 }
@@ -32,7 +32,7 @@ impl Checker for CargoCheck {
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
         let mut found = Findings::new(sources.root);
         let mut crates = HashSet::new();
-        for event in lines::events::<Event>(sources.stdout, bound) {
+        for event in lines::events::<CargoEvent>(sources.stdout, bound) {
             match (event.reason.as_str(), event.message, event.target) {
                 ("compiler-message", Some(message), _) => add(&mut found, message),
                 ("compiler-artifact", _, Some(target)) if crates.len() < MAX_KEPT_TESTS => {
@@ -47,7 +47,7 @@ impl Checker for CargoCheck {
         found.checked
     }
 
-    fn is_source(&self, target: &Target) -> bool {
+    fn is_source(&self, target: &NamedPath) -> bool {
         // A build script's sources are named elsewhere.
         let is_rust = target.path.extension().is_some_and(|extension| extension == "rs");
         !target.is_dir && is_rust && !target.path.ends_with("build.rs")
@@ -81,44 +81,44 @@ impl Checker for CargoCheck {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Event {
+struct CargoEvent {
     reason: String,
-    message: Option<Told>,
-    target: Option<Crate>,
+    message: Option<CargoMessage>,
+    target: Option<CargoTarget>,
     filenames: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Crate {
+struct CargoTarget {
     #[serde(default)]
     src_path: String,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Told {
+struct CargoMessage {
     level: String,
     message: String,
-    code: Option<Code>,
-    spans: Vec<Span>,
-    children: Vec<Child>,
+    code: Option<CargoCode>,
+    spans: Vec<CargoSpan>,
+    children: Vec<CargoNote>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Child {
+struct CargoNote {
     level: String,
     message: String,
-    spans: Vec<Span>,
+    spans: Vec<CargoSpan>,
 }
 
 #[derive(Deserialize)]
-struct Code {
+struct CargoCode {
     code: String,
 }
 
 #[derive(Deserialize)]
-struct Span {
+struct CargoSpan {
     file_name: String,
     line_start: u32,
     column_start: u32,
@@ -132,17 +132,17 @@ struct Span {
 
 /// The files that were made of sources which are no dependency from elsewhere, absolute, one for each crate.
 pub fn artifacts(stdout: &[u8], bound: Bound<'_>) -> Vec<String> {
-    let own = |event: &Event| {
+    let own = |event: &CargoEvent| {
         let source = event.target.as_ref().map_or("", |target| target.src_path.as_str());
         // Where Cargo keeps what it has fetched.
         event.reason == "compiler-artifact"
             && !["/registry/src/", "/git/checkouts/"].iter().any(|dir| source.contains(dir))
     };
-    let found = lines::events::<Event>(stdout, bound).filter(own);
+    let found = lines::events::<CargoEvent>(stdout, bound).filter(own);
     found.filter_map(|event| event.filenames.into_iter().next()).take(MAX_KEPT_TESTS).collect()
 }
 
-fn add(found: &mut Findings<'_>, message: Told) {
+fn add(found: &mut Findings<'_>, message: CargoMessage) {
     let severity = match message.level.as_str() {
         "error" | "error: internal compiler error" => Severity::Error,
         "warning" => Severity::Warning,
@@ -171,7 +171,7 @@ fn add(found: &mut Findings<'_>, message: Told) {
         })
     });
     // That a lint is on, and where its page is, helps nobody to fix it.
-    let helps = |child: &&Child| {
+    let helps = |child: &&CargoNote| {
         !child.message.starts_with("`#[") && !child.message.starts_with("for further information visit ")
     };
     diagnostic.related = labels.chain(message.children.iter().filter(helps).map(child)).take(MAX_RELATED).collect();
@@ -179,7 +179,7 @@ fn add(found: &mut Findings<'_>, message: Told) {
 }
 
 /// A note or help: with its place, and with what to write there.
-fn child(child: &Child) -> Related {
+fn child(child: &CargoNote) -> Related {
     let span = child.spans.first();
     let replacement = span.and_then(|span| span.suggested_replacement.as_deref()).filter(|text| !text.is_empty());
     let advice = replacement.map_or_else(String::new, |text| format!(": `{}`", text.trim()));

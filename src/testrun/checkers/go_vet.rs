@@ -4,12 +4,12 @@ use crate::testrun::prelude::*;
 
 pub struct GoVet;
 
-impl Tool for GoVet {
+impl ProjectTool for GoVet {
     fn about(&self) -> &'static About {
         &About { name: "go", title: "go vet", language: Some(Language::Go), origin: Origin::Path("go") }
     }
 
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level.named("go.mod")
     }
 }
@@ -41,7 +41,7 @@ impl Checker for GoVet {
             }
             for (analyzer, findings) in packages.values().filter_map(Value::as_object).flatten() {
                 for finding in findings.as_array().into_iter().flatten() {
-                    let Ok(finding) = Finding::deserialize(finding) else { continue };
+                    let Ok(finding) = GoFinding::deserialize(finding) else { continue };
                     let mut diagnostic = Diagnostic::new(Severity::Error, finding.message);
                     if let Some((file, line, column)) = stack::place_of(&finding.posn) {
                         diagnostic.file = Some(file.to_owned());
@@ -58,7 +58,7 @@ impl Checker for GoVet {
         found.checked
     }
 
-    fn is_source(&self, target: &Target) -> bool {
+    fn is_source(&self, target: &NamedPath) -> bool {
         !target.is_dir && target.path.extension().is_some_and(|extension| extension == "go")
     }
 
@@ -89,7 +89,7 @@ impl Checker for GoVet {
 }
 
 #[derive(Deserialize)]
-struct Finding {
+struct GoFinding {
     #[serde(default)]
     posn: String,
     end: Option<String>,

@@ -18,18 +18,18 @@ const OUTPUT: &str = "--output=json";
 
 pub struct Mypy;
 
-impl Tool for Mypy {
+impl ProjectTool for Mypy {
     fn about(&self) -> &'static About {
         &About { name: "mypy", title: "mypy", language: Some(Language::Python), origin: Origin::Python("mypy") }
     }
 
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level
             .named("mypy.ini")
             .or_else(|| level.named(".mypy.ini"))
             .or_else(|| level.section("pyproject.toml", "[tool.mypy"))
             .or_else(|| level.section("setup.cfg", "[mypy"))
-            .or_else(|| python::is_project(level).then(|| (Weight::Habit, "a Python project".to_owned())))
+            .or_else(|| python::is_project(level).then(|| (SignWeight::Habit, "a Python project".to_owned())))
     }
 }
 
@@ -57,7 +57,7 @@ impl Checker for Mypy {
         let mut crash = None;
         for bytes in [sources.stdout, sources.stderr] {
             for line in lines::lines(bytes, bound) {
-                if let Ok(line) = serde_json::from_slice::<Finding>(line) {
+                if let Ok(line) = serde_json::from_slice::<MypyFinding>(line) {
                     add(&mut found, of_json(line));
                     continue;
                 }
@@ -84,7 +84,7 @@ impl Checker for Mypy {
         found.checked
     }
 
-    fn is_source(&self, target: &Target) -> bool {
+    fn is_source(&self, target: &NamedPath) -> bool {
         !target.is_matched
     }
 
@@ -99,7 +99,7 @@ impl Checker for Mypy {
         configuration::find(text)
     }
 
-    fn silenced(&self, source: Source<'_>, configuration: &str) -> Option<String> {
+    fn silenced(&self, source: CheckSource<'_>, configuration: &str) -> Option<String> {
         configuration::silenced(source, configuration)
     }
 
@@ -109,7 +109,7 @@ impl Checker for Mypy {
 }
 
 #[derive(Deserialize)]
-struct Finding {
+struct MypyFinding {
     file: String,
     line: Option<i64>,
     column: Option<i64>,
@@ -166,7 +166,7 @@ fn add(found: &mut Findings<'_>, diagnostic: Diagnostic) {
     found.add(diagnostic);
 }
 
-fn of_json(line: Finding) -> Diagnostic {
+fn of_json(line: MypyFinding) -> Diagnostic {
     let known = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0);
     let from_zero = |number: Option<i64>| known(number.and_then(|number| number.checked_add(1)));
     let mut diagnostic = Diagnostic::new(severity(&line.severity).unwrap_or(Severity::Error), line.message);

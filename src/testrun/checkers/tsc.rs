@@ -8,7 +8,7 @@ use crate::testrun::reports::reading;
 /// tsc 5 to 7, vue-tsc.
 pub struct Tsc;
 
-impl Tool for Tsc {
+impl ProjectTool for Tsc {
     fn about(&self) -> &'static About {
         &About {
             name: "tsc",
@@ -18,14 +18,14 @@ impl Tool for Tsc {
         }
     }
 
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level.named("tsconfig.json")
     }
 
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
+    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
         // What knows the single-file components too, if the project has it.
         match node::find(context.disk(), project.shown(), "vue-tsc", "vue-tsc") {
-            Some((argv, version)) => Program::Found(argv, version),
+            Some((argv, version)) => ToolProgram::Found(argv, version),
             None => node::program(context.disk(), project.shown(), "typescript", "tsc"),
         }
     }
@@ -74,7 +74,7 @@ impl Checker for Tsc {
         found.checked
     }
 
-    fn is_source(&self, target: &Target) -> bool {
+    fn is_source(&self, target: &NamedPath) -> bool {
         // What a glob matched need not be a source.
         const TYPED: [&str; 5] = ["ts", "tsx", "mts", "cts", "vue"];
         let extension = target.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -94,7 +94,7 @@ impl Checker for Tsc {
         Some(("tsconfig.json", text("tsconfig.json")?))
     }
 
-    fn silenced(&self, source: Source<'_>, configuration: &str) -> Option<String> {
+    fn silenced(&self, source: CheckSource<'_>, configuration: &str) -> Option<String> {
         silenced(source, configuration)
     }
 }
@@ -153,7 +153,7 @@ fn has_references(tsconfig: &str) -> bool {
     config["references"].as_array().is_some_and(|references| !references.is_empty())
 }
 
-fn silenced(source: Source<'_>, config: &str) -> Option<String> {
+fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
     let directive = directive(source.text);
     if directive == Some(false) {
         return Some("it says `@ts-nocheck`".to_owned());

@@ -3,29 +3,29 @@
 use std::path::{Path, PathBuf};
 
 use crate::policy::{Checked, Read};
-use crate::testrun::command::{Plan, Wanted};
+use crate::testrun::command::{RunPlan, WantedRun};
 use crate::testrun::context::RunContext;
 use crate::testrun::error::TestrunError;
 use crate::testrun::evidence::Evidence;
 use crate::testrun::project::cargo::{self, CargoPart, CargoTargets, tables_of};
-use crate::testrun::project::disk::Tree as _;
-use crate::testrun::project::files::{Target, matching, written};
+use crate::testrun::project::disk::ProjectTree as _;
+use crate::testrun::project::files::{NamedPath, matching, written};
 use crate::testrun::reports::reading::TestResults;
-use crate::testrun::selection::{FailedTest, Selection};
+use crate::testrun::selection::{FailedTest, TestSelection};
 
 /// The name of what Cargo itself runs.
 pub const NAME: &str = "cargo";
 
 /// The parts of a workspace that are asked for; empty for all.
-pub fn parts(wanted: &Wanted<'_>) -> Result<Vec<CargoPart>, TestrunError> {
+pub fn parts(wanted: &WantedRun<'_>) -> Result<Vec<CargoPart>, TestrunError> {
     match wanted.selection {
-        Selection::Targets(targets) => cargo::cargo_parts(wanted.tree, targets, wanted.by_package),
-        Selection::All | Selection::Changed | Selection::Failed(_) => Ok(Vec::new()),
+        TestSelection::Targets(targets) => cargo::cargo_parts(wanted.tree, targets, wanted.by_package),
+        TestSelection::All | TestSelection::Changed | TestSelection::Failed(_) => Ok(Vec::new()),
     }
 }
 
 /// Says which packages, targets and names of tests are meant; returns the filters, which stand at the end.
-pub fn select(plan: &mut Plan, wanted: &Wanted<'_>) -> Result<Vec<String>, TestrunError> {
+pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>) -> Result<Vec<String>, TestrunError> {
     plan.add(["--no-fail-fast", "--color=never"]);
     let parts = parts(wanted)?;
     let mut packages: Vec<&str> = parts.iter().map(|part| part.package.as_str()).collect();
@@ -61,7 +61,7 @@ pub fn select(plan: &mut Plan, wanted: &Wanted<'_>) -> Result<Vec<String>, Testr
 }
 
 /// Hands filters to the test programs.
-pub fn add_filters(plan: &mut Plan, filters: Vec<String>) {
+pub fn add_filters(plan: &mut RunPlan, filters: Vec<String>) {
     if !filters.is_empty() {
         plan.add(["--"]);
         plan.add(filters);
@@ -101,15 +101,15 @@ pub fn own_harness_note(what: &str, results: &TestResults) -> Option<String> {
 /// What was named and did not run. Where there is a filter Cargo says nothing of what that leaves out.
 pub fn missed<'t>(
     evidence: &Evidence<'_>,
-    targets: &[&'t Target],
+    targets: &[&'t NamedPath],
     results: &TestResults,
     is_nextest: bool,
-) -> Vec<&'t Target> {
-    let ran = |target: &Target| evidence.is_filtered || has_run(evidence, target, results, is_nextest);
+) -> Vec<&'t NamedPath> {
+    let ran = |target: &NamedPath| evidence.is_filtered || has_run(evidence, target, results, is_nextest);
     targets.iter().copied().filter(|target| !ran(target)).collect()
 }
 
-fn has_run(evidence: &Evidence<'_>, target: &Target, results: &TestResults, is_nextest: bool) -> bool {
+fn has_run(evidence: &Evidence<'_>, target: &NamedPath, results: &TestResults, is_nextest: bool) -> bool {
     // No tests to Cargo, whose whole package is tested then.
     let of_dir = target.path.parent().and_then(Path::file_name).filter(|_| !target.is_dir);
     if of_dir.is_some_and(|dir| dir == "benches" || dir == "examples") {
@@ -137,12 +137,12 @@ fn has_run(evidence: &Evidence<'_>, target: &Target, results: &TestResults, is_n
 
 /// What has tests and is switched off, each with the key that does it: of all, or of what was named. A library that is named is
 /// tested all the same.
-pub fn switched_off(context: &RunContext<'_>, root: &Path, selection: &Selection) -> Vec<String> {
+pub fn switched_off(context: &RunContext<'_>, root: &Path, selection: &TestSelection) -> Vec<String> {
     let off: Vec<(PathBuf, &str)> = manifests(context, root).iter().flat_map(|dir| of_package(context, dir)).collect();
     let is_meant = |path: &Path| match selection {
-        Selection::All => true,
-        Selection::Targets(targets) => targets.iter().any(|target| target.path == path),
-        Selection::Failed(_) | Selection::Changed => false,
+        TestSelection::All => true,
+        TestSelection::Targets(targets) => targets.iter().any(|target| target.path == path),
+        TestSelection::Failed(_) | TestSelection::Changed => false,
     };
     let off = off.iter().filter(|(path, _)| is_meant(path));
     off.map(|(path, why)| format!("{} ({why})", path.strip_prefix(root).unwrap_or(path).display())).collect()

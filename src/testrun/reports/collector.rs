@@ -12,13 +12,13 @@ use crate::testrun::model::{Case, FileError, Frame, Listed, Phase, RunError, Slo
 /// What a test says once the room for all is used up, in bytes.
 const LAST_WORDS_BYTES: usize = 160;
 
-pub struct Collector<'a> {
+pub struct ResultCollector<'a> {
     pub results: TestResults,
     root: &'a str,
     detail_bytes: usize,
 }
 
-impl<'a> Collector<'a> {
+impl<'a> ResultCollector<'a> {
     /// For a run that began in `root`.
     pub fn new(root: &'a str) -> Self {
         Self { results: TestResults::default(), root, detail_bytes: 0 }

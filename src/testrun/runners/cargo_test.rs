@@ -8,12 +8,12 @@ use crate::testrun::project::cargo::own_harness;
 
 pub struct CargoTest;
 
-impl Tool for CargoTest {
+impl ProjectTool for CargoTest {
     fn about(&self) -> &'static About {
         &About { name: cargo::NAME, title: "cargo test", language: Some(Language::Rust), origin: Origin::Path("cargo") }
     }
 
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level.named("Cargo.toml")
     }
 }
@@ -23,7 +23,12 @@ impl Runner for CargoTest {
         report::parse(sources, bound)
     }
 
-    fn missed<'t>(&self, evidence: &Evidence<'_>, targets: &[&'t Target], results: &TestResults) -> Vec<&'t Target> {
+    fn missed<'t>(
+        &self,
+        evidence: &Evidence<'_>,
+        targets: &[&'t NamedPath],
+        results: &TestResults,
+    ) -> Vec<&'t NamedPath> {
         cargo::missed(evidence, targets, results, false)
     }
 
@@ -36,12 +41,12 @@ impl Runner for CargoTest {
         Ok(context.is_installed(project, "cargo-nextest")?.then_some((&Nextest, why)))
     }
 
-    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
-        let mut plan = Plan { reports: false, ..Plan::of(wanted) };
+    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+        let mut plan = RunPlan { reports: false, ..RunPlan::of(wanted) };
         plan.add(["test"]);
         let filters = cargo::select(&mut plan, wanted)?;
         match wanted.selection {
-            Selection::Failed(failed) if by_name(failed) => {
+            TestSelection::Failed(failed) if by_name(failed) => {
                 plan.add(["--", "--exact"]);
                 plan.add(cargo::paths(failed));
             }
@@ -51,14 +56,14 @@ impl Runner for CargoTest {
     }
 
     /// Cargo tells which programs it runs: all that have a harness of their own are asked for.
-    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, _: &Wanted<'_>) -> ProjectFacts {
+    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, _: &WantedRun<'_>) -> ProjectFacts {
         let tables = ["[lib]", "[[bin]]", "[[test]]", "[[bench]]", "[[example]]"];
         let texts = cargo::manifest_texts(context, project, true);
         let own_harness = texts.iter().flat_map(|text| own_harness(text, &tables)).flatten().collect();
         ProjectFacts { own_harness, ..ProjectFacts::default() }
     }
 
-    fn count(&self, line: &[u8], counted: &mut Counted) {
+    fn count(&self, line: &[u8], counted: &mut TestCount) {
         let Ok(line) = std::str::from_utf8(line) else { return };
         if let Some(rest) = line.strip_prefix("running ") {
             let count = rest.strip_suffix(" tests").or_else(|| rest.strip_suffix(" test"));
@@ -72,7 +77,7 @@ impl Runner for CargoTest {
         true
     }
 
-    fn note(&self, _: &Selection, results: &TestResults, _: &Path) -> Option<String> {
+    fn note(&self, _: &TestSelection, results: &TestResults, _: &Path) -> Option<String> {
         cargo::own_harness_note("NOT counted", results)
     }
 }

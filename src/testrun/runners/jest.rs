@@ -8,7 +8,7 @@ const REPORTER: (&str, &str) = ("replay-jest.cjs", include_str!("jest/reporter.c
 
 pub struct Jest;
 
-impl Tool for Jest {
+impl ProjectTool for Jest {
     fn about(&self) -> &'static About {
         &About {
             name: "jest",
@@ -18,16 +18,16 @@ impl Tool for Jest {
         }
     }
 
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         stronger(node::in_package(level, "jest"), level.configured("jest.config.")).or_else(|| {
-            level.package().get("jest").is_some().then(|| (Weight::Named, "jest in package.json".to_owned()))
+            level.package().get("jest").is_some().then(|| (SignWeight::Named, "jest in package.json".to_owned()))
         })
     }
 }
 
 impl Runner for Jest {
-    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
-        let mut plan = Plan::of(wanted);
+    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+        let mut plan = RunPlan::of(wanted);
         plan.report_by(wanted, REPORTER);
         plan.argv.extend([
             format!("--reporters={}/{}", wanted.place, REPORTER.0),
@@ -37,13 +37,13 @@ impl Runner for Jest {
             "--coverage=false".to_owned(),
         ]);
         plan.argv.extend(wanted.script.config.iter().map(|config| format!("--config={config}")));
-        if *wanted.selection == Selection::Changed {
+        if *wanted.selection == TestSelection::Changed {
             plan.argv.push("--onlyChanged".to_owned());
         }
         javascript::names(&mut plan, wanted);
-        let paths = paths(wanted, Paths::Patterns);
+        let paths = paths(wanted, PathStyle::Patterns);
         let only_files = match wanted.selection {
-            Selection::Targets(targets) => targets.iter().all(|target| !target.is_dir),
+            TestSelection::Targets(targets) => targets.iter().all(|target| !target.is_dir),
             _ => true,
         };
         if only_files && !paths.is_empty() {
@@ -66,7 +66,7 @@ impl Runner for Jest {
         exit_code == Some(0) || exit_code == Some(1) && is_told
     }
 
-    fn count_event(&self, event: &ReporterEvent, counted: &mut Counted) {
+    fn count_event(&self, event: &ReporterEvent, counted: &mut TestCount) {
         counted.done += u64::from(event.ev == "case");
     }
 }

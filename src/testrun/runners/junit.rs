@@ -5,7 +5,7 @@ use crate::testrun::prelude::*;
 /// Any program that writes `JUnit` XML.
 pub struct Junit;
 
-impl Tool for Junit {
+impl ProjectTool for Junit {
     fn about(&self) -> &'static About {
         &About {
             name: "junit",
@@ -21,8 +21,8 @@ impl Runner for Junit {
         true
     }
 
-    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
-        Ok(Plan::of(wanted))
+    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+        Ok(RunPlan::of(wanted))
     }
 
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {

@@ -9,7 +9,7 @@ const CONFIG: &str = "nextest.toml";
 
 pub struct Nextest;
 
-impl Tool for Nextest {
+impl ProjectTool for Nextest {
     fn about(&self) -> &'static About {
         &About {
             name: "nextest",
@@ -25,7 +25,12 @@ impl Runner for Nextest {
         report::parse(sources, bound)
     }
 
-    fn missed<'t>(&self, evidence: &Evidence<'_>, targets: &[&'t Target], results: &TestResults) -> Vec<&'t Target> {
+    fn missed<'t>(
+        &self,
+        evidence: &Evidence<'_>,
+        targets: &[&'t NamedPath],
+        results: &TestResults,
+    ) -> Vec<&'t NamedPath> {
         cargo::missed(evidence, targets, results, true)
     }
 
@@ -33,8 +38,8 @@ impl Runner for Nextest {
         cargo::NAME
     }
 
-    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
-        let mut plan = Plan::of(wanted);
+    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+        let mut plan = RunPlan::of(wanted);
         let path = format!("{}/{REPORT}", wanted.place);
         // What passed shows there whether its process came to the end of the test.
         let text = format!("[profile.replay.junit]\npath = {path:?}\nstore-success-output = true\n");
@@ -43,7 +48,7 @@ impl Runner for Nextest {
         plan.add([format!("--tool-config-file=replay:{}/{CONFIG}", wanted.place)]);
         let filters = cargo::select(&mut plan, wanted)?;
         match wanted.selection {
-            Selection::Failed(failed) if by_name(failed) => {
+            TestSelection::Failed(failed) if by_name(failed) => {
                 let exact = cargo::paths(failed).map(|name| format!("test(={})", name.replace([')', '\\'], "?")));
                 plan.add([format!("--filterset={}", exact.collect::<Vec<_>>().join(" + "))]);
             }
@@ -53,7 +58,7 @@ impl Runner for Nextest {
     }
 
     /// The names of the targets that nextest would run.
-    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, wanted: &Wanted<'_>) -> ProjectFacts {
+    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, wanted: &WantedRun<'_>) -> ProjectFacts {
         let parts = cargo::parts(wanted).unwrap_or_default();
         let texts = cargo::manifest_texts(context, project, false);
         let is_meant = |name: &String| {
@@ -78,7 +83,7 @@ impl Runner for Nextest {
         matches!(exit_code, Some(0 | 4))
     }
 
-    fn note(&self, _: &Selection, results: &TestResults, _: &Path) -> Option<String> {
+    fn note(&self, _: &TestSelection, results: &TestResults, _: &Path) -> Option<String> {
         cargo::own_harness_note("NOT run by cargo-nextest (`runner: \"cargo\"` does)", results)
     }
 

@@ -12,7 +12,7 @@ const PLUGIN: (&str, &str) = ("replay_pytest.py", include_str!("pytest/replay_py
 /// pytest 6 and newer.
 pub struct Pytest;
 
-impl Tool for Pytest {
+impl ProjectTool for Pytest {
     fn about(&self) -> &'static About {
         &About {
             name: "pytest",
@@ -22,7 +22,7 @@ impl Tool for Pytest {
         }
     }
 
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level
             .named("pytest.ini")
             .or_else(|| level.section("pyproject.toml", "[tool.pytest"))
@@ -42,14 +42,14 @@ impl Runner for Pytest {
     }
 
     /// By name and place.
-    fn affected(&self, project: &Path, changes: &Changes) -> Option<Affected> {
+    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<Affected> {
         let mut affected = Affected::default();
         for (file, is_there) in changes.of(project) {
             if is_there && file.ends_with("conftest.py") {
                 let dir = file.parent().unwrap_or(project);
-                affected.targets.insert(Target::whole(dir.to_path_buf(), true));
+                affected.targets.insert(NamedPath::whole(dir.to_path_buf(), true));
             } else if is_there && Language::Python.is_test_name(file) {
-                affected.targets.insert(Target::whole(file.clone(), false));
+                affected.targets.insert(NamedPath::whole(file.clone(), false));
             } else if let Some(glob) = named_after(file) {
                 affected.globs.push((glob, file.clone()));
             } else {
@@ -59,8 +59,8 @@ impl Runner for Pytest {
         Some(affected)
     }
 
-    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
-        let mut plan = Plan::of(wanted);
+    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+        let mut plan = RunPlan::of(wanted);
         plan.report_by(wanted, PLUGIN);
         // Compiled files and the plugin's cache stay out of the project.
         plan.environment.push(("PYTHONPYCACHEPREFIX", format!("{}/python-cache", wanted.tmp)));
@@ -73,19 +73,19 @@ impl Runner for Pytest {
         if let Some(filter) = wanted.filter {
             plan.argv.push(format!("-k{filter}"));
         }
-        if let Selection::Failed(failed) = wanted.selection
+        if let TestSelection::Failed(failed) = wanted.selection
             && failed.len() <= MAX_RERUN_TESTS
         {
             // Of a file that did not load there is no name, and the file is asked for.
             let id = |test: &FailedTest| safe([&[test.file.clone()][..], &test.names].concat().join("::"));
             plan.argv.extend(failed.iter().map(id));
         } else {
-            plan.argv.extend(paths(wanted, Paths::Exact));
+            plan.argv.extend(paths(wanted, PathStyle::Exact));
         }
         Ok(plan)
     }
 
-    fn count_event(&self, event: &ReporterEvent, counted: &mut Counted) {
+    fn count_event(&self, event: &ReporterEvent, counted: &mut TestCount) {
         match event.ev.as_str() {
             // Every worker of xdist tells the same number.
             "collected" => counted.total = counted.total.max(event.tests),
@@ -116,7 +116,12 @@ impl Runner for Pytest {
         Some(of_node(id))
     }
 
-    fn missed<'t>(&self, evidence: &Evidence<'_>, targets: &[&'t Target], results: &TestResults) -> Vec<&'t Target> {
+    fn missed<'t>(
+        &self,
+        evidence: &Evidence<'_>,
+        targets: &[&'t NamedPath],
+        results: &TestResults,
+    ) -> Vec<&'t NamedPath> {
         // What a filter left out of a file is not told by name.
         not_taken_up(evidence, targets, results, |target| {
             target.part.is_empty() || evidence.is_filtered || has_run(&target.below(evidence.project), results)

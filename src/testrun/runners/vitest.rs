@@ -10,7 +10,7 @@ const REPORTER: (&str, &str) = ("replay-vitest.mjs", include_str!("vitest/report
 /// Vitest 3 to 5.
 pub struct Vitest;
 
-impl Tool for Vitest {
+impl ProjectTool for Vitest {
     fn about(&self) -> &'static About {
         &About {
             name: "vitest",
@@ -20,7 +20,7 @@ impl Tool for Vitest {
         }
     }
 
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         stronger(
             node::in_package(level, "vitest"),
             level.configured("vitest.config.").or_else(|| level.configured("vitest.workspace.")),
@@ -30,8 +30,8 @@ impl Tool for Vitest {
 }
 
 impl Runner for Vitest {
-    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
-        let mut plan = Plan::of(wanted);
+    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+        let mut plan = RunPlan::of(wanted);
         plan.report_by(wanted, REPORTER);
         plan.argv.extend([
             "run".to_owned(),
@@ -43,15 +43,15 @@ impl Runner for Vitest {
             "--coverage.enabled=false".to_owned(),
         ]);
         plan.argv.extend(wanted.script.config.iter().map(|config| format!("--config={config}")));
-        if *wanted.selection == Selection::Changed {
+        if *wanted.selection == TestSelection::Changed {
             plan.argv.push("--changed".to_owned());
         }
         javascript::names(&mut plan, wanted);
-        plan.argv.extend(paths(wanted, Paths::Patterns));
+        plan.argv.extend(paths(wanted, PathStyle::Patterns));
         Ok(plan)
     }
 
-    fn count_event(&self, event: &ReporterEvent, counted: &mut Counted) {
+    fn count_event(&self, event: &ReporterEvent, counted: &mut TestCount) {
         match event.ev.as_str() {
             "collected" => counted.total += event.tests,
             "test" => counted.done += 1,
@@ -68,9 +68,9 @@ impl Runner for Vitest {
         exit_code == Some(0) || exit_code == Some(1) && results.begun
     }
 
-    fn note(&self, selection: &Selection, results: &TestResults, root: &Path) -> Option<String> {
+    fn note(&self, selection: &TestSelection, results: &TestResults, root: &Path) -> Option<String> {
         const NAMED: usize = 5;
-        let Selection::Targets(targets) = selection else { return None };
+        let TestSelection::Targets(targets) = selection else { return None };
         if targets.iter().any(|target| target.is_dir || !target.part.is_empty()) {
             return None;
         }

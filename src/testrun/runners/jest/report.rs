@@ -5,16 +5,16 @@ use crate::testrun::prelude::*;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Event {
+struct JestEvent {
     ev: String,
     file: String,
     project: Option<String>,
     suite: Vec<String>,
     name: String,
-    test: Option<Test>,
+    test: Option<JestTest>,
     broken: bool,
     message: String,
-    tests: Vec<Test>,
+    tests: Vec<JestTest>,
     files: u64,
     success: bool,
     errors: Vec<String>,
@@ -24,7 +24,7 @@ struct Event {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Test {
+struct JestTest {
     suite: Vec<String>,
     name: String,
     status: String,
@@ -33,30 +33,30 @@ struct Test {
     line: Option<u32>,
     column: Option<u32>,
     messages: Vec<String>,
-    values: Vec<Option<Values>>,
+    values: Vec<Option<JestValues>>,
 }
 
 #[derive(Deserialize)]
-struct Values {
+struct JestValues {
     expected: Option<String>,
     actual: Option<String>,
 }
 
 /// A file that has begun.
-struct Open {
+struct JestFile {
     order: usize,
     file: String,
     /// Tests that have ended, for the case that the file does not.
-    ended: Vec<Test>,
+    ended: Vec<JestTest>,
     /// Ids of tests that have begun, and no more, in order.
     running: HashMap<String, usize>,
 }
 
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut collector = Collector::new(sources.root);
-    let mut open: HashMap<String, Open> = HashMap::new();
+    let mut collector = ResultCollector::new(sources.root);
+    let mut open: HashMap<String, JestFile> = HashMap::new();
     let (mut order, mut planned, mut ended) = (0, 0, 0);
-    for event in lines::events::<Event>(sources.report, bound) {
+    for event in lines::events::<JestEvent>(sources.report, bound) {
         order += 1;
         let key = key(&collector, &event);
         match event.ev.as_str() {
@@ -64,7 +64,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "file_start" => {
                 collector.seen(&event.file);
                 if open.len() < MAX_KEPT_TESTS {
-                    let begun = Open { order, file: event.file, ended: Vec::new(), running: HashMap::new() };
+                    let begun = JestFile { order, file: event.file, ended: Vec::new(), running: HashMap::new() };
                     open.insert(key, begun);
                 }
             }
@@ -152,7 +152,7 @@ fn said_of_files(sources: &Sources<'_>) -> Vec<String> {
 }
 
 /// A file, once for each project.
-fn key(collector: &Collector<'_>, event: &Event) -> String {
+fn key(collector: &ResultCollector<'_>, event: &JestEvent) -> String {
     let file = stack::relative(&event.file, collector.root());
     match event.project.as_deref() {
         Some(project) => format!("|{project}| {file}"),
@@ -164,7 +164,7 @@ fn id(key: &str, suite: &[String], name: &str) -> String {
     joined([key].into_iter().chain(suite.iter().map(String::as_str)).chain([name]))
 }
 
-fn add(collector: &mut Collector<'_>, key: &str, file: &str, test: &Test) {
+fn add(collector: &mut ResultCollector<'_>, key: &str, file: &str, test: &JestTest) {
     let state = match test.status.as_str() {
         "passed" => State::Passed,
         "failed" if test.messages.iter().any(|text| text.contains("Exceeded timeout of ")) => State::TimedOut,
@@ -189,7 +189,7 @@ fn add(collector: &mut Collector<'_>, key: &str, file: &str, test: &Test) {
 }
 
 /// The text is a stack; values stand beside it.
-fn error(collector: &mut Collector<'_>, text: &str, values: Option<&Values>) -> TestError {
+fn error(collector: &mut ResultCollector<'_>, text: &str, values: Option<&JestValues>) -> TestError {
     let (text, frames) = stack::of_v8(text);
     let (class, message) = classified(text);
     let (expected, actual) =
@@ -218,7 +218,7 @@ fn classified(text: &str) -> (Option<&str>, &str) {
 }
 
 /// A file that did not run: its message is a block with a bullet, the code around the place, and a stack.
-fn file_error(collector: &mut Collector<'_>, file: &Event) {
+fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
     let (text, _) = clean::head(&file.message, crate::limits::MAX_TEST_TEXT_BYTES * 4);
     let body =
         text.trim_start().strip_prefix('●').map_or(text.as_str(), |rest| rest.split_once('\n').map_or("", |two| two.1));

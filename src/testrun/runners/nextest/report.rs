@@ -8,7 +8,7 @@ use crate::testrun::prelude::*;
 
 /// Reads the XML, and stderr for what is not in it.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut collector = Collector::new(sources.root);
+    let mut collector = ResultCollector::new(sources.root);
     let (begun, ended) = junit::cases(sources.report, bound, |element| add(&mut collector, &element));
     (collector.results.begun, collector.results.ended) = (begun, ended);
     let stderr = String::from_utf8_lossy(sources.stderr);
@@ -86,7 +86,7 @@ fn status_line(line: &str) -> Option<(&str, Option<f64>, String)> {
     (known && is_last).then(|| (word, seconds, id.trim().to_owned()))
 }
 
-fn add(collector: &mut Collector<'_>, element: &junit::Element) {
+fn add(collector: &mut ResultCollector<'_>, element: &junit::JunitCase) {
     // The class is the binary's id; together with the name it is what nextest itself calls the test.
     let fault = element.faults.first();
     let state = match fault {
