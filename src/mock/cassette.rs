@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::observe::{SeenMessage, SessionObserver};
+use super::observer::{SeenMessage, SessionObserver};
 use super::problems::{FileProblem, LoadError};
 use super::redact::Redactor;
 use super::sink::Sink;
-use super::spans::TextPlace;
+use super::yaml::TextPlace;
 use crate::protocol::fault;
 
 /// The first line of a cassette.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::observe::{SeenMessage, SessionObserver};
+use super::observer::{SeenMessage, SessionObserver};
 use super::sink::Sink;
 
 /// Writes every message and its answer, in the order of the answers; `number` is the order of arrival.

@@ -6,12 +6,12 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::expect::Expectations;
+use super::expectations::Expectations;
 use super::fault::MockFault;
 use super::manifest::{File, Manifest, OF_RESULTS, Tool};
 use super::problems::{FileProblem, LoadError, MAX_PROBLEMS, SourceText, nearest};
 use super::schema;
-use super::spans::{TextPlace, Unread, YamlNode};
+use super::yaml::{TextPlace, Unread, YamlNode};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::protocol::fault;
 use crate::schema::{Kind, Validator};

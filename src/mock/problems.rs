@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::schema;
-use super::spans::{TextPlace, YamlNode};
+use super::yaml::{TextPlace, YamlNode};
 use crate::text::nearest;
 
 /// Something wrong in a file.

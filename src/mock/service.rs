@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::catalog::Catalog;
 use super::client::ClientState;
 use super::fault::MockFault;
-use super::perform::Performance;
+use super::performance::Performance;
 use super::subscriptions::Subscriptions;
 use super::turns::{RequestTurn, Turns, arguments};
 use super::{lists, schema};

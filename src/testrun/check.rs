@@ -18,7 +18,7 @@ use super::project::disk::{AllowedDisk, ProjectTree as _};
 use super::project::files::{self, NamedPath};
 use super::project::language::Language;
 use super::project::program::{Missing, ToolProgram};
-use super::reports::reading::{CheckResults, Sources};
+use super::reports::results::{CheckResults, Sources};
 use super::subprojects::{self, who_has};
 use super::tool::is_absent;
 use super::verdict;
@@ -180,16 +180,7 @@ fn choose(
     if let Some((checker, _)) = installed.filter(|(checker, _)| checker.name() != best.what.name()) {
         return Ok((checker, best.dir.clone(), vec![only(checker)]));
     }
-    let mut notes = vec![format!("{}: {}", best.what.name(), best.why)];
-    let others: Vec<String> = found
-        .iter()
-        .filter(|other| other.what.name() != best.what.name())
-        .map(|other| format!("`checker: \"{}\"` ({})", other.what.name(), other.why))
-        .collect();
-    if !others.is_empty() {
-        notes.push(format!("there is also {}", others.join(", ")));
-    }
-    Ok((best.what, best.dir.clone(), notes))
+    Ok((best.what, best.dir.clone(), best.notes(&found, "checker")))
 }
 
 /// Why a checker was taken that nothing of the project names.

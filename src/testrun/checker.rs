@@ -11,7 +11,7 @@ use super::error::TestrunError;
 use super::model::CheckerName;
 use super::project::disk::ProjectTree as _;
 use super::project::files::NamedPath;
-use super::reports::reading::{self, CheckResults, Sources};
+use super::reports::results::{self, CheckResults, Sources};
 use super::tool::ProjectTool;
 use crate::cancel::Bound;
 use crate::exec::Outcome;
@@ -32,7 +32,7 @@ pub trait Checker: ProjectTool {
 
     /// The same, with the end of what was written besides.
     fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        CheckResults { remarks: reading::remarks(&sources), ..self.parse(&sources, bound) }
+        CheckResults { remarks: results::remarks(&sources), ..self.parse(&sources, bound) }
     }
 
     /// The files that were looked at, absolute, where the output does not name them; `None` if that cannot be known.

@@ -53,12 +53,7 @@ pub fn choose(
         return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below, named: named.to_owned(), script });
     };
     let best = found.remove(at);
-    let mut notes = vec![format!("{}: {}", best.what.name(), best.why)];
-    let others: Vec<String> =
-        found.iter().map(|other| format!("`runner: \"{}\"` ({})", other.what.name(), other.why)).collect();
-    if !others.is_empty() {
-        notes.push(format!("there is also {}", others.join(", ")));
-    }
+    let notes = best.notes(&found, "runner");
     Ok(RunnerChoice { runner: best.what, dir: home(best, cwd), notes, left_out: Vec::new() })
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::evidence::Evidence;
 use super::model::State;
 use super::project::files::NamedPath;
-use super::reports::reading::TestResults;
+use super::reports::results::TestResults;
 use super::runner::Runner;
 use super::selection::{FailedTest, TestSelection};
 use crate::limits::MAX_KEPT_TESTS;

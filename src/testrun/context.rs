@@ -106,10 +106,7 @@ impl<'a> RunContext<'a> {
 
     /// The directory that a call names, or the usual one.
     pub fn directory(&self, named: Option<&str>) -> Result<Checked<Read>, TestrunError> {
-        match named {
-            Some(named) => self.disk().directory(named.as_ref()),
-            None => self.disk().directory(&self.usual_dir()),
-        }
+        self.disk().directory(&named.map_or_else(|| self.usual_dir(), PathBuf::from))
     }
 
     /// The first writable allowed directory, else the first: where relative paths and commands begin.

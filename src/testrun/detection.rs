@@ -31,6 +31,17 @@ impl<T: ?Sized> DetectedTool<T> {
     }
 }
 
+impl<T: ToolKind + ?Sized> DetectedTool<T> {
+    /// What speaks for it, and what else there is in `found`; `parameter` is what names a tool.
+    pub fn notes(&self, found: &[Self], parameter: &str) -> Vec<String> {
+        let others = found.iter().filter(|other| other.what.name() != self.what.name());
+        let others = others.map(|other| format!("`{parameter}: \"{}\"` ({})", other.what.name(), other.why));
+        let others = others.collect::<Vec<_>>().join(", ");
+        let also = (!others.is_empty()).then(|| format!("there is also {others}"));
+        [format!("{}: {}", self.what.name(), self.why)].into_iter().chain(also).collect()
+    }
+}
+
 /// The tools of the project around `cwd`, the best first. None is named twice.
 pub fn around<T: ToolKind + ?Sized>(tree: &dyn ProjectTree, cwd: &Path) -> Vec<DetectedTool<T>> {
     let mut found: Vec<DetectedTool<T>> = Vec::new();

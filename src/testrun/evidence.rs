@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::project::disk::ProjectTree;
 use super::project::files::NamedPath;
-use super::reports::reading::TestResults;
+use super::reports::results::TestResults;
 
 /// What was asked for, and what of the disk has to be known.
 pub struct Evidence<'a> {

@@ -117,16 +117,17 @@ impl History {
 
     /// What failed in a project and has not passed since; `None` if nothing was run there.
     pub fn failed(&self, project: &Path, runner: RunnerName) -> Option<Arc<[FailedTest]>> {
-        let inner = self.lock();
-        let known = inner.runs.iter().find(|known| (known.project.as_path(), known.runner) == (project, runner));
-        known.map(|known| Arc::clone(&known.failed))
+        self.left(project, runner, |known| Arc::clone(&known.failed))
     }
 
     /// What no run of a project has come to, if one was cut short.
     pub fn cut(&self, project: &Path, runner: RunnerName) -> Option<Interruption> {
+        self.left(project, runner, |known| known.cut.clone()).flatten()
+    }
+
+    fn left<T>(&self, project: &Path, runner: RunnerName, what: impl Fn(&RunRemainder) -> T) -> Option<T> {
         let inner = self.lock();
-        let known = inner.runs.iter().find(|known| (known.project.as_path(), known.runner) == (project, runner));
-        known.and_then(|known| known.cut.clone())
+        inner.runs.iter().find(|known| (known.project.as_path(), known.runner) == (project, runner)).map(what)
     }
 }
 

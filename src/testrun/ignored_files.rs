@@ -10,7 +10,7 @@ use super::model::TestStatus;
 use super::project::disk::ProjectTree as _;
 use super::project::files::written;
 use super::project::language::{Language, TestFiles};
-use super::reports::reading::TestResults;
+use super::reports::results::TestResults;
 use super::runner::Runner;
 use super::selection::TestSelection;
 use crate::limits::{MAX_KEPT_TESTS, MAX_NAMED_UNTAKEN};

@@ -2,7 +2,7 @@
 //! of what failed must not be taken for one of everything.
 
 use super::model::{State, TestStatus};
-use super::reports::reading::TestResults;
+use super::reports::results::TestResults;
 use super::selection::TestSelection;
 
 /// What a run did not come to the end of.

@@ -18,7 +18,7 @@ use super::outcome::{ProcessEnding, RunOutcome};
 use super::progress::RunProgress;
 use super::project::program::{Missing, ToolProgram};
 use super::report_file::{report_of, version_of};
-use super::reports::reading::{Sources, TestResults};
+use super::reports::results::{Sources, TestResults};
 use super::request::RunRequest;
 use super::runner::Runner;
 use super::scope::scope;

@@ -17,7 +17,7 @@ use super::model::{Case, RunnerName, TestReport};
 use super::project::files::NamedPath;
 use super::project::language::Language;
 use super::project::script::TestScript;
-use super::reports::reading::{self, Sources, TestResults};
+use super::reports::results::{self, Sources, TestResults};
 use super::selection::{FailedTest, TestSelection};
 use super::tool::ProjectTool;
 use crate::cancel::Bound;
@@ -180,7 +180,7 @@ impl dyn Runner {
 
     /// Reads what a run left with the end of what was written besides.
     pub fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> TestResults {
-        TestResults { remarks: reading::remarks(&sources), ..self.parse(&sources, bound) }
+        TestResults { remarks: results::remarks(&sources), ..self.parse(&sources, bound) }
     }
 }
 

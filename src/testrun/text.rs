@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::model::{
     Case, CheckStatus, Diagnostic, Diagnostics, FileError, Frame, Severity, State, TestError, TestReport, TestStatus,
 };
-use super::reports::stack::is_library;
+use super::reports::stack::told_frames;
 use crate::limits::MAX_TOLD_LINES;
 
 pub fn tests(report: &TestReport) -> String {
@@ -212,10 +212,8 @@ fn values(text: &mut String, expected: Option<&str>, actual: Option<&str>) {
     }
 }
 
-/// The frames of the project; where there is none, the first.
 fn frames(text: &mut String, stack: &[Frame]) {
-    let own = stack.iter().take_while(|frame| !is_library(&frame.file)).count();
-    for frame in stack.iter().take(own.max(1)) {
+    for frame in stack.iter().take(told_frames(stack)) {
         let place = place(Some(&frame.file), frame.line, frame.column);
         let _ = match &frame.function {
             Some(function) => writeln!(text, "  at {place} {function}"),

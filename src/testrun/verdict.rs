@@ -2,12 +2,12 @@
 //! with 0 and have run nothing, report no failure and exit with 1, or die half-way through a report without one.
 
 use super::model::{
-    CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, Frame, RunError, RunnerName, Scope,
-    Severity, TestReport, TestStatus, TestsKind, ToolInfo,
+    CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, RunError, RunnerName, Scope, Severity,
+    TestReport, TestStatus, TestsKind, ToolInfo,
 };
 use super::outcome::ProcessEnding;
-use super::reports::reading::{CheckResults, TestResults};
-use super::reports::stack::is_library;
+use super::reports::results::{CheckResults, TestResults};
+use super::reports::stack::told_frames;
 use super::runner::Runner;
 use crate::limits::{
     MAX_LISTED_TESTS, MAX_RUN_FAULTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES, MAX_TOLD_FAILURES, MAX_TOLD_LINES,
@@ -183,22 +183,16 @@ pub fn shortened(mut report: TestReport) -> TestReport {
         for error in &mut case.errors {
             cut(&mut error.message);
             [&mut error.expected, &mut error.actual, &mut error.diff].into_iter().flatten().for_each(&mut cut);
-            own_frames(&mut error.stack);
+            error.stack.truncate(told_frames(&error.stack));
         }
     }
     report.file_errors.iter_mut().for_each(|error| cut(&mut error.message));
     for error in &mut report.run_errors {
         cut(&mut error.message);
-        own_frames(&mut error.stack);
+        error.stack.truncate(told_frames(&error.stack));
     }
     report.truncated.bytes += left_out;
     report
-}
-
-/// Leaves the frames of the project; where there is none, the first.
-fn own_frames(stack: &mut Vec<Frame>) {
-    let own = stack.iter().take_while(|frame| !is_library(&frame.file)).count();
-    stack.truncate(own.max(1));
 }
 
 /// The next step, where one can be told from the report alone.

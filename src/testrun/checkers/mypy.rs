@@ -136,7 +136,7 @@ fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {
         for line in lines::lines(bytes, bound).filter(|line| !line.starts_with(b"{")) {
             let line = String::from_utf8_lossy(line);
             if is_own(&line) {
-                last.push_back(clean::name(line.trim_end(), MAX_TEST_NAME_BYTES).0);
+                last.push_back(visible_text::name(line.trim_end(), MAX_TEST_NAME_BYTES).0);
             }
             if last.len() >= MAX_TOLD_LINES {
                 last.pop_front();

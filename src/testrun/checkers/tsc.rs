@@ -3,7 +3,7 @@
 
 use crate::limits::MAX_TEST_TEXT_BYTES;
 use crate::testrun::prelude::*;
-use crate::testrun::reports::reading;
+use crate::testrun::reports::results;
 
 /// tsc 5 to 7, vue-tsc.
 pub struct Tsc;
@@ -84,7 +84,7 @@ impl Checker for Tsc {
     fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> CheckResults {
         let (said, listed) = split(sources.stdout);
         let sources = Sources { stdout: &said, ..sources };
-        let mut results = CheckResults { remarks: reading::remarks(&sources), ..self.parse(&sources, bound) };
+        let mut results = CheckResults { remarks: results::remarks(&sources), ..self.parse(&sources, bound) };
         results.files_checked = (!listed.is_empty()).then_some(listed.len() as u64);
         results.listed = Some(listed);
         results

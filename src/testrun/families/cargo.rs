@@ -10,7 +10,7 @@ use crate::testrun::evidence::Evidence;
 use crate::testrun::project::cargo::{self, CargoPart, CargoTargets, tables_of};
 use crate::testrun::project::disk::ProjectTree as _;
 use crate::testrun::project::files::{NamedPath, matching, written};
-use crate::testrun::reports::reading::TestResults;
+use crate::testrun::reports::results::TestResults;
 use crate::testrun::selection::{FailedTest, TestSelection};
 
 /// The name of what Cargo itself runs.
@@ -82,12 +82,16 @@ pub fn refuse_filter(filter: &str) -> Option<String> {
     })
 }
 
-/// The manifests of a project, `all` of those that lie in it or, unless it is a workspace, its own; their texts.
-pub fn manifest_texts(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<String> {
+/// The manifests of a project: `all` of those that lie in it or, unless it is a workspace, its own.
+fn manifests(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<PathBuf> {
     let all = all || cargo::is_workspace(&context.disk(), project.shown());
-    let found = all.then(|| matching(context.call(), project, "**/Cargo.toml").unwrap_or_default());
-    let manifests = found.unwrap_or_else(|| vec![project.shown().join("Cargo.toml")]);
-    manifests.iter().filter_map(|manifest| context.disk().text(manifest)).collect()
+    let found = if all { matching(context.call(), project, "**/Cargo.toml").ok() } else { None };
+    found.unwrap_or_else(|| vec![project.shown().join("Cargo.toml")])
+}
+
+/// Their texts.
+pub fn manifest_texts(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<String> {
+    manifests(context, project, all).iter().filter_map(|manifest| context.disk().text(manifest)).collect()
 }
 
 /// What to say of programs that tell of no tests.
@@ -138,7 +142,10 @@ fn has_run(evidence: &Evidence<'_>, target: &NamedPath, results: &TestResults, i
 /// What has tests and is switched off, each with the key that does it: of all, or of what was named. A library that is named is
 /// tested all the same.
 pub fn switched_off(context: &RunContext<'_>, root: &Path, selection: &TestSelection) -> Vec<String> {
-    let off: Vec<(PathBuf, &str)> = manifests(context, root).iter().flat_map(|dir| of_package(context, dir)).collect();
+    let project = context.disk().directory(root).ok();
+    let manifests = project.map(|project| manifests(context, &project, false)).unwrap_or_default();
+    let off: Vec<(PathBuf, &str)> =
+        manifests.iter().filter_map(|file| file.parent()).flat_map(|dir| of_package(context, dir)).collect();
     let is_meant = |path: &Path| match selection {
         TestSelection::All => true,
         TestSelection::Targets(targets) => targets.iter().any(|target| target.path == path),
@@ -146,14 +153,6 @@ pub fn switched_off(context: &RunContext<'_>, root: &Path, selection: &TestSelec
     };
     let off = off.iter().filter(|(path, _)| is_meant(path));
     off.map(|(path, why)| format!("{} ({why})", path.strip_prefix(root).unwrap_or(path).display())).collect()
-}
-
-/// The directories of the packages: that of the project, and of a workspace all below it.
-fn manifests(context: &RunContext<'_>, root: &Path) -> Vec<PathBuf> {
-    let project = context.disk().directory(root).ok().filter(|_| cargo::is_workspace(&context.disk(), root));
-    let found = project.and_then(|project| matching(context.call(), &project, "**/Cargo.toml").ok());
-    let dirs = found.map(|found| found.iter().filter_map(|file| Some(file.parent()?.to_path_buf())).collect());
-    dirs.unwrap_or_else(|| vec![root.to_path_buf()])
 }
 
 /// What a package has and does not test: its own paths, and why.

@@ -12,8 +12,13 @@ use crate::testrun::project::script::{self, TestScript};
 use crate::testrun::selection::{FailedTest, TestSelection};
 use crate::text::escape::show;
 
-/// The names of tests: one regular expression over suites and name.
-pub fn names(plan: &mut RunPlan, wanted: &WantedRun<'_>) {
+/// The configuration that the test script names, what selects changed tests (`changed`), and the names of tests: one regular
+/// expression over suites and name.
+pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>, changed: &str) {
+    plan.argv.extend(wanted.script.config.iter().map(|config| format!("--config={config}")));
+    if *wanted.selection == TestSelection::Changed {
+        plan.add([changed]);
+    }
     if let Some(filter) = wanted.filter {
         plan.argv.push(format!("--testNamePattern={filter}"));
     } else if let TestSelection::Failed(failed) = wanted.selection

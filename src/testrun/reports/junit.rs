@@ -6,7 +6,7 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
 
 use super::collector::{ResultCollector, joined, millis};
-use super::reading::{Sources, TestResults};
+use super::results::{Sources, TestResults};
 use super::stack;
 use crate::cancel::Bound;
 use crate::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};

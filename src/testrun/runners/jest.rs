@@ -36,11 +36,7 @@ impl Runner for Jest {
             "--testLocationInResults".to_owned(),
             "--coverage=false".to_owned(),
         ]);
-        plan.argv.extend(wanted.script.config.iter().map(|config| format!("--config={config}")));
-        if *wanted.selection == TestSelection::Changed {
-            plan.argv.push("--onlyChanged".to_owned());
-        }
-        javascript::names(&mut plan, wanted);
+        javascript::select(&mut plan, wanted, "--onlyChanged");
         let paths = paths(wanted, PathStyle::Patterns);
         let only_files = match wanted.selection {
             TestSelection::Targets(targets) => targets.iter().all(|target| !target.is_dir),

@@ -65,8 +65,7 @@ impl Runner for Pytest {
         // Compiled files and the plugin's cache stay out of the project.
         plan.environment.push(("PYTHONPYCACHEPREFIX", format!("{}/python-cache", wanted.tmp)));
         plan.python_path = Some(wanted.place.to_owned());
-        plan.argv
-            .extend(["-p", "replay_pytest", "--continue-on-collection-errors", "--color=no", "-o"].map(str::to_owned));
+        plan.add(["-p", "replay_pytest", "--continue-on-collection-errors", "--color=no", "-o"]);
         plan.argv.push(format!("cache_dir={}/pytest-cache", wanted.place));
         // Node ids are told from there, and asked for from there.
         plan.argv.push(format!("--rootdir={}", wanted.project.display()));

@@ -42,11 +42,7 @@ impl Runner for Vitest {
             // A run of some tests would fail by the thresholds for all of them, and would replace the project's report.
             "--coverage.enabled=false".to_owned(),
         ]);
-        plan.argv.extend(wanted.script.config.iter().map(|config| format!("--config={config}")));
-        if *wanted.selection == TestSelection::Changed {
-            plan.argv.push("--changed".to_owned());
-        }
-        javascript::names(&mut plan, wanted);
+        javascript::select(&mut plan, wanted, "--changed");
         plan.argv.extend(paths(wanted, PathStyle::Patterns));
         Ok(plan)
     }

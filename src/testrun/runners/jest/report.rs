@@ -219,7 +219,7 @@ fn classified(text: &str) -> (Option<&str>, &str) {
 
 /// A file that did not run: its message is a block with a bullet, the code around the place, and a stack.
 fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
-    let (text, _) = clean::head(&file.message, crate::limits::MAX_TEST_TEXT_BYTES * 4);
+    let (text, _) = visible_text::head(&file.message, crate::limits::MAX_TEST_TEXT_BYTES * 4);
     let body =
         text.trim_start().strip_prefix('●').map_or(text.as_str(), |rest| rest.split_once('\n').map_or("", |two| two.1));
     let own = |text: &str| -> String {

@@ -19,7 +19,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut summed_up = false;
     for line in lines::lines(sources.stderr, bound) {
         let line = String::from_utf8_lossy(line);
-        let (line, _) = clean::head(&line, crate::limits::MAX_TEST_TEXT_BYTES);
+        let (line, _) = visible_text::head(&line, crate::limits::MAX_TEST_TEXT_BYTES);
         let line = line.trim();
         if let Some(rest) = line.strip_prefix("Starting ") {
             expected = rest.split(' ').next().and_then(|count| count.parse::<u64>().ok());

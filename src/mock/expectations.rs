@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::observe::{SeenMessage, SessionObserver};
+use super::observer::{SeenMessage, SessionObserver};
 use super::problems::{FileProblem, LoadError, ProblemList, SourceText, nearest};
 use super::schema;
 use super::sync::lock;
