@@ -112,33 +112,27 @@ pub fn safe(path: String) -> String {
 pub fn escape_regex(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for next in text.chars() {
-        if "\\^$.|?*+()[]{}/".contains(next) {
+        if "\\^$.|?*+()[]{}".contains(next) {
             escaped.push('\\');
         }
         escaped.push(next);
     }
-    escaped.replace("\\/", "/")
+    escaped
 }
 
 /// The line for `/bin/sh` that a command is.
 pub fn line(plan: &RunPlan) -> String {
     // Writing to a String cannot fail.
     let mut line = "exec env".to_owned();
-    // Before the others, which nothing replaces.
-    for (name, value) in &plan.of_script {
-        let _ = write!(line, " {name}={}", quoted(value));
-    }
-    for (name, value) in &plan.environment {
+    // What the script sets comes before the others, which nothing replaces.
+    let of_script = plan.of_script.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, value) in of_script.chain(plan.environment.iter().map(|(name, value)| (*name, value))) {
         let _ = write!(line, " {name}={}", quoted(value));
     }
     if let Some(path) = &plan.python_path {
         let _ = write!(line, " PYTHONPATH={}\"${{PYTHONPATH:+:$PYTHONPATH}}\"", quoted(path));
     }
-    for word in &plan.argv {
-        line.push(' ');
-        line.push_str(&quoted(word));
-    }
-    line
+    line + " " + &words(&plan.argv)
 }
 
 /// The words of a command, for people and as a shell reads them.
