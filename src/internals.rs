@@ -102,12 +102,12 @@ pub mod server {
 }
 
 pub mod testrun {
-    pub use crate::testrun::{CHECKERS, Checker, Language, Progress, RUNNERS, Runner, Sources, text};
+    pub use crate::testrun::{CHECKERS, Checker, Language, ProcessEnding, RUNNERS, RunProgress, Runner, Sources, text};
     pub mod model {
         pub use crate::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
     }
     pub mod verdict {
-        pub use crate::testrun::verdict::{Ending, diagnostics, test_report};
+        pub use crate::testrun::verdict::{diagnostics, test_report};
     }
 }
 

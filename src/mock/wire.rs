@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::fault::Fault;
+use super::fault::MockFault;
 use crate::limits::SLOWLORIS_PAUSE_MS;
 use crate::protocol::{Body, Id, Outcome, render};
 use crate::server::Exchange;
 
 /// What is sent instead of `outcome`; `None` when all was sent here. `pause` waits, and says whether to go on.
 pub fn spoil(
-    fault: Fault,
+    fault: MockFault,
     exchange: &Exchange<'_>,
     outcome: Outcome,
     pause: &dyn Fn(Duration) -> bool,
@@ -23,24 +23,24 @@ pub fn spoil(
     let line = |bytes: Vec<u8>| Some(Ok(Body::Line(Arc::from(bytes))));
     let id = &exchange.ticket.id;
     match fault {
-        Fault::BadJson => {
+        MockFault::BadJson => {
             let mut bytes = written(id);
             bytes.truncate(bytes.len() - 1);
             bytes.extend_from_slice(b",oops: [1,}");
             line(bytes)
         }
-        Fault::Truncated => {
+        MockFault::Truncated => {
             let mut bytes = written(id);
             bytes.truncate(bytes.len() / 2);
             line(bytes)
         }
-        Fault::WrongId => line(written(&Id::text("an id that nobody has asked with"))),
-        Fault::Duplicate => {
+        MockFault::WrongId => line(written(&Id::text("an id that nobody has asked with"))),
+        MockFault::Duplicate => {
             let once = written(id);
             line([&once[..], b"\n", &once[..]].concat())
         }
-        Fault::StdoutNoise => line([b"DEBUG handling a request\n", &written(id)[..]].concat()),
-        Fault::SlowLoris => {
+        MockFault::StdoutNoise => line([b"DEBUG handling a request\n", &written(id)[..]].concat()),
+        MockFault::SlowLoris => {
             let mut bytes = written(id);
             bytes.push(b'\n');
             let step = Duration::from_millis(SLOWLORIS_PAUSE_MS);

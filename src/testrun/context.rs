@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::command::quoted;
 use super::error::TestrunError;
 use super::history::History;
-use super::project::disk::Disk;
+use super::project::disk::AllowedDisk;
 use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::exec::{self, Bounds, Command, Exit, Launcher, Outcome, Running, Stage, place_of};
@@ -39,8 +39,8 @@ pub struct RunContext<'a> {
 
 impl<'a> RunContext<'a> {
     /// The disk as detection sees it.
-    pub fn disk(&self) -> Disk<'a> {
-        Disk(self.policy)
+    pub fn disk(&self) -> AllowedDisk<'a> {
+        AllowedDisk(self.policy)
     }
 
     pub fn call(&self) -> search::Call<'a> {
@@ -106,10 +106,7 @@ impl<'a> RunContext<'a> {
 
     /// The directory that a call names, or the usual one.
     pub fn directory(&self, named: Option<&str>) -> Result<Checked<Read>, TestrunError> {
-        match named {
-            Some(named) => self.disk().directory(named.as_ref()),
-            None => self.disk().directory(&self.usual_dir()),
-        }
+        self.disk().directory(&named.map_or_else(|| self.usual_dir(), PathBuf::from))
     }
 
     /// The first writable allowed directory, else the first: where relative paths and commands begin.

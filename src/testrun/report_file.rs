@@ -1,6 +1,6 @@
 //! The report that a run left, as bytes.
 
-use super::command::{Plan, REPORT};
+use super::command::{REPORT, RunPlan};
 use super::context::RunContext;
 use crate::fs::{self, OpenFile, Version};
 use crate::limits::MAX_TEST_REPORT_BYTES;
@@ -11,7 +11,7 @@ use crate::sandbox::Lent;
 pub fn report_of(
     context: &RunContext<'_>,
     named: Option<&str>,
-    plan: &Plan,
+    plan: &RunPlan,
     lent: &Lent,
     project: &Checked<Read>,
     stale: Option<Version>,

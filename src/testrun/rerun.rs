@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::model::State;
-use super::reports::reading::TestResults;
+use super::reports::results::TestResults;
 use super::runner::Runner;
 use super::selection::FailedTest;
 use crate::limits::MAX_KEPT_FAILURES;

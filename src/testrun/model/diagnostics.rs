@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Scope, ToolInfo, is_zero};
+use super::tool_info::{Scope, ToolInfo, is_zero};
 
 /// A checker by its name; those that there are stand in `checkers`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -98,17 +98,6 @@ pub enum Severity {
     Warning,
     /// A remark; not counted.
     Note,
-}
-
-impl Severity {
-    /// As it is written on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Note => "note",
-        }
-    }
 }
 
 /// What a checker has to say.

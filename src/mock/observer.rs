@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::asks::answer_of;
-use super::service::lock;
+use super::sync::lock;
 use crate::limits::MAX_RECORDED_MESSAGES;
 use crate::protocol::{Body, Id, Outcome, Request, Response, Revision, render};
 use crate::server::{Exchange, ExclusiveWork, Outbox, Service};
@@ -16,7 +16,7 @@ use crate::tools::Weight;
 
 /// One message of a client and what came of it.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct SeenMessage {
     /// The place in the order of arrival, from 1.
     pub number: u64,
     /// `None` for a notification.
@@ -35,26 +35,26 @@ pub struct Seen {
 }
 
 /// Somebody who looks on.
-pub trait Observer: Send + Sync {
+pub trait SessionObserver: Send + Sync {
     /// Whether `before` is to be filled in.
     fn wants_messages(&self) -> bool {
         false
     }
     /// A message has come.
-    fn came(&self, _seen: &Seen) {}
+    fn came(&self, _seen: &SeenMessage) {}
     /// It was answered, or will not be.
-    fn answered(&self, _seen: &Seen) {}
+    fn answered(&self, _seen: &SeenMessage) {}
 }
 
 /// A service with observers.
 pub struct Observed {
     inner: Arc<dyn Service>,
-    observers: Vec<Arc<dyn Observer>>,
+    observers: Vec<Arc<dyn SessionObserver>>,
     count: AtomicU64,
     /// Numbers of the requests in flight: threads may take them up in another order than that of arrival.
     numbers: Mutex<HashMap<Id, u64>>,
     /// Requests that are answered, but whose answers have not left.
-    leaving: Mutex<HashMap<Id, Seen>>,
+    leaving: Mutex<HashMap<Id, SeenMessage>>,
     /// Answers of the client, by the ids of what it was asked.
     asked: Mutex<HashMap<Id, Value>>,
     wants_messages: bool,
@@ -62,16 +62,16 @@ pub struct Observed {
 
 impl Observed {
     /// Lets them look on.
-    pub fn new(inner: Arc<dyn Service>, observers: Vec<Arc<dyn Observer>>) -> Self {
+    pub fn new(inner: Arc<dyn Service>, observers: Vec<Arc<dyn SessionObserver>>) -> Self {
         let wants_messages = observers.iter().any(|observer| observer.wants_messages());
         let (numbers, leaving, asked) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self { inner, observers, count: AtomicU64::new(0), numbers, leaving, asked, wants_messages }
     }
 
-    fn came(&self, request: &Request<'_>, revision: Option<Revision>) -> Seen {
+    fn came(&self, request: &Request<'_>, revision: Option<Revision>) -> SeenMessage {
         let params = request.params.and_then(|raw| serde_json::from_str(raw.get()).ok());
         let known = request.id.as_ref().and_then(|id| lock(&self.numbers).remove(id));
-        let seen = Seen {
+        let seen = SeenMessage {
             number: known.unwrap_or_else(|| self.count.fetch_add(1, Relaxed) + 1),
             id: request.id.clone(),
             method: request.method.to_string(),
@@ -86,10 +86,10 @@ impl Observed {
     }
 
     /// Lets `work` send its messages through a tap, if somebody wants them.
-    fn tapped<T>(&self, exchange: &Exchange<'_>, seen: &mut Seen, work: impl FnOnce(&Exchange<'_>) -> T) -> T {
+    fn tapped<T>(&self, exchange: &Exchange<'_>, seen: &mut SeenMessage, work: impl FnOnce(&Exchange<'_>) -> T) -> T {
         let (messages, reply) = (Mutex::default(), Mutex::default());
         let (keeps, id) = (self.wants_messages, &exchange.ticket.id);
-        let tap = Tap { outbox: exchange.outbox, asked: &self.asked, keeps, id, messages, reply };
+        let tap = OutboxTap { outbox: exchange.outbox, asked: &self.asked, keeps, id, messages, reply };
         let done = work(&Exchange { outbox: &tap, ..*exchange });
         let late = tap.reply.into_inner().unwrap_or_else(PoisonError::into_inner);
         seen.reply = late.or_else(|| seen.reply.take());
@@ -103,14 +103,14 @@ impl Observed {
         done
     }
 
-    fn tell(&self, mut seen: Seen) {
+    fn tell(&self, mut seen: SeenMessage) {
         seen.before.truncate(MAX_RECORDED_MESSAGES);
         self.observers.iter().for_each(|observer| observer.answered(&seen));
     }
 }
 
 /// Keeps what passes to the client.
-struct Tap<'a> {
+struct OutboxTap<'a> {
     outbox: &'a dyn Outbox,
     asked: &'a Mutex<HashMap<Id, Value>>,
     /// Whether messages are kept.
@@ -121,7 +121,7 @@ struct Tap<'a> {
     reply: Mutex<Option<Value>>,
 }
 
-impl Tap<'_> {
+impl OutboxTap<'_> {
     fn note(&self, message: &[u8]) {
         let Ok(Value::Object(mut read)) = serde_json::from_slice(message) else { return };
         let id = read.get("id").and_then(|id| serde_json::from_value::<Id>(id.clone()).ok());
@@ -147,7 +147,7 @@ impl Tap<'_> {
     }
 }
 
-impl Outbox for Tap<'_> {
+impl Outbox for OutboxTap<'_> {
     fn at_length(&self, work: &mut dyn FnMut()) {
         self.outbox.at_length(work);
     }

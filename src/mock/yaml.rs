@@ -10,13 +10,13 @@ use crate::limits::{MAX_MOCK_ANCHOR_EVENTS, MAX_MOCK_DEPTH, MAX_MOCK_NODES};
 
 /// A line and a column, both from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPlace {
     pub line: u64,
     /// The column, in characters.
     pub column: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TextPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
@@ -35,21 +35,21 @@ pub enum Unread {
 
 /// A value and where it begins.
 #[derive(Debug)]
-pub struct Node {
-    place: Place,
-    kind: Kind,
+pub struct YamlNode {
+    place: TextPlace,
+    kind: NodeKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum NodeKind {
     Scalar(Value),
-    Sequence(Vec<Node>),
-    Mapping(Vec<(String, Place, Node)>),
+    Sequence(Vec<YamlNode>),
+    Mapping(Vec<(String, TextPlace, YamlNode)>),
 }
 
-impl Node {
+impl YamlNode {
     /// Reads YAML. Fails, with the place if there is one, when it is no YAML or would grow beyond all bounds.
-    pub fn parse(text: &str) -> Result<Self, (Place, Unread)> {
+    pub fn parse(text: &str) -> Result<Self, (TextPlace, Unread)> {
         let options = options! {
             budget: serde_saphyr::budget! {
                 max_depth: MAX_MOCK_DEPTH,
@@ -89,9 +89,9 @@ impl Node {
     /// The value without its places.
     pub fn value(&self) -> Value {
         match &self.kind {
-            Kind::Scalar(value) => value.clone(),
-            Kind::Sequence(items) => Value::Array(items.iter().map(Self::value).collect()),
-            Kind::Mapping(members) => {
+            NodeKind::Scalar(value) => value.clone(),
+            NodeKind::Sequence(items) => Value::Array(items.iter().map(Self::value).collect()),
+            NodeKind::Mapping(members) => {
                 let members = members.iter().map(|(key, _, node)| (key.clone(), node.value()));
                 Value::Object(members.collect::<Map<_, _>>())
             }
@@ -99,15 +99,15 @@ impl Node {
     }
 
     /// Where the value at a JSON pointer (RFC 6901) begins; of the nearest one around it if there is none.
-    pub fn place(&self, pointer: &str) -> Place {
+    pub fn place(&self, pointer: &str) -> TextPlace {
         self.nearest(pointer).place
     }
 
     /// Where a key of the mapping at a JSON pointer stands.
-    pub fn key_place(&self, pointer: &str, key: &str) -> Place {
+    pub fn key_place(&self, pointer: &str, key: &str) -> TextPlace {
         let node = self.nearest(pointer);
         match &node.kind {
-            Kind::Mapping(members) => {
+            NodeKind::Mapping(members) => {
                 members.iter().find(|(known, ..)| known == key).map_or(node.place, |(_, at, _)| *at)
             }
             _ => node.place,
@@ -120,9 +120,9 @@ impl Node {
         for step in pointer.split('/').skip(1) {
             let step = step.replace("~1", "/").replace("~0", "~");
             let next = match &node.kind {
-                Kind::Scalar(_) => None,
-                Kind::Sequence(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
-                Kind::Mapping(members) => members.iter().find(|(key, ..)| *key == step).map(|(.., node)| node),
+                NodeKind::Scalar(_) => None,
+                NodeKind::Sequence(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
+                NodeKind::Mapping(members) => members.iter().find(|(key, ..)| *key == step).map(|(.., node)| node),
             };
             match next {
                 Some(next) => node = next,
@@ -133,18 +133,18 @@ impl Node {
     }
 }
 
-fn place(location: serde_saphyr::Location) -> Place {
-    Place { line: location.line(), column: location.column() }
+fn place(location: serde_saphyr::Location) -> TextPlace {
+    TextPlace { line: location.line(), column: location.column() }
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for YamlNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let spanned = Spanned::<Kind>::deserialize(deserializer)?;
+        let spanned = Spanned::<NodeKind>::deserialize(deserializer)?;
         Ok(Self { place: place(spanned.referenced), kind: spanned.value })
     }
 }
 
-impl<'de> Deserialize<'de> for Kind {
+impl<'de> Deserialize<'de> for NodeKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AnyKind)
     }
@@ -153,59 +153,59 @@ impl<'de> Deserialize<'de> for Kind {
 struct AnyKind;
 
 impl<'de> Visitor<'de> for AnyKind {
-    type Value = Kind;
+    type Value = NodeKind;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value that JSON has too")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Kind, E> {
-        Ok(Kind::Scalar(value.into()))
+    fn visit_bool<E>(self, value: bool) -> Result<NodeKind, E> {
+        Ok(NodeKind::Scalar(value.into()))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Kind, E> {
-        Ok(Kind::Scalar(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<NodeKind, E> {
+        Ok(NodeKind::Scalar(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Kind, E> {
-        Ok(Kind::Scalar(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<NodeKind, E> {
+        Ok(NodeKind::Scalar(value.into()))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Kind, E> {
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<NodeKind, E> {
         let number = Number::from_f64(value).ok_or_else(|| E::custom("JSON has no such number"))?;
-        Ok(Kind::Scalar(number.into()))
+        Ok(NodeKind::Scalar(number.into()))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Kind, E> {
-        Ok(Kind::Scalar(value.into()))
+    fn visit_str<E>(self, value: &str) -> Result<NodeKind, E> {
+        Ok(NodeKind::Scalar(value.into()))
     }
 
-    fn visit_unit<E>(self) -> Result<Kind, E> {
-        Ok(Kind::Scalar(Value::Null))
+    fn visit_unit<E>(self) -> Result<NodeKind, E> {
+        Ok(NodeKind::Scalar(Value::Null))
     }
 
-    fn visit_none<E>(self) -> Result<Kind, E> {
-        Ok(Kind::Scalar(Value::Null))
+    fn visit_none<E>(self) -> Result<NodeKind, E> {
+        Ok(NodeKind::Scalar(Value::Null))
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Kind, D::Error> {
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<NodeKind, D::Error> {
         deserializer.deserialize_any(self)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Kind, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<NodeKind, A::Error> {
         let mut nodes = Vec::new();
         while let Some(node) = items.next_element()? {
             nodes.push(node);
         }
-        Ok(Kind::Sequence(nodes))
+        Ok(NodeKind::Sequence(nodes))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Kind, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<NodeKind, A::Error> {
         let mut nodes = Vec::new();
         while let Some(key) = members.next_key::<Spanned<String>>()? {
             nodes.push((key.value, place(key.referenced), members.next_value()?));
         }
-        Ok(Kind::Mapping(nodes))
+        Ok(NodeKind::Mapping(nodes))
     }
 }
 
@@ -219,20 +219,20 @@ mod tests {
     #[test]
     fn values_and_places() {
         let node =
-            Node::parse("a: 1\nb:\n  - x: \"${y}\"\n    t: true\n  - 2.5\nc: &n {k: ~}\nd: *n\n1: no\n").unwrap();
+            YamlNode::parse("a: 1\nb:\n  - x: \"${y}\"\n    t: true\n  - 2.5\nc: &n {k: ~}\nd: *n\n1: no\n").unwrap();
         let expected =
             json!({"a": 1, "b": [{"x": "${y}", "t": true}, 2.5], "c": {"k": null}, "d": {"k": null}, "1": "no"});
         assert_eq!(node.value(), expected);
-        assert_eq!(node.place("/b/0/x"), Place { line: 3, column: 8 });
-        assert_eq!(node.place("/b/7/x"), Place { line: 3, column: 3 });
-        assert_eq!(node.key_place("/b/0", "t"), Place { line: 4, column: 5 });
+        assert_eq!(node.place("/b/0/x"), TextPlace { line: 3, column: 8 });
+        assert_eq!(node.place("/b/7/x"), TextPlace { line: 3, column: 3 });
+        assert_eq!(node.key_place("/b/0", "t"), TextPlace { line: 4, column: 5 });
     }
 
     #[test]
     fn what_is_no_yaml_says_where() {
-        let (place, reason) = Node::parse("a: 1\nb: [1, 2\nc: }\n").unwrap_err();
+        let (place, reason) = YamlNode::parse("a: 1\nb: [1, 2\nc: }\n").unwrap_err();
         assert_eq!(place.line, 3, "{reason}");
-        let (place, reason) = Node::parse("a: 1\na: 2\n").unwrap_err();
+        let (place, reason) = YamlNode::parse("a: 1\na: 2\n").unwrap_err();
         assert_eq!((place.line, reason.to_string() == "the key `a` is there twice"), (2, true), "{reason}");
     }
 
@@ -243,7 +243,7 @@ mod tests {
             let before = format!("*a{}", level - 1);
             writeln!(text, "a{level}: &a{level} [{}]", vec![before; 10].join(", ")).unwrap();
         }
-        assert!(Node::parse(&text).is_err());
-        assert!(Node::parse(&"[".repeat(100_000)).is_err());
+        assert!(YamlNode::parse(&text).is_err());
+        assert!(YamlNode::parse(&"[".repeat(100_000)).is_err());
     }
 }

@@ -2,16 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
-use super::behaviour::{self, Ask, Body as Answer, Reply};
-use super::catalog::{Catalog, Tool};
+use super::behaviour::{self, Answer, AnswerBody, Ask};
+use super::catalog::{Catalog, CatalogTool};
+use super::client::ClientState;
 use super::faker::{hash, splitmix};
-use super::fault::Fault;
+use super::fault::MockFault;
 use super::schema;
-use super::service::Mock;
-use super::template::{Scope, Template};
+use super::sync::wait;
+use super::template::{Template, TemplateScope};
 use super::turns::{has_answers, request_state};
 use super::wire::spoil;
 use crate::cancel::CancelToken;
@@ -20,15 +20,18 @@ use crate::protocol::{Body, Code, Outcome, RpcError, notification, render};
 use crate::server::{ErrorStyle, Exchange, Level};
 
 /// One request on its way.
+#[derive(Clone, Copy)]
 pub struct Performance<'a> {
-    pub mock: &'a Mock,
+    pub client: &'a ClientState,
+    /// How refusals reach clients of handshake revisions.
+    pub errors: ErrorStyle,
     pub catalog: &'a Catalog,
     pub exchange: &'a Exchange<'a>,
     pub params: &'a Value,
     /// What `${args...}` is.
     pub arguments: &'a Value,
     /// The tool, if one is called.
-    pub tool: Option<&'a Tool>,
+    pub tool: Option<&'a CatalogTool>,
 }
 
 /// Why a wait has ended.
@@ -44,30 +47,30 @@ impl Performance<'_> {
     /// which counts before the answer's own; `generic` says what is answered when the manifest does not.
     pub fn run(
         &self,
-        picked: Option<(&Reply, u64)>,
-        fault: Fault,
+        picked: Option<(&Answer, u64)>,
+        fault: MockFault,
         generic: impl FnOnce() -> Outcome,
     ) -> Option<Outcome> {
         let (reply, count) = picked.map_or((None, 0), |(reply, count)| (Some(reply), count));
-        let answer = reply.map_or(&Answer::Generic, |reply| &reply.body);
+        let answer = reply.map_or(&AnswerBody::Generic, |reply| &reply.body);
         let own = reply.and_then(|reply| reply.fault).unwrap_or_default();
-        let fault = if fault == Fault::None { own } else { fault };
+        let fault = if fault == MockFault::None { own } else { fault };
         let cancel = &self.exchange.ticket.cancel;
         let mut delay = reply.map_or(Duration::ZERO, |reply| reply.delay);
         match fault {
-            Fault::Hang => return self.hang(Some(cancel)),
-            Fault::Wedged => return self.hang(None),
-            Fault::RecoverAfter(calls) if count <= calls => return self.hang(Some(cancel)),
-            Fault::Slow(time) => delay += time,
-            Fault::Silent => return None,
-            Fault::Exit => {
+            MockFault::Hang => return self.hang(Some(cancel)),
+            MockFault::Wedged => return self.hang(None),
+            MockFault::RecoverAfter(calls) if count <= calls => return self.hang(Some(cancel)),
+            MockFault::Slow(time) => delay += time,
+            MockFault::Silent => return None,
+            MockFault::Exit => {
                 // As a crash does it: no exit handler, no last word.
                 let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
                 return None;
             }
             _ => {}
         }
-        if let Fault::ReplyAfterCancel(time) = fault {
+        if let MockFault::ReplyAfterCancel(time) = fault {
             self.wait(Duration::from_millis(MAX_MOCK_HANG_MS), Some(cancel));
             self.wait(time, None);
         } else if self.prelude(reply, delay) != Woken::Time {
@@ -79,7 +82,7 @@ impl Performance<'_> {
             Err(Some(answers)) => self.answer(reply, answer, count, answers, generic),
             Err(None) => return None,
         };
-        if matches!(fault, Fault::ReplyAfterCancel(_)) {
+        if matches!(fault, MockFault::ReplyAfterCancel(_)) {
             let mut line = Vec::new();
             render(&mut line, Some(&self.exchange.ticket.id), &outcome, self.exchange.ticket.revision);
             self.exchange.outbox.send(&line);
@@ -100,7 +103,7 @@ impl Performance<'_> {
     }
 
     /// Progress, spread over the delay, and whatever else is sent before the answer.
-    fn prelude(&self, reply: Option<&Reply>, delay: Duration) -> Woken {
+    fn prelude(&self, reply: Option<&Answer>, delay: Duration) -> Woken {
         let cancel = Some(&self.exchange.ticket.cancel);
         // What most answers need is the wait alone, or nothing at all.
         let Some(reply) = reply.filter(|reply| reply.tells()) else { return self.wait(delay, cancel) };
@@ -124,7 +127,7 @@ impl Performance<'_> {
         self.told(reply, &scope, delay)
     }
 
-    fn told(&self, reply: &Reply, scope: &Scope<'_>, delay: Duration) -> Woken {
+    fn told(&self, reply: &Answer, scope: &TemplateScope<'_>, delay: Duration) -> Woken {
         let ticket = self.exchange.ticket;
         for log in &reply.log {
             let params = log.fill(scope);
@@ -144,12 +147,12 @@ impl Performance<'_> {
 
     /// Asks the client what the manifest wants to know. `Err(Some)` holds its answers, `Err(None)` says that nobody is
     /// there any more, `Ok(Some)` is what is answered instead of a result.
-    fn ask(&self, reply: &Reply) -> Result<Option<Body>, Option<Value>> {
+    fn ask(&self, reply: &Answer) -> Result<Option<Body>, Option<Value>> {
         if reply.asks.is_empty() {
             return Ok(None);
         }
-        let client = self.mock.client_capabilities(self.params);
-        if let Some(missing) = reply.asks.iter().find(|ask| client.get(ask.name).is_none()) {
+        let declared = self.client.capabilities(self.params);
+        if let Some(missing) = reply.asks.iter().find(|ask| declared.get(ask.name).is_none()) {
             return Ok(Some(self.refused(missing)));
         }
         let scope = self.scope(0, Value::Null);
@@ -158,16 +161,15 @@ impl Performance<'_> {
         }
         let mut answers = serde_json::Map::new();
         for ask in &reply.asks {
-            let ends = [&self.exchange.ticket.cancel, &self.mock.over];
             let params = ask.params.fill(&scope);
-            let answer = self.mock.asks.ask(self.exchange.outbox, ask.method, Some(&params), &ends);
+            let answer = self.client.ask(self.exchange, ask.method, Some(&params));
             answers.insert(ask.name.to_owned(), answer.ok_or(None)?);
         }
         Err(Some(Value::Object(answers)))
     }
 
     /// The way of 2026-07-28 (basic/patterns/mrtr): a result that asks, and the same request again with the answers.
-    fn ask_by_result(&self, reply: &Reply, scope: &Scope<'_>) -> Result<Option<Body>, Option<Value>> {
+    fn ask_by_result(&self, reply: &Answer, scope: &TemplateScope<'_>) -> Result<Option<Body>, Option<Value>> {
         let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
         if has_answers(self.catalog, name, reply, self.params) {
             return Err(Some(self.params["inputResponses"].clone()));
@@ -191,8 +193,8 @@ impl Performance<'_> {
 
     fn answer(
         &self,
-        reply: Option<&Reply>,
-        answer: &Answer,
+        reply: Option<&Answer>,
+        answer: &AnswerBody,
         count: u64,
         answers: Value,
         generic: impl FnOnce() -> Outcome,
@@ -203,16 +205,16 @@ impl Performance<'_> {
             return Err(RpcError::new(Code::Internal, message));
         }
         match answer {
-            Answer::Unfit if self.tool.is_some() => {
+            AnswerBody::Unfit if self.tool.is_some() => {
                 let name = self.tool.map_or("", |tool| &tool.name);
                 let arguments = schema::shorten(&self.arguments.to_string());
                 self.refuse(format!("no arm of `{name}` fits {arguments}; add one with `default: true`"))
             }
-            Answer::Generic | Answer::Unfit => generic(),
-            Answer::Result { text: Some(text), .. } if !self.exchange.ticket.revision.is_stateless() => {
+            AnswerBody::Generic | AnswerBody::Unfit => generic(),
+            AnswerBody::Result { text: Some(text), .. } if !self.exchange.ticket.revision.is_stateless() => {
                 Ok(Body::Raw(text.clone()))
             }
-            Answer::Result { template, .. } => {
+            AnswerBody::Result { template, .. } => {
                 let result = template.fill(&self.scope(count, answers));
                 if let Some(tool) = self.tool.filter(|_| template.as_fixed().is_none())
                     && let Some(reason) = behaviour::breaks(tool.output.as_ref(), &result)
@@ -221,7 +223,7 @@ impl Performance<'_> {
                 }
                 Ok(Body::Raw(self.finish(result).to_string().into()))
             }
-            Answer::Error { code, message, data } => {
+            AnswerBody::Error { code, message, data } => {
                 let scope = self.scope(count, answers);
                 let text = |template: &Template| match template.fill(&scope) {
                     Value::String(text) => text,
@@ -235,7 +237,7 @@ impl Performance<'_> {
 
     /// Arguments that cannot be used: an error or a result, as the real server decides it.
     pub fn refuse(&self, message: String) -> Outcome {
-        if self.exchange.ticket.revision.is_stateless() || self.mock.errors == ErrorStyle::Results {
+        if self.exchange.ticket.revision.is_stateless() || self.errors == ErrorStyle::Results {
             let result = json!({"content": [{"type": "text", "text": message}], "isError": true});
             return Ok(Body::Raw(self.finish(result).to_string().into()));
         }
@@ -261,7 +263,7 @@ impl Performance<'_> {
     }
 
     /// What places in templates stand for.
-    pub fn scope(&self, count: u64, answers: Value) -> Scope<'_> {
+    pub fn scope(&self, count: u64, answers: Value) -> TemplateScope<'_> {
         let id: Value = serde_json::from_str(self.exchange.ticket.id.as_json()).unwrap_or_default();
         let mut names = match answers {
             Value::Object(answers) => answers,
@@ -272,7 +274,7 @@ impl Performance<'_> {
         names.insert("call".to_owned(), json!({"count": count}));
         let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
         let (arguments, params) = (Some(self.arguments), Some(self.params));
-        Scope { arguments, params, names, seed: self.catalog.seed ^ hash(name).wrapping_add(count) }
+        TemplateScope { arguments, params, names, seed: self.catalog.seed ^ hash(name).wrapping_add(count) }
     }
 
     fn wait(&self, time: Duration, cancel: Option<&CancelToken>) -> Woken {
@@ -280,7 +282,7 @@ impl Performance<'_> {
             return if cancel.is_some_and(CancelToken::is_cancelled) { Woken::Cancelled } else { Woken::Time };
         }
         let until = Instant::now() + time;
-        let over = &self.mock.over;
+        let over = &self.client.over;
         let mut events = vec![over];
         events.extend(cancel);
         wait(time, &events);
@@ -298,21 +300,5 @@ impl Performance<'_> {
         let cancel: Vec<&CancelToken> = cancel.into_iter().collect();
         wait(left, &cancel);
         if cancel.iter().any(|cancel| cancel.is_cancelled()) { Woken::Cancelled } else { Woken::Time }
-    }
-}
-
-/// Waits until one of the events has happened, at most for this time.
-pub fn wait(time: Duration, events: &[&CancelToken]) {
-    let until = Instant::now() + time;
-    while !events.iter().any(|event| event.is_cancelled()) {
-        let left = until.saturating_duration_since(Instant::now());
-        let fds: Result<Vec<_>, _> = events.iter().map(|event| event.wake_fd()).collect();
-        let (Ok(fds), Ok(timeout)) = (fds, Timespec::try_from(left)) else { return };
-        if left.is_zero() {
-            return;
-        }
-        let mut fds: Vec<PollFd<'_>> = fds.into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-        // A signal in between is no event.
-        let _ = poll(&mut fds, Some(&timeout));
     }
 }

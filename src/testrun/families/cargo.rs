@@ -3,29 +3,29 @@
 use std::path::{Path, PathBuf};
 
 use crate::policy::{Checked, Read};
-use crate::testrun::command::{Plan, Wanted};
+use crate::testrun::command::{RunPlan, WantedRun};
 use crate::testrun::context::RunContext;
 use crate::testrun::error::TestrunError;
+use crate::testrun::evidence::Evidence;
 use crate::testrun::project::cargo::{self, CargoPart, CargoTargets, tables_of};
-use crate::testrun::project::disk::Tree as _;
-use crate::testrun::project::files::{Target, matching, written};
-use crate::testrun::reports::reading::TestResults;
-use crate::testrun::runner::Asked;
-use crate::testrun::selection::{FailedTest, Selection};
+use crate::testrun::project::disk::ProjectTree as _;
+use crate::testrun::project::files::{NamedPath, matching, written};
+use crate::testrun::reports::results::TestResults;
+use crate::testrun::selection::{FailedTest, TestSelection};
 
 /// The name of what Cargo itself runs.
 pub const NAME: &str = "cargo";
 
 /// The parts of a workspace that are asked for; empty for all.
-pub fn parts(wanted: &Wanted<'_>) -> Result<Vec<CargoPart>, TestrunError> {
+pub fn parts(wanted: &WantedRun<'_>) -> Result<Vec<CargoPart>, TestrunError> {
     match wanted.selection {
-        Selection::Targets(targets) => cargo::cargo_parts(wanted.tree, targets, wanted.by_package),
-        Selection::All | Selection::Changed | Selection::Failed(_) => Ok(Vec::new()),
+        TestSelection::Targets(targets) => cargo::cargo_parts(wanted.tree, targets, wanted.by_package),
+        TestSelection::All | TestSelection::Changed | TestSelection::Failed(_) => Ok(Vec::new()),
     }
 }
 
 /// Says which packages, targets and names of tests are meant; returns the filters, which stand at the end.
-pub fn select(plan: &mut Plan, wanted: &Wanted<'_>) -> Result<Vec<String>, TestrunError> {
+pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>) -> Result<Vec<String>, TestrunError> {
     plan.add(["--no-fail-fast", "--color=never"]);
     let parts = parts(wanted)?;
     let mut packages: Vec<&str> = parts.iter().map(|part| part.package.as_str()).collect();
@@ -60,6 +60,14 @@ pub fn select(plan: &mut Plan, wanted: &Wanted<'_>) -> Result<Vec<String>, Testr
     Ok(filters)
 }
 
+/// Hands filters to the test programs.
+pub fn add_filters(plan: &mut RunPlan, filters: Vec<String>) {
+    if !filters.is_empty() {
+        plan.add(["--"]);
+        plan.add(filters);
+    }
+}
+
 /// The paths of tests that failed. One that begins so would be an option of libtest.
 pub fn paths(failed: &[FailedTest]) -> impl Iterator<Item = String> {
     failed.iter().map(|test| test.names.join("::")).filter(|name| !name.starts_with('-'))
@@ -74,22 +82,16 @@ pub fn refuse_filter(filter: &str) -> Option<String> {
     })
 }
 
-/// Whether a file is part of a package.
-pub fn is_source(file: &Path) -> bool {
-    file.extension().is_some_and(|extension| extension == "rs") || file.ends_with("Cargo.toml")
-}
-
-/// Whether a file is a program of tests of its own.
-pub fn is_test_name(path: &Path) -> bool {
-    path.parent().and_then(Path::file_name).is_some_and(|dir| dir == "tests")
-}
-
-/// The manifests of a project, `all` of those that lie in it or, unless it is a workspace, its own; their texts.
-pub fn manifest_texts(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<String> {
+/// The manifests of a project: `all` of those that lie in it or, unless it is a workspace, its own.
+fn manifests(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<PathBuf> {
     let all = all || cargo::is_workspace(&context.disk(), project.shown());
-    let found = all.then(|| matching(context.call(), project, "**/Cargo.toml").unwrap_or_default());
-    let manifests = found.unwrap_or_else(|| vec![project.shown().join("Cargo.toml")]);
-    manifests.iter().filter_map(|manifest| context.disk().text(manifest)).collect()
+    let found = if all { matching(context.call(), project, "**/Cargo.toml").ok() } else { None };
+    found.unwrap_or_else(|| vec![project.shown().join("Cargo.toml")])
+}
+
+/// Their texts.
+pub fn manifest_texts(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<String> {
+    manifests(context, project, all).iter().filter_map(|manifest| context.disk().text(manifest)).collect()
 }
 
 /// What to say of programs that tell of no tests.
@@ -102,22 +104,24 @@ pub fn own_harness_note(what: &str, results: &TestResults) -> Option<String> {
 
 /// What was named and did not run. Where there is a filter Cargo says nothing of what that leaves out.
 pub fn missed<'t>(
-    asked: &Asked<'_>,
-    targets: &[&'t Target],
+    evidence: &Evidence<'_>,
+    targets: &[&'t NamedPath],
     results: &TestResults,
     is_nextest: bool,
-) -> Vec<&'t Target> {
-    let ran = |target: &Target| asked.is_filtered || has_run(asked, target, results, is_nextest);
+) -> Vec<&'t NamedPath> {
+    let ran = |target: &NamedPath| evidence.is_filtered || has_run(evidence, target, results, is_nextest);
     targets.iter().copied().filter(|target| !ran(target)).collect()
 }
 
-fn has_run(asked: &Asked<'_>, target: &Target, results: &TestResults, is_nextest: bool) -> bool {
+fn has_run(evidence: &Evidence<'_>, target: &NamedPath, results: &TestResults, is_nextest: bool) -> bool {
     // No tests to Cargo, whose whole package is tested then.
     let of_dir = target.path.parent().and_then(Path::file_name).filter(|_| !target.is_dir);
     if of_dir.is_some_and(|dir| dir == "benches" || dir == "examples") {
         return false;
     }
-    let Ok(CargoPart { package, what }) = cargo::cargo_part(asked.tree, target, asked.by_package) else { return true };
+    let Ok(CargoPart { package, what }) = cargo::cargo_part(evidence.tree, target, evidence.by_package) else {
+        return true;
+    };
     let separator = if is_nextest { " " } else { " > " };
     let is_of = |id: &str| {
         let (program, path) = id.split_once(separator).unwrap_or(("", id));
@@ -137,23 +141,18 @@ fn has_run(asked: &Asked<'_>, target: &Target, results: &TestResults, is_nextest
 
 /// What has tests and is switched off, each with the key that does it: of all, or of what was named. A library that is named is
 /// tested all the same.
-pub fn switched_off(context: &RunContext<'_>, root: &Path, selection: &Selection) -> Vec<String> {
-    let off: Vec<(PathBuf, &str)> = manifests(context, root).iter().flat_map(|dir| of_package(context, dir)).collect();
+pub fn switched_off(context: &RunContext<'_>, root: &Path, selection: &TestSelection) -> Vec<String> {
+    let project = context.disk().directory(root).ok();
+    let manifests = project.map(|project| manifests(context, &project, false)).unwrap_or_default();
+    let off: Vec<(PathBuf, &str)> =
+        manifests.iter().filter_map(|file| file.parent()).flat_map(|dir| of_package(context, dir)).collect();
     let is_meant = |path: &Path| match selection {
-        Selection::All => true,
-        Selection::Targets(targets) => targets.iter().any(|target| target.path == path),
-        Selection::Failed(_) | Selection::Changed => false,
+        TestSelection::All => true,
+        TestSelection::Targets(targets) => targets.iter().any(|target| target.path == path),
+        TestSelection::Failed(_) | TestSelection::Changed => false,
     };
     let off = off.iter().filter(|(path, _)| is_meant(path));
     off.map(|(path, why)| format!("{} ({why})", path.strip_prefix(root).unwrap_or(path).display())).collect()
-}
-
-/// The directories of the packages: that of the project, and of a workspace all below it.
-fn manifests(context: &RunContext<'_>, root: &Path) -> Vec<PathBuf> {
-    let project = context.disk().directory(root).ok().filter(|_| cargo::is_workspace(&context.disk(), root));
-    let found = project.and_then(|project| matching(context.call(), &project, "**/Cargo.toml").ok());
-    let dirs = found.map(|found| found.iter().filter_map(|file| Some(file.parent()?.to_path_buf())).collect());
-    dirs.unwrap_or_else(|| vec![root.to_path_buf()])
 }
 
 /// What a package has and does not test: its own paths, and why.

@@ -8,11 +8,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::behaviour::Faults;
-use super::load::{LoadError, Problem, Source, nearest};
-use super::observe::{Observer, Seen};
+use super::observer::{SeenMessage, SessionObserver};
+use super::problems::{FileProblem, LoadError, ProblemList, SourceText, nearest};
 use super::schema;
-use super::service::lock;
+use super::sync::lock;
 use crate::limits::MAX_MOCK_SEEN;
 use crate::schema::Validator;
 
@@ -82,25 +81,25 @@ impl JsonSchema for Methods {
 }
 
 /// Compares what comes with what is expected.
-pub struct Verifier {
+pub struct ExpectationVerifier {
     expected: Vec<(Expectation, Option<Validator>)>,
     in_order: bool,
     no_others: bool,
-    seen: Mutex<Vec<Call>>,
+    seen: Mutex<Vec<SeenCall>>,
 }
 
 #[derive(Clone, Debug)]
-struct Call {
+struct SeenCall {
     number: u64,
     method: String,
     tool: Option<String>,
     arguments: Value,
 }
 
-impl Verifier {
+impl ExpectationVerifier {
     /// Makes a file ready. Fails when a `match` cannot be used, or nothing says what is expected.
-    pub fn new(from: &Expectations, source: &Source) -> Result<Self, LoadError> {
-        let mut faults = Faults::new(source);
+    pub fn new(from: &Expectations, source: &SourceText) -> Result<Self, LoadError> {
+        let mut faults = ProblemList::new(source);
         let mut expected = Vec::new();
         for (index, expectation) in from.expect.iter().enumerate() {
             let pointer = format!("/expect/{index}");
@@ -129,7 +128,7 @@ impl Verifier {
     }
 
     /// The tools that are expected to be called and that nobody serves, as warnings.
-    pub fn unknown_tools(&self, source: &Source, served: &[&str]) -> Vec<Problem> {
+    pub fn unknown_tools(&self, source: &SourceText, served: &[&str]) -> Vec<FileProblem> {
         let tools = self.expected.iter().enumerate();
         let tools = tools.filter_map(|(index, (expectation, _))| Some((index, expectation.tool.as_deref()?)));
         let unknown = tools.filter(|(_, tool)| !served.contains(tool)).map(|(index, tool)| {
@@ -147,7 +146,8 @@ impl Verifier {
         let mut good = true;
         let mut last = 0;
         for (expectation, matches) in &self.expected {
-            let fitting: Vec<&Call> = seen.iter().filter(|call| fits(expectation, matches.as_ref(), call)).collect();
+            let fitting: Vec<&SeenCall> =
+                seen.iter().filter(|call| fits(expectation, matches.as_ref(), call)).collect();
             let count = fitting.len() as u64;
             let (least, most) = bounds(expectation);
             let what = describe(expectation);
@@ -204,7 +204,7 @@ impl Verifier {
     }
 
     /// Why calls of the same tool or method do not count.
-    fn nearest(expectation: &Expectation, matches: Option<&Validator>, seen: &[Call]) -> String {
+    fn nearest(expectation: &Expectation, matches: Option<&Validator>, seen: &[SeenCall]) -> String {
         const SHOWN: usize = 3;
         let mut text = String::new();
         let Some(matches) = matches else { return text };
@@ -219,10 +219,10 @@ impl Verifier {
     }
 }
 
-impl Observer for Verifier {
-    fn came(&self, seen: &Seen) {
+impl SessionObserver for ExpectationVerifier {
+    fn came(&self, seen: &SeenMessage) {
         let is_call = seen.method == "tools/call";
-        let call = Call {
+        let call = SeenCall {
             number: seen.number,
             method: seen.method.clone(),
             tool: is_call.then(|| seen.params["name"].as_str().unwrap_or_default().to_owned()),
@@ -239,7 +239,7 @@ impl Observer for Verifier {
     }
 }
 
-fn fits(expectation: &Expectation, matches: Option<&Validator>, call: &Call) -> bool {
+fn fits(expectation: &Expectation, matches: Option<&Validator>, call: &SeenCall) -> bool {
     let methods = expectation.method.as_ref().map(Methods::names);
     methods.map_or(call.method == "tools/call", |names| names.contains(&call.method))
         && expectation.tool.as_ref().is_none_or(|tool| call.tool.as_ref() == Some(tool))

@@ -5,28 +5,23 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::limits::MAX_TEST_NAME_BYTES;
-use crate::testrun::command::{Plan, Wanted, by_name, escape_regex};
+use crate::testrun::command::{RunPlan, WantedRun, by_name, escape_regex};
 use crate::testrun::context::RunContext;
-use crate::testrun::project::disk::Tree as _;
-use crate::testrun::project::script::{self, Script};
-use crate::testrun::runner::TestFiles;
-use crate::testrun::selection::{FailedTest, Selection};
+use crate::testrun::project::disk::ProjectTree as _;
+use crate::testrun::project::script::{self, TestScript};
+use crate::testrun::selection::{FailedTest, TestSelection};
 use crate::text::escape::show;
 
-pub const TEST_FILES: TestFiles =
-    TestFiles { globs: &["**/*.{test,spec}.{js,jsx,ts,tsx,mjs,mts,cjs,cts}"], copies: &["dist", "build"], marker: "" };
-
-/// Whether a file's name says that it is one of tests.
-pub fn is_test_name(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    [".test.", ".spec."].iter().any(|part| name.contains(part))
-}
-
-/// The names of tests: one regular expression over suites and name.
-pub fn names(plan: &mut Plan, wanted: &Wanted<'_>) {
+/// The configuration that the test script names, what selects changed tests (`changed`), and the names of tests: one regular
+/// expression over suites and name.
+pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>, changed: &str) {
+    plan.argv.extend(wanted.script.config.iter().map(|config| format!("--config={config}")));
+    if *wanted.selection == TestSelection::Changed {
+        plan.add([changed]);
+    }
     if let Some(filter) = wanted.filter {
         plan.argv.push(format!("--testNamePattern={filter}"));
-    } else if let Selection::Failed(failed) = wanted.selection
+    } else if let TestSelection::Failed(failed) = wanted.selection
         && by_name(failed)
     {
         // Between suites and name Vitest 5 has ` > `, the others a blank; Vitest 3 has one before the first, too.
@@ -41,11 +36,11 @@ pub fn names(plan: &mut Plan, wanted: &Wanted<'_>) {
 
 /// What the test script of a project says of how its tests are run by this runner, and notes on what of it is done, and what
 /// is not.
-pub fn script(context: &RunContext<'_>, project: &Path, runner: &str) -> (Script, Vec<String>) {
+pub fn script(context: &RunContext<'_>, project: &Path, runner: &str) -> (TestScript, Vec<String>) {
     let package = context.disk().text(&project.join("package.json")).unwrap_or_default();
     let package: Value = serde_json::from_str(&package).unwrap_or_default();
     let Some(text) = package["scripts"]["test"].as_str().filter(|text| !text.contains("no test specified")) else {
-        return (Script::default(), Vec::new());
+        return (TestScript::default(), Vec::new());
     };
     let mut notes = Vec::new();
     let script = script::read(text, runner);

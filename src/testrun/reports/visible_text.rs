@@ -4,7 +4,7 @@
 /// but line feed and tab; cut after `max` bytes, with `…` where it was. Also returns how many bytes were cut.
 pub fn head(text: &str, max: usize) -> (String, u64) {
     let mut out = String::new();
-    let mut rest = Visible(text);
+    let mut rest = VisibleChars(text);
     while let Some(next) = rest.next() {
         if out.len() + next.len_utf8() > max {
             let cut = (rest.0.len() + next.len_utf8()) as u64;
@@ -25,7 +25,7 @@ pub fn tail(text: &str, max: usize) -> (String, u64) {
     while !text.is_char_boundary(from) {
         from += 1;
     }
-    let clean: String = Visible(&text[from..]).collect();
+    let clean: String = VisibleChars(&text[from..]).collect();
     let clean = clean.trim_matches('\n').trim_end();
     let mut start = clean.len().saturating_sub(max);
     while !clean.is_char_boundary(start) {
@@ -42,9 +42,9 @@ pub fn name(text: &str, max: usize) -> (String, u64) {
 }
 
 /// The characters of a text that are to be seen.
-struct Visible<'a>(&'a str);
+struct VisibleChars<'a>(&'a str);
 
-impl Iterator for Visible<'_> {
+impl Iterator for VisibleChars<'_> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {
@@ -62,7 +62,7 @@ impl Iterator for Visible<'_> {
     }
 }
 
-impl Visible<'_> {
+impl VisibleChars<'_> {
     fn skip_escape(&mut self) {
         let mut chars = self.0.chars();
         match chars.next() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{clean, stack};
+use super::{stack, visible_text};
 use crate::limits::MAX_TEST_TEXT_BYTES;
 use crate::testrun::model::{Case, Diagnostic, FileError, Listed, RunError, Slow, Summary, Truncated};
 
@@ -101,12 +101,12 @@ pub struct CheckResults {
 pub fn remarks(sources: &Sources<'_>) -> String {
     let tail = |bytes: &[u8]| {
         let from = bytes.len().saturating_sub(MAX_TEST_TEXT_BYTES * 8);
-        let (text, _) = clean::tail(&String::from_utf8_lossy(&bytes[from..]), MAX_TEST_TEXT_BYTES * 8);
+        let (text, _) = visible_text::tail(&String::from_utf8_lossy(&bytes[from..]), MAX_TEST_TEXT_BYTES * 8);
         // Rulers, and frames of the runner's own code, say nothing; events are no words.
         let is_frame = |line: &str| line.trim_start().strip_prefix("at ").is_some_and(|rest| rest.contains("node"));
         let says = |line: &&str| line.contains(char::is_alphanumeric) && !is_frame(line) && !line.starts_with('{');
         let text = text.lines().filter(says).collect::<Vec<_>>().join("\n");
-        clean::tail(&stack::without_root(&text, sources.root), MAX_TEST_TEXT_BYTES / 2).0
+        visible_text::tail(&stack::without_root(&text, sources.root), MAX_TEST_TEXT_BYTES / 2).0
     };
     let stderr = tail(sources.stderr);
     if stderr.trim().is_empty() { tail(sources.stdout) } else { stderr }

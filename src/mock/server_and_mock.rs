@@ -11,12 +11,12 @@ use crate::server::{Exchange, Outbox, Server, Service};
 use crate::tools::Weight;
 
 /// A server and what a manifest puts beside it.
-pub struct Beside {
+pub struct ServerAndMock {
     server: Arc<Server>,
     mock: Arc<Mock>,
 }
 
-impl Beside {
+impl ServerAndMock {
     /// Joins the two. Fails, naming it, when a tool of the manifest is called like one of the server.
     pub fn new(server: Arc<Server>, mock: Arc<Mock>) -> Result<Self, String> {
         mock.reserve(server.names().map(str::to_owned))?;
@@ -36,7 +36,7 @@ impl Beside {
     }
 }
 
-impl Service for Beside {
+impl Service for ServerAndMock {
     fn weight(&self, request: &Request<'_>) -> Weight {
         if self.is_mocked(request) { self.mock.weight(request) } else { self.server.weight(request) }
     }
