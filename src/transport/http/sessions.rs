@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::calls::Conversation;
+use super::conversation::Conversation;
 use super::feed::Feed;
 use crate::limits::MAX_RECENT_PAGE;
 
@@ -197,8 +197,8 @@ fn random_name() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::http::calls::tests::conversation;
     use crate::transport::http::feed::feed;
+    use crate::transport::http::tests::conversation;
 
     #[test]
     fn a_full_table_forgets_what_was_not_used_for_the_longest_time() {
