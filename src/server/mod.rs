@@ -8,24 +8,24 @@ mod ledger;
 mod level;
 mod listing;
 mod logs;
-mod metered;
+mod metrics;
 mod place;
 mod recent;
 mod service;
 mod session;
+mod spans;
 #[cfg(test)]
 mod tests;
-mod traced;
 
 use std::sync::Arc;
 
 pub use ledger::{Begun, Ending, Entry, Ledger, Observer, size};
 pub use level::Level;
-pub use metered::{Families, Metered, Metrics};
+pub use metrics::{Families, Metered, Metrics};
 pub use recent::{Follower, News, Recent, View};
 pub use service::{Exchange, ExclusiveWork, Outbox, Service};
 pub use session::{Admission, ClientInfo, Session, Ticket, stateless_revisions};
-pub use traced::{Traced, Way};
+pub use spans::{Traced, Way};
 
 use crate::protocol::Revision;
 use crate::tools::{Hints, Registry, Services};
