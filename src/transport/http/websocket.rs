@@ -178,7 +178,7 @@ async fn write(mut sink: WriteHalf<Stream>, mut fed: Fed, mut control: mpsc::Rec
                 Control::Ping => frame(&mut sink, Kind::Ping, b"").await?,
                 Control::Close(close) => {
                     // Sent last, whatever is still fed.
-                    frame(&mut sink, Kind::Close, &close.number().to_be_bytes()).await?;
+                    frame(&mut sink, Kind::Close, &(close as u16).to_be_bytes()).await?;
                     return sink.shutdown().await;
                 }
             },
@@ -186,7 +186,7 @@ async fn write(mut sink: WriteHalf<Stream>, mut fed: Fed, mut control: mpsc::Rec
     }
     while let Some(control) = control.recv().await {
         if let Control::Close(close) = control {
-            frame(&mut sink, Kind::Close, &close.number().to_be_bytes()).await?;
+            frame(&mut sink, Kind::Close, &(close as u16).to_be_bytes()).await?;
         }
     }
     sink.shutdown().await
