@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Server;
+use super::tool_server::Server;
 use crate::exec::{BackgroundCommands, State};
 use crate::limits::RECENT_SUBJECT_BYTES;
 

@@ -202,7 +202,7 @@ impl Stage {
     async fn account(&self, mut answer: Answer, id: Option<&Id>) -> Answer {
         if answer.room.is_none() {
             let Some(room) = room(&self.tenant, answer.bytes.len()).await else {
-                return crowded(id, self.conversation.session.revision());
+                return crowded(id, self.conversation.session.state.revision());
             };
             answer.room = Some(Arc::new(room));
         }

@@ -28,7 +28,8 @@ use crate::cancel::CancelToken;
 use crate::limits::EVENTS_BEGIN_MS;
 use crate::protocol::{Code, Id, Incoming, Meta, Request, Revision, RpcError, TraceContext, parse};
 use crate::server::{Admission, Outbox, Session, Ticket};
-use crate::transport::{Limits, batch};
+use crate::transport::batch;
+use crate::transport::door::Limits;
 
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
@@ -222,7 +223,7 @@ fn admit_batch(
     // Without a session and without a word about it, only one revision can be meant.
     let is_said = stays || mirrored(headers).version.is_some();
     let (conversation, revision) = if is_said {
-        let revision = conversation.session.revision();
+        let revision = conversation.session.state.revision();
         (conversation, revision)
     } else {
         let session = Session::of(Arc::clone(&tenant.service), Revision::V2025_03_26);

@@ -64,7 +64,7 @@ impl Sessions {
         let name = random_name()?;
         let digest = Sha256::digest(&name);
         let shown = digest[..8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
-        conversation.session.set_name(&format!("{shown:016x}"));
+        conversation.session.state.set_name(&format!("{shown:016x}"));
         self.sweep();
         let mut table = self.lock();
         if table.len() >= self.most {
@@ -162,8 +162,8 @@ impl Sessions {
         entries.sort_by_key(|(_, entry)| Reverse(entry.used));
         let describe = |(_, entry): (&String, &Entry)| {
             json!({
-                "id": entry.conversation.session.name().as_deref(),
-                "revision": entry.conversation.session.revision().as_str(),
+                "id": entry.conversation.session.state.name().as_deref(),
+                "revision": entry.conversation.session.state.revision().as_str(),
                 "openSeconds": entry.opened.elapsed().as_secs(),
                 "idleSeconds": if entry.conversation.session.is_idle() { entry.used.elapsed().as_secs() } else { 0 },
                 "listens": entry.feed.is_some(),

@@ -35,7 +35,8 @@ use crate::limits::{
 };
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
-use crate::transport::{Limits, batch};
+use crate::transport::batch;
+use crate::transport::door::Limits;
 
 type Stream = TokioIo<Upgraded>;
 
@@ -378,7 +379,7 @@ impl Reader<'_> {
                 }
             },
             Incoming::Batch(members) => {
-                if let Some(text) = batch::fault(session.revision(), members.len()) {
+                if let Some(text) = batch::fault(session.state.revision(), members.len()) {
                     return Step::Done(error(None, RpcError::new(Code::InvalidRequest, text)));
                 }
                 let id = |member: &&serde_json::value::RawValue| match parse(member.get().as_bytes()) {
