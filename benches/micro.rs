@@ -8,10 +8,10 @@ use std::io::Read as _;
 use anyhow::{Result, ensure};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memchr::memmem;
-use replay::edit::{self, Edit, Options};
-use replay::policy::{Access, Grant, Policy};
-use replay::protocol::escape_into;
-use replay::text::diff;
+use replay::internals::edit::{self, Edit, Options};
+use replay::internals::policy::{Access, Grant, Policy};
+use replay::internals::protocol::escape_into;
+use replay::internals::text::diff;
 
 const MIB: usize = 1024 * 1024;
 
@@ -45,7 +45,7 @@ fn open_in(c: &mut Criterion) -> Result<()> {
     }
     let path = root.join("one/two/three/file.txt");
     group.bench_function("read 1 KB/policy and fs", |b| {
-        b.iter(|| policy.read(black_box(&path)).map(|file| replay::fs::read_all(&file, 1 << 20)).is_ok());
+        b.iter(|| policy.read(black_box(&path)).map(|file| replay::internals::fs::read_all(&file, 1 << 20)).is_ok());
     });
     group.bench_function("read 1 KB/std", |b| {
         b.iter(|| {

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use nix::sys::signal::{SigSet, Signal};
-use replay::sandbox::{self, attack};
-use replay::{cli, commands};
+use replay::internals::sandbox::{self, attack};
+use replay::internals::{cli, commands};
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);

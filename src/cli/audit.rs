@@ -57,7 +57,6 @@ pub enum AuditAction {
         #[arg(value_hint = clap::ValueHint::FilePath)]
         file: PathBuf,
         #[command(flatten)]
-        #[expect(missing_docs, reason = "a doc comment here would replace the command's own")]
         wanted: Wanted,
     },
 }

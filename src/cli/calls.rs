@@ -23,10 +23,8 @@ pub enum CallsAction {
     #[command(after_help = CALLS_HELP)]
     Record {
         #[command(flatten)]
-        #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
         #[command(flatten)]
-        #[expect(missing_docs, reason = "flattened: its fields have their own")]
         run: CallsRun,
         /// Keep passwords, keys and tokens, which are replaced otherwise
         ///
@@ -38,7 +36,6 @@ pub enum CallsAction {
     #[command(after_help = CALLS_HELP)]
     Test {
         #[command(flatten)]
-        #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
         /// The mock set [default: the latest of the same command, or else the latest]
         #[arg(long, value_name = "NAME")]
@@ -52,13 +49,11 @@ pub enum CallsAction {
         #[arg(long)]
         exact: bool,
         #[command(flatten)]
-        #[expect(missing_docs, reason = "flattened: its fields have their own")]
         run: CallsRun,
     },
     /// List the mock sets, the latest first
     List {
         #[command(flatten)]
-        #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
     },
     /// Compare two recordings of the same run and show the values that differ: noise for replays
@@ -69,7 +64,6 @@ pub enum CallsAction {
         /// Another recording of the same run
         other: String,
         #[command(flatten)]
-        #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
         /// Write the noise into both sets, so that replays of either ignore it
         #[arg(long)]
@@ -80,7 +74,6 @@ pub enum CallsAction {
         /// The mock set [default: the latest]
         name: Option<String>,
         #[command(flatten)]
-        #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
         /// Print a page for a browser, with a timeline of the calls
         #[arg(long)]

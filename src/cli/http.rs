@@ -121,7 +121,6 @@ pub struct NamedToken {
     /// Who has the token
     pub name: String,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "flattened: its field has its own")]
     pub file: TokenFile,
 }
 

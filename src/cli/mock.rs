@@ -31,7 +31,6 @@ pub struct MockServe {
     #[arg(long, requires = "cassette", value_name = "CMD")]
     pub target: Option<String>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "flattened: its fields have their own")]
     pub redact: Redact,
     /// Write every message and its answer to this file, as lines of JSON
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -110,7 +109,6 @@ pub enum MockAction {
         #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         output: PathBuf,
         #[command(flatten)]
-        #[expect(missing_docs, reason = "flattened: its fields have their own")]
         redact: Redact,
     },
     /// Print a manifest that answers as a cassette does, for you to edit

@@ -21,7 +21,7 @@ pub use ranges::*;
 use crate::tools::TOOLS;
 
 pub use audit::{AuditAction, AuditArgs, UNENDED, Wanted};
-pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg, SetsPath};
+pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg};
 pub use help::parse;
 pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile};
 pub use mock::{MockAction, MockServe, Redact};
@@ -48,19 +48,14 @@ pub struct Cli {
     #[arg(long, help_heading = help::SERVER, value_name = "CASSETTE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub record: Option<PathBuf>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub options: Options,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub http: HttpArgs,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub audit: AuditArgs,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub telemetry: TelemetryArgs,
     #[command(subcommand)]
-    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub command: Option<Command>,
 }
 

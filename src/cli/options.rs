@@ -126,7 +126,6 @@ pub struct Options {
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
     pub background_output_bytes: Option<u64>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "flattened: its fields have their own")]
     pub python: PythonArgs,
     /// Serve these sets of tools
     #[arg(long, global = true, help_heading = SERVER, value_enum, value_delimiter = ',', value_name = "SET,...",

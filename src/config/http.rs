@@ -33,7 +33,6 @@ const RESERVED: [&str; 2] = ["anyone", "stdio"];
 /// A server over HTTP, with nothing left to look up.
 #[derive(Debug)]
 pub struct HttpConfig {
-    pub address: SocketAddr,
     /// How it is reached.
     pub settings: Settings,
     /// Who may ask; nobody in particular if there are none.
@@ -220,7 +219,7 @@ impl HttpConfig {
             session_idle: Duration::from_secs(args.session_idle_secs),
             max_connections: args.max_connections as usize,
         };
-        Ok(Self { address, settings, tokens, tenant, manager: std::env::var_os("NOTIFY_SOCKET") })
+        Ok(Self { settings, tokens, tenant, manager: std::env::var_os("NOTIFY_SOCKET") })
     }
 }
 

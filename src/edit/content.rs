@@ -34,11 +34,6 @@ impl Content<'_> {
         }
     }
 
-    /// Whether there is not one byte.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Its bytes, in order.
     pub fn pieces(&self) -> Pieces<'_> {
         if let Some(encoded) = &self.encoded {

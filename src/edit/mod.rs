@@ -11,8 +11,7 @@ mod error;
 mod literal;
 mod plan;
 
-pub use closest::{Cause, Difference};
-pub use content::{Content, Pieces};
+pub use content::Content;
 pub use error::{EditError, EditErrorKind, MatchKind};
 
 use crate::budget::{Exhausted, Room, Share};

@@ -38,16 +38,15 @@ pub use crate::sandbox::intercept::Counts;
 pub use crate::sandbox::{Denied, Exit};
 pub use background::{Background, BackgroundCommands, Ending, State};
 pub use capture::Captured;
-pub use interception::{Flow, Interception, Listening, Mark, Sockets};
+pub use interception::{Flow, Interception, Mark};
 pub use job::{Job, News};
-pub use launcher::{LaunchError, Launcher, Ready};
+pub use launcher::Launcher;
 pub use place::place_of;
 pub use resident::{Program, ProgramStatus, Resident};
 pub use ring::Page;
 pub use run::{Intercepted, Stage, run, run_intercepted};
 pub use running::Running;
 pub use wait::{Bell, readable};
-pub use works::Working;
 
 /// One command line for `/bin/sh -c`.
 #[derive(Clone, Debug)]

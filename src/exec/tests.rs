@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use pretty_assertions::assert_eq;
+
+use super::launcher::{LaunchError, Ready};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 
 use super::*;

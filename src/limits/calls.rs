@@ -45,16 +45,6 @@ pub const MAX_CALLS_DEPTH: usize = 100;
 pub const MAX_CALLS_NODES: usize = 2_000_000;
 /// Deepest nesting of a JSON body that is compared without regard to the order of its keys, in levels.
 pub const MAX_JSON_BODY_DEPTH: usize = 128;
-/// Shortest secret of a request that is looked for in its answer, if it has letters and digits: shorter ones are in it by chance.
-pub const MIN_ECHOED_BYTES: usize = 8;
-/// Shortest one without digits: shorter ones may be words.
-pub const MIN_ECHOED_PLAIN_BYTES: usize = 16;
-/// Fewest different bytes of one that is replaced there.
-pub const MIN_ECHOED_DIFFERENT_BYTES: usize = 5;
-/// Fewest bytes of a token that an answer gave for it to be looked for in other calls: what is shorter stands there by chance.
-pub const MIN_TOKEN_BYTES: usize = 16;
-/// Most such tokens of one recording: each is a search of all of it.
-pub const MAX_TOKENS_FOLLOWED: usize = 1024;
 /// Unanswered calls of one run that are told in detail; more are only counted.
 pub const MAX_MISSES_TOLD: usize = 1000;
 /// Recordings that are looked at for the one that is most like a call that none of them answers.
@@ -89,15 +79,6 @@ pub const MAX_ANEW_BYTES: usize = 16 << 20;
 pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 /// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its `libpq/pqcomm.h`).
 pub const MAX_POSTGRES_STARTUP_BYTES: usize = 10_000;
-/// Most variables, temporary tables and statements of a session of `MySQL` that are followed by their names, and most words of a
-/// statement in which they are looked for; more count for every statement.
-pub const MAX_MYSQL_MARKS: usize = 256;
-/// Most settings of a `PostgreSQL` connection that are followed because the server says by itself that they changed; no server
-/// says it of more than two dozen.
-pub const MAX_POSTGRES_REPORTED: usize = 64;
-/// Most that is said, before each call, of the settings of a `PostgreSQL` connection and what it holds, in bytes; more is said
-/// as a digest.
-pub const MAX_POSTGRES_STATE_BYTES: usize = 8 * 1024;
 /// Most of a question that is told in an error about it, in characters.
 pub const MAX_SHOWN_QUESTION_CHARS: usize = 200;
 /// Longest body, or turn of an unknown protocol, that a recording keeps, in bytes; a call with a longer one only passes.

@@ -17,7 +17,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{self, ClientConfig, ClientConnection, InvalidMessage, StreamOwned};
 
 pub use answer::Answer;
-pub use target::{Target, TargetError};
+pub use target::Target;
 pub use verify::{Verifier, reason};
 
 /// Why there is no answer.

@@ -31,14 +31,14 @@ use rustix::io::Errno;
 
 pub use checked::{Checked, Entry, Look, NewDir, Read, Write};
 pub use defaults::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
-pub use error::{PolicyError, StartError};
+pub use error::PolicyError;
 pub(crate) use error::{Quoted, way_to_unprotect};
 pub use grant::{Access, Grant, Pins, Restrictions, Root};
 pub use kind::Kind;
 pub use repositories::{Found, Repositories};
 pub use rules::{Cause, Hidden};
 pub(crate) use rules::{Id, Rules};
-pub use touched::{Entered, Record, Touch, Touched, TouchedPath, note, note_refusal};
+pub use touched::{Touch, Touched, TouchedPath, note, note_refusal};
 
 use crate::limits::RESOLVE_RETRIES;
 use mounts::Mounts;

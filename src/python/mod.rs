@@ -19,12 +19,11 @@ mod snapshot;
 mod spare;
 mod turn;
 
-pub use driver::Driver;
 pub use error::{PythonError, named};
-pub use health::{Condition, Health};
-pub use kernel::{Bounds, Cell, Kernel, News, Pong, Question};
-pub use output::{Captured, beginning_and_end};
-pub use protocol::{Completion, Inspection, Raised, Ready, Shown, Variable};
+pub use health::Health;
+pub use kernel::{Bounds, News, Question};
+pub use output::beginning_and_end;
+pub use protocol::{Raised, Shown, Variable};
 pub use session::{Ground, Ran, Session, Settings, shown_path};
-pub use sessions::{DEFAULT_SESSION, Sessions};
+pub use sessions::Sessions;
 pub use snapshot::Changes;

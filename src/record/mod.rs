@@ -19,10 +19,10 @@ pub mod store;
 mod trial;
 
 pub use call::{
-    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message, Outline, Protocol,
-    Refusal, Said, Side, Target, Wire,
+    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message, Outline, Protocol, Side,
+    Target, Wire,
 };
-pub use matching::{Book, Change, Closest, Connection, DeclaredNoise, Lesson, Miss, Noise, Recording, Report, Unused};
+pub use matching::{Book, DeclaredNoise, Noise, Recording, Report};
 pub use protocol::spoken::{player, recorder};
-pub use protocol::wire::{PlayStep, Player, RecordStep, Recorder};
+pub use protocol::wire::{PlayStep, RecordStep};
 pub use protocol::words;

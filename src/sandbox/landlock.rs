@@ -70,19 +70,6 @@ pub enum Error {
     Empty,
 }
 
-impl Error {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::TooOld { need, .. } => Some(match *need {
-                SCOPES_ABI => "Linux 6.12 or newer has it".to_owned(),
-                _ => "Linux 6.2 or newer has it".to_owned(),
-            }),
-            _ => None,
-        }
-    }
-}
-
 /// What a rule grants, on a file or on all that is below a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {

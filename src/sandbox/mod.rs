@@ -45,7 +45,6 @@ mod watch;
 pub mod wire;
 
 pub use environment::EnvRules;
-pub use fault::Fault;
 pub use launcher::run as run_launcher;
 pub use lent::Lent;
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};

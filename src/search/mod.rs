@@ -15,7 +15,7 @@ mod window;
 
 pub use error::SearchError;
 pub use grep::{FileHits, Hits, Mode, Wanted, grep, grep_one};
-pub use names::{Named, Paths, names};
+pub use names::{Paths, names};
 pub use scope::{Asked, Exclude, Scope};
 
 use crate::budget::{Account, Room};

@@ -25,6 +25,6 @@ pub use metrics::{Families, Metered, Metrics};
 pub use recent::{Follower, News, Recent, View};
 pub use service::{Exchange, ExclusiveWork, Outbox, Service, Ticket};
 pub use session::{Admission, Session};
-pub use session_state::{ClientInfo, SessionState, stateless_revisions};
+pub use session_state::stateless_revisions;
 pub use spans::{Traced, Way};
 pub use tool_server::{ErrorStyle, Server};

@@ -38,7 +38,7 @@ pub mod text;
 mod tool;
 pub mod verdict;
 
-pub use check::{CheckRan, CheckRequest, check};
+pub use check::{CheckRequest, check};
 pub use checker::Checker;
 pub use checkers::CHECKERS;
 pub use context::RunContext;
@@ -48,7 +48,7 @@ pub use progress::Progress;
 pub use project::language::Language;
 pub use reports::reading::Sources;
 pub use request::Request;
-pub use run::{Ran, run};
+pub use run::run;
 pub use runner::Runner;
 pub use runners::RUNNERS;
-pub use tool::{Kind, Tool};
+pub use tool::Kind;

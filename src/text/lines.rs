@@ -99,19 +99,6 @@ pub fn split_ending(line: &str) -> (&str, &str) {
     (content, &line[content.len()..])
 }
 
-/// The lines of `bytes`, each with its own ending. Bytes behind the last LF are a line too; no bytes are no line.
-pub fn iter(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let (line, behind) = rest.split_at(line_end(rest, 0));
-        rest = behind;
-        Some(line)
-    })
-}
-
 /// The text with every `\r\n` written as `\n`; borrowed when there is none.
 pub fn to_lf(text: &str) -> Cow<'_, str> {
     let mut pairs = memchr::memmem::find_iter(text.as_bytes(), b"\r\n").peekable();
@@ -126,30 +113,6 @@ pub fn to_lf(text: &str) -> Cow<'_, str> {
     }
     out.push_str(&text[from..]);
     Cow::Owned(out)
-}
-
-/// Where each line begins, to turn many offsets of one text into line numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LineIndex {
-    starts: Vec<usize>,
-}
-
-impl LineIndex {
-    /// Reads the text once.
-    pub fn new(bytes: &[u8]) -> Self {
-        let starts = std::iter::once(0).chain(memchr_iter(b'\n', bytes).map(|at| at + 1)).collect();
-        Self { starts }
-    }
-
-    /// The line of byte `offset`, counted from 1, as [`line_at`] gives it.
-    pub fn line(&self, offset: usize) -> usize {
-        self.starts.partition_point(|start| *start <= offset)
-    }
-
-    /// The offset of the first byte of a line that is counted from 1, if there is such a line.
-    pub fn start(&self, line: usize) -> Option<usize> {
-        self.starts.get(line.checked_sub(1)?).copied()
-    }
 }
 
 #[cfg(test)]
@@ -172,17 +135,6 @@ mod tests {
     }
 
     #[test]
-    fn index_agrees_with_counting() {
-        let text = b"a\n\nbc\r\nd";
-        let index = LineIndex::new(text);
-        let by_index: Vec<_> = (0..=text.len()).map(|at| index.line(at)).collect();
-        let by_count: Vec<_> = (0..=text.len()).map(|at| line_at(text, at)).collect();
-        assert_eq!(by_index, by_count);
-        assert_eq!(by_index, [1, 1, 2, 3, 3, 3, 3, 4, 4]);
-        assert_eq!([0, 1, 4, 5].map(|n| index.start(n)), [None, Some(0), Some(7), None]);
-    }
-
-    #[test]
     fn lines_are_counted_across_pieces() {
         let pieces: [&[u8]; 4] = [b"a\nb", b"", b"\n", b"c\n"];
         assert_eq!(lines_of(pieces, &[0, 1, 2, 3, 4, 4, 5, 6, 99]), [1, 1, 2, 2, 3, 3, 3, 4, 4]);
@@ -191,9 +143,6 @@ mod tests {
 
     #[test]
     fn lines_keep_their_endings() {
-        let lines: Vec<_> = iter(b"a\r\n\nb").collect();
-        assert_eq!(lines, [&b"a\r\n"[..], b"\n", b"b"]);
-        assert_eq!(iter(b"").count(), 0);
         assert_eq!(split_ending("a\r\n"), ("a", "\r\n"));
         assert_eq!(split_ending("a\r"), ("a\r", ""));
         assert_eq!(to_lf("a\r\nb\rc\n"), "a\nb\rc\n");

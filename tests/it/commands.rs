@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
-use replay::cancel::CancelToken;
-use replay::exec::{
+use replay::internals::cancel::CancelToken;
+use replay::internals::exec::{
     Background, BackgroundCommands, Bounds, Captured, Command, Ending, ExecError, Exit, Launcher, Outcome, Running,
     Stage, State, place_of, run,
 };
-use replay::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
-use replay::sandbox::{Limits, Network, Place, Plan, Scratch, Tier};
+use replay::internals::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
+use replay::internals::sandbox::{Limits, Network, Place, Plan, Scratch, Tier};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::Pid;
 

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::ValueEnum as _;
-use replay::cli::Document;
-use replay::commands::generate;
-use replay::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
-use replay::testrun::{CHECKERS, Language, RUNNERS};
-use replay::tools::{Callable, Hints, TOOLS, Toolset};
+use replay::internals::cli::Document;
+use replay::internals::commands::generate;
+use replay::internals::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
+use replay::internals::testrun::{CHECKERS, Language, RUNNERS};
+use replay::internals::tools::{Callable, Hints, TOOLS, Toolset};
 use serde_json::{Value, json};
 
 use crate::harness::Server;

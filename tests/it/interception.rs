@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use replay::cancel::CancelToken;
-use replay::exec::{
+use replay::internals::cancel::CancelToken;
+use replay::internals::exec::{
     Bounds, Command, Counts, ExecError, Exit, Intercepted, Interception, Launcher, Outcome, Running, place_of,
     run_intercepted,
 };
-use replay::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
+use replay::internals::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const LONG: Duration = Duration::from_mins(1);

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
-use replay::cancel::CancelToken;
-use replay::exec::{ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Running, place_of};
-use replay::sandbox::{Limits, Network, Place, Plan, PlannedRoot, RawString, Scratch, Tier};
+use replay::internals::cancel::CancelToken;
+use replay::internals::exec::{ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Running, place_of};
+use replay::internals::sandbox::{Limits, Network, Place, Plan, PlannedRoot, RawString, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::Shutdown;

@@ -25,8 +25,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 
-use replay::sandbox::Tier;
+use replay::internals::sandbox::Tier;
 use serde_json::{Value, json};
+use walkdir::WalkDir;
 
 use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
@@ -226,14 +227,8 @@ fn ran(reply: &Reply) -> Ran {
 
 /// Gives everything below a directory to another user, itself included.
 fn give(dir: &Path, owner: (u32, u32)) {
-    std::os::unix::fs::lchown(dir, Some(owner.0), Some(owner.1)).unwrap();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() && !path.is_symlink() {
-            give(&path, owner);
-        } else {
-            std::os::unix::fs::lchown(path, Some(owner.0), Some(owner.1)).unwrap();
-        }
+    for entry in WalkDir::new(dir) {
+        std::os::unix::fs::lchown(entry.unwrap().path(), Some(owner.0), Some(owner.1)).unwrap();
     }
 }
 
@@ -260,7 +255,9 @@ fn is_alive(pid: u32) -> bool {
 fn launcher(server: &Server) -> u32 {
     let is_launcher = |pid: &u32| {
         let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        arguments.split(|byte| *byte == 0).any(|argument| argument == replay::sandbox::LAUNCHER_ARGUMENT.as_bytes())
+        arguments
+            .split(|byte| *byte == 0)
+            .any(|argument| argument == replay::internals::sandbox::LAUNCHER_ARGUMENT.as_bytes())
     };
     children(server.pid().as_raw_pid().cast_unsigned()).into_iter().find(is_launcher).expect("a launcher")
 }

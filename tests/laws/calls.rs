@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use replay::record::redact::{Secrets, left_over};
-use replay::record::store::{self, Apart, BodyRef, Head};
-use replay::record::{
+use replay::internals::record::redact::{Secrets, left_over};
+use replay::internals::record::store::{self, Apart, BodyRef, Head};
+use replay::internals::record::{
     Book, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Noise, Protocol,
     Recording, Side, Target, Wire,
 };

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
-use replay::cancel::Bound;
-use replay::edit::{self, Edit, EditErrorKind, MatchKind, Options, Rule};
+use replay::internals::cancel::Bound;
+use replay::internals::edit::{self, Edit, EditErrorKind, MatchKind, Options, Rule};
 
 use super::Source;
 

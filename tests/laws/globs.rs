@@ -1,6 +1,6 @@
 //! What must hold between globs, whatever each of them means.
 
-use replay::text::glob::{GlobMatcher, fixed_prefix, is_glob};
+use replay::internals::text::glob::{GlobMatcher, fixed_prefix, is_glob};
 
 use super::Source;
 

@@ -7,12 +7,12 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Parser as _;
-use replay::cli::Cli;
-use replay::compose::alone;
-use replay::config::Config;
-use replay::protocol::{Incoming, parse};
-use replay::server::{Server, Session};
-use replay::transport::{Door, End, Limits, Writer};
+use replay::internals::cli::Cli;
+use replay::internals::compose::alone;
+use replay::internals::config::Config;
+use replay::internals::protocol::{Incoming, parse};
+use replay::internals::server::{Server, Session};
+use replay::internals::transport::{Door, End, Limits, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -6,9 +6,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use replay::cancel::CancelToken;
-use replay::fs::{self as disk, TreeOptions, Writer};
-use replay::policy::{Access, Grant, Kind, Policy};
+use replay::internals::cancel::CancelToken;
+use replay::internals::fs::{self as disk, TreeOptions, Writer};
+use replay::internals::policy::{Access, Grant, Kind, Policy};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use replay::cancel::Bound;
-use replay::pattern::{Budget, Match, Options, Pattern, Replacement};
+use replay::internals::cancel::Bound;
+use replay::internals::pattern::{Budget, Match, Options, Pattern, Replacement};
 
 use grep_matcher::Matcher as _;
 

@@ -1,9 +1,9 @@
 //! What test runners and type checkers leave is read whatever it is: a test can write to all of it.
 
-use replay::cancel::Bound;
-use replay::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
-use replay::testrun::verdict::{self, Ending};
-use replay::testrun::{CHECKERS, Checker, Progress, RUNNERS, Runner, Sources, text};
+use replay::internals::cancel::Bound;
+use replay::internals::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
+use replay::internals::testrun::verdict::{self, Ending};
+use replay::internals::testrun::{CHECKERS, Checker, Progress, RUNNERS, Runner, Sources, text};
 
 use super::Source;
 

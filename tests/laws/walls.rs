@@ -3,11 +3,11 @@
 
 use std::os::fd::OwnedFd;
 
-use replay::sandbox::broker::{Call, Read, decode};
-use replay::sandbox::intercept::call::{Network, decode as network};
-use replay::sandbox::intercept::{Given, Told, Wanted, read_address, write_address};
-use replay::sandbox::wire::{receive, receive_event, receive_packet, send, send_event, send_packet};
-use replay::sandbox::{Event, Hello, Plan, Request};
+use replay::internals::sandbox::broker::{Call, Read, decode};
+use replay::internals::sandbox::intercept::call::{Network, decode as network};
+use replay::internals::sandbox::intercept::{Given, Told, Wanted, read_address, write_address};
+use replay::internals::sandbox::wire::{receive, receive_event, receive_packet, send, send_event, send_packet};
+use replay::internals::sandbox::{Event, Hello, Plan, Request};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SendFlags, Shutdown, SocketFlags, SocketType, send as send_bytes, shutdown, socketpair,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use replay::record::matching::{Book, Connection, Noise};
-use replay::record::{Exchange, Link, PlayStep, Protocol, RecordStep, Side, Target, player, recorder};
+use replay::internals::record::matching::{Book, Connection, Noise};
+use replay::internals::record::{Exchange, Link, PlayStep, Protocol, RecordStep, Side, Target, player, recorder};
 
 use super::Source;
 

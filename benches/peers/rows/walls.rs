@@ -11,10 +11,10 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser as _;
-use replay::cli::Cli;
-use replay::config::Config;
-use replay::exec::{Exit, Launcher, News, place_of};
-use replay::sandbox::{Event, Request, hold_server};
+use replay::internals::cli::Cli;
+use replay::internals::config::Config;
+use replay::internals::exec::{Exit, Launcher, News, place_of};
+use replay::internals::sandbox::{Event, Request, hold_server};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
             Some(server) => server,
             none => {
                 let config = Config::resolve(&Cli::try_parse_from(&words)?.options)?;
-                none.insert(replay::compose::alone(&config)?)
+                none.insert(replay::internals::compose::alone(&config)?)
             }
         };
         let services = server.services();
@@ -140,7 +140,7 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
             stays: false,
             announce: false,
             intercept: None,
-            guard: replay::sandbox::Guard::default(),
+            guard: replay::internals::sandbox::Guard::default(),
         };
         let null = File::options().write(true).open("/dev/null")?;
         times(|| run(launcher, &request, &null))

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fs::remove::Removed;
 
 fn gone(tree: &Fixture, path: &str, recursive: bool) -> Result<Removed, FsError> {
     remove(&entry(tree, path), recursive, &CancelToken::new())

@@ -2,6 +2,7 @@ use std::ffi::OsStr;
 use std::io::Read as _;
 
 use super::*;
+use crate::fs::info::Info;
 use crate::policy::Kind;
 
 #[test]

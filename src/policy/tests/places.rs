@@ -1,4 +1,5 @@
 use super::*;
+use crate::policy::error::StartError;
 
 fn open(grants: &[(&Path, Access)]) -> Result<Policy, StartError> {
     let grants: Vec<_> =

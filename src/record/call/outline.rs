@@ -74,12 +74,6 @@ impl Outline {
         self.targets.get(target).is_some_and(|seen| seen.http2)
     }
 
-    /// Whether HTTP in any version was spoken there.
-    pub fn http(&self, target: &Target) -> bool {
-        let spoken = |protocol| self.targets.get(target).is_some_and(|seen| seen.protocols.contains(&protocol));
-        spoken(Protocol::Http) || spoken(Protocol::Grpc)
-    }
-
     /// What programs said there where the protocol is not known.
     pub fn said(&self, target: &Target) -> Said {
         self.targets.get(target).map(|seen| Arc::clone(&seen.said)).unwrap_or_default()

@@ -31,14 +31,12 @@ pub use closest::describe;
 pub use connection::Connection;
 use history::{Before, Done};
 use key::{Key, Question};
-pub use lessons::{Change, Lesson};
 use lookup::{Unfound, Used};
 use noise::Fields;
 pub use noise::{DeclaredNoise, Noise};
 use queue::Queue;
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
-pub use timing::Overtaken;
 
 use crate::record::call::{Content, Exchange, Protocol, Refusal, Side, Target};
 use crate::record::protocol::parts::Part;

@@ -12,6 +12,8 @@ use std::thread;
 
 use pretty_assertions::assert_eq;
 
+use super::lessons::Lesson;
+
 use super::*;
 use crate::limits::MAX_MISSES_TOLD;
 use crate::record::call::Dns;

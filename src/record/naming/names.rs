@@ -173,7 +173,7 @@ mod tests {
     fn refused_connections_and_names_that_there_are_not_give_no_name() {
         let at = SystemTime::UNIX_EPOCH;
         let link = Link { target: Target { host: "db.test".to_owned(), port: 1 }, tls: false, connection: 1 };
-        let refused = link.refused(crate::record::Refusal::Connect(111), 1, at);
+        let refused = link.refused(crate::record::call::Refusal::Connect(111), 1, at);
         let name = |code| Exchange {
             content: Content::Dns(Dns { name: "db.test".to_owned(), kind: "A".to_owned(), code, answers: Vec::new() }),
             ..call("db.test", Protocol::Dns)

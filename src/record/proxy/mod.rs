@@ -178,10 +178,6 @@ impl Proxy {
         Ok(Self { runtime: Some(runtime), shared, stop, served: Some(served) })
     }
 
-    pub fn counts(&self) -> Counts {
-        self.shared.kept().counts
-    }
-
     /// Ends all connections and gives what was recorded.
     pub fn finish(mut self) -> Recorded {
         self.end();

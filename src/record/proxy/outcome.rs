@@ -11,8 +11,6 @@ use crate::record::call::{Exchange, Target};
 pub struct Recorded {
     /// Calls in the order in which they were sent.
     pub exchanges: Vec<Exchange>,
-    /// Targets that could not be looked into.
-    pub opaque: Vec<Target>,
     /// Targets whose connections were refused, or some of them if there are very many.
     pub refused: Vec<Target>,
     /// The same of those that nothing answered.
@@ -22,6 +20,7 @@ pub struct Recorded {
     /// How much of what there was.
     pub counts: Counts,
     /// What the calls take of the budget.
+    #[expect(dead_code, reason = "given back by its drop")]
     pub held: Option<Share>,
 }
 

@@ -218,10 +218,8 @@ impl Shared {
         let spoken: HashSet<Target> = calls.map(|call| call.target.clone()).collect();
         exchanges.retain(|exchange| !exchange.is_silent() || !spoken.contains(&exchange.target));
         exchanges.sort_by_key(|exchange| exchange.sent_at);
-        let mut opaque: Vec<Target> = kept.opaque.into_keys().collect();
-        opaque.sort();
         let (refused, unanswered) = (kept.refused.into_iter().collect(), kept.unanswered.into_iter().collect());
-        Recorded { exchanges, opaque, refused, unanswered, notes: kept.notes, counts: kept.counts, held: kept.share }
+        Recorded { exchanges, refused, unanswered, notes: kept.notes, counts: kept.counts, held: kept.share }
     }
 
     pub fn target(&self, to: SocketAddr) -> Target {

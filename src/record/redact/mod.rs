@@ -21,7 +21,6 @@ use std::collections::HashMap;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 pub use left::{Left, left_over};
-pub use names::is_secret_name;
 pub use stand_in::is_stand_in;
 pub(in crate::record) use stand_in::{is_made, is_signed, is_uuid, places};
 

@@ -36,4 +36,4 @@ mod websocket;
 pub use roster::Roster;
 pub use server::{Settings, serve};
 pub use tenant::{Leavings, Nothing, Offer, Tenant, TenantLimits, Usage};
-pub use tls::{Encryption, TlsError, server_config};
+pub use tls::{Encryption, server_config};

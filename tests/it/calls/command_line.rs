@@ -2,7 +2,7 @@
 
 use pretty_assertions::assert_eq;
 
-use replay::limits::MIN_BODY_APART_BYTES;
+use replay::internals::limits::MIN_BODY_APART_BYTES;
 
 use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;

@@ -4,8 +4,8 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 
 use pretty_assertions::assert_eq;
-use replay::exec::{ExecError, Exit, Intercepted};
-use replay::sandbox::{Network, Tier};
+use replay::internals::exec::{ExecError, Exit, Intercepted};
+use replay::internals::sandbox::{Network, Tier};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{
@@ -133,19 +133,19 @@ fn a_command_that_cannot_start_is_refused_and_not_waited_for() {
         let at = super::place(&net.work);
         std::fs::rename(&net.work, &moved).unwrap();
         std::fs::create_dir(&net.work).unwrap();
-        let command = replay::exec::Command { line: "true", dir: at, terminal: None };
-        let bounds = replay::exec::Bounds {
+        let command = replay::internals::exec::Command { line: "true", dir: at, terminal: None };
+        let bounds = replay::internals::exec::Bounds {
             timeout: super::LONG,
             grace: std::time::Duration::from_millis(100),
             output_cap_bytes: 100,
         };
-        let refused = replay::exec::run_intercepted(
+        let refused = replay::internals::exec::run_intercepted(
             &net.launcher,
             &command,
             &Intercepted::default(),
             bounds,
-            &replay::exec::Running::new(1),
-            &replay::cancel::CancelToken::new(),
+            &replay::internals::exec::Running::new(1),
+            &replay::internals::cancel::CancelToken::new(),
             &mut drop,
             &mut |_, _| {},
         );

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use pretty_assertions::assert_eq;
-use replay::exec::{Exit, Intercepted};
-use replay::sandbox::{Network, Tier};
+use replay::internals::exec::{Exit, Intercepted};
+use replay::internals::sandbox::{Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{NAMED, Proxy, Setting, everywhere, installed, let_all, variable};

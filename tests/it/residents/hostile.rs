@@ -1,8 +1,8 @@
 //! Programs that stay and do what they can against being interrupted, asked and ended.
 
 use pretty_assertions::assert_eq;
-use replay::exec::News;
-use replay::sandbox::{Event, Guard, Request};
+use replay::internals::exec::News;
+use replay::internals::sandbox::{Event, Guard, Request};
 use rustix::net::{SendFlags, send};
 
 use super::*;

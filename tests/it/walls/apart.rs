@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use pretty_assertions::assert_eq;
-use replay::sandbox::Tier;
+use replay::internals::sandbox::Tier;
 use serde_json::json;
 
 use super::{Walls, children, everywhere, installed, launcher, program};

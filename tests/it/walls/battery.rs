@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use pretty_assertions::assert_eq;
-use replay::sandbox::attack::{ATTACK_ARGUMENT, CONTROLS, GROUPS, Outcome, Promise, Report, Victims, probe};
-use replay::sandbox::{Network, RawString, Tier};
+use replay::internals::sandbox::attack::{ATTACK_ARGUMENT, CONTROLS, GROUPS, Outcome, Promise, Report, Victims, probe};
+use replay::internals::sandbox::{Network, RawString, Tier};
 use serde_json::json;
 
 use super::{Setting, everywhere, launcher, program, ran};

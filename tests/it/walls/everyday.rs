@@ -1,7 +1,7 @@
 //! Everyday work inside the walls: `tests/everyday.sh`, compared with what is known to fail.
 
 use pretty_assertions::assert_eq;
-use replay::sandbox::Tier;
+use replay::internals::sandbox::Tier;
 use serde_json::json;
 
 use super::{Walls, everywhere};

@@ -53,7 +53,7 @@ fn e88_a_fork_bomb() {
         // Without namespaces the limit would count everything of the user, so it is the command's own here, and root's
         // processes are not counted at all.
         let limit = match setting.tier {
-            replay::sandbox::Tier::Namespaces => "",
+            replay::internals::sandbox::Tier::Namespaces => "",
             _ if setting.root() => return,
             _ => "ulimit -u 300; ",
         };
@@ -74,7 +74,7 @@ fn e88_more_processes_than_allowed() {
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
         let mut numbers = release.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
         let old = (numbers.next(), numbers.next()) < (Some(6), Some(14));
-        if setting.tier != replay::sandbox::Tier::Namespaces || setting.root() && old {
+        if setting.tier != replay::internals::sandbox::Tier::Namespaces || setting.root() && old {
             return;
         }
         let mut walls = Walls::start(setting, &["--limit-processes", "1000"], &[]);
@@ -176,7 +176,7 @@ fn e88_shared_memory_without_end() {
                      for i in range(4): os.wait()\nprint('fine')";
         fs::write(walls.tree.path("work/share.py"), share).unwrap();
         assert_eq!(walls.works("python3 share.py"), "fine\n", "{setting:?}");
-        if setting.tier == replay::sandbox::Tier::Namespaces {
+        if setting.tier == replay::internals::sandbox::Tier::Namespaces {
             walls.fails("head -c 300000000 /dev/zero > /dev/shm/large");
             walls.works("rm /dev/shm/large");
         }

@@ -1,7 +1,7 @@
 //! The private HOME and /tmp of other servers, where a server is allowed the directory above them.
 
 use pretty_assertions::assert_eq;
-use replay::sandbox::Tier;
+use replay::internals::sandbox::Tier;
 use serde_json::json;
 
 use super::{SECRET, Setting, Walls, everywhere, program, ran};
@@ -45,16 +45,10 @@ fn finds_nothing(server: &mut Server, walls: &Walls, setting: Setting) {
 
 /// Where the private directory of the first server is.
 fn scratch_of(walls: &Walls) -> String {
-    let mut waiting = vec![walls.tree.path("tmp")];
-    while let Some(dir) = waiting.pop() {
-        for entry in std::fs::read_dir(&dir).unwrap().flatten() {
-            if entry.file_name().to_string_lossy().starts_with("replay-scratch-") {
-                return entry.path().to_str().unwrap().to_owned();
-            }
-            waiting.push(entry.path());
-        }
-    }
-    panic!("the first server has no private directory below its TMPDIR")
+    let mut entries = walkdir::WalkDir::new(walls.tree.path("tmp")).into_iter().map(Result::unwrap);
+    let found = entries.find(|entry| entry.file_name().to_string_lossy().starts_with("replay-scratch-"));
+    let found = found.expect("the first server has no private directory below its TMPDIR");
+    found.path().to_str().unwrap().to_owned()
 }
 
 #[test]

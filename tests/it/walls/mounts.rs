@@ -1,7 +1,7 @@
 //! Filesystems of the kernel that are mounted below an allowed directory, as they are while an image is built.
 
 use pretty_assertions::assert_eq;
-use replay::sandbox::Tier;
+use replay::internals::sandbox::Tier;
 use serde_json::{Value, json};
 
 use super::{Ran, SECRET, Setting, ran};

@@ -1,6 +1,6 @@
 //! What one command is told when another runs beside it, and what is refused where there is nothing to keep them apart.
 
-use replay::sandbox::Tier;
+use replay::internals::sandbox::Tier;
 use serde_json::{Value, json};
 
 use super::{Walls, everywhere, fresh_tag, installed};

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use pretty_assertions::assert_eq;
-use replay::sandbox::Tier;
+use replay::internals::sandbox::Tier;
 
 use super::{Setting, Walls, everywhere, installed, program};
 

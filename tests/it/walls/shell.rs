@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use pretty_assertions::assert_eq;
-use replay::sandbox::Tier;
+use replay::internals::sandbox::Tier;
 use serde_json::json;
 
 use super::{SECRET, Walls, everywhere, fresh_tag, installed, launcher, ran, tagged};

@@ -152,7 +152,7 @@ fn a_connection_on_which_nothing_is_said_is_kept_once_and_is_no_miss() {
         silent(setup.address, false);
         // The third is open at the end.
         let (stream, begun) = (connect(setup.address), Instant::now());
-        while setup.proxy.counts().connections < 3 {
+        while setup.proxy.shared.kept().counts.connections < 3 {
             assert!(begun.elapsed() < PATIENCE);
             thread::yield_now();
         }

@@ -186,7 +186,6 @@ fn a_program_that_trusts_its_server_alone_passes_unseen_from_the_second_time() {
     assert!(passed.unwrap().ends_with("secret"));
     let recorded = setup.proxy.finish();
     assert_eq!(recorded.exchanges, vec![]);
-    assert_eq!(recorded.opaque, [Target { host: "127.0.0.1".to_owned(), port: server.address.port() }]);
     assert_eq!(recorded.counts.opaque, 1);
 }
 
@@ -210,7 +209,7 @@ fn who_hangs_up_in_one_of_several_handshakes_trusts_all_the_same() {
         })
     });
     assert_eq!(got.matches("secret").count(), 2, "{got}");
-    assert_eq!((recorded.exchanges.len(), recorded.notes, recorded.opaque), (2, vec![], vec![]));
+    assert_eq!((recorded.exchanges.len(), recorded.notes), (2, vec![]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use std::io::Write as _;
 
 use super::*;
-use crate::record::redact::names::kind;
+use crate::record::redact::names::{is_secret_name, kind};
 
 fn secrets(environment: &[(&str, &str)], declared: &[&str]) -> Result<Secrets, String> {
     let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
 use pretty_assertions::assert_eq;
-use replay::sandbox::Tier;
+use replay::internals::sandbox::Tier;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 

@@ -1,0 +1,127 @@
+//! What the binary, the tests, the benches and the fuzz targets take from the library. It is no API and changes with them. What
+//! neither stands here nor is used by what does, the compiler reports as dead.
+
+pub mod cancel {
+    pub use crate::cancel::{Bound, CancelToken};
+}
+
+pub mod cli {
+    pub use crate::cli::{Cli, Document, parse};
+}
+
+pub mod commands {
+    pub use crate::commands::{generate, report, run};
+}
+
+pub mod compose {
+    pub use crate::compose::alone;
+}
+
+pub mod config {
+    pub use crate::config::Config;
+}
+
+pub mod edit {
+    pub use crate::edit::{Applied, Edit, EditError, EditErrorKind, MatchKind, Options, Rule, apply, preview};
+}
+
+pub mod exec {
+    pub use crate::exec::{
+        Background, BackgroundCommands, Bounds, Captured, Command, Counts, Ending, ExecError, Exit, Intercepted,
+        Interception, Launcher, News, Outcome, Program, ProgramStatus, Resident, Running, Stage, State, place_of, run,
+        run_intercepted,
+    };
+}
+
+pub mod fs {
+    pub use crate::fs::{TreeOptions, Writer, create_dir, entries, info, move_no_clobber, read_all, remove, tree};
+}
+
+pub mod limits {
+    pub use crate::limits::{
+        BACKGROUND_OUTPUT_BYTES, COMMAND_OPEN_FILES, DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS,
+        MAX_BACKGROUND_COMMANDS, MAX_COMMAND_PROCESSES, MAX_COMMAND_TIMEOUT_SECS, MAX_COMMANDS, MIN_BODY_APART_BYTES,
+        OUTPUT_CAP_BYTES,
+    };
+}
+
+pub mod pattern {
+    pub use crate::pattern::{Budget, Match, Options, Pattern, Replacement};
+}
+
+pub mod policy {
+    pub use crate::policy::{Access, Grant, Kind, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES, Policy};
+}
+
+pub mod protocol {
+    pub use crate::protocol::{Incoming, escape_into, parse};
+}
+
+pub mod record {
+    pub use crate::record::{
+        Book, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message, Noise,
+        PlayStep, Protocol, RecordStep, Recording, Side, Target, Wire, player, recorder,
+    };
+    pub mod matching {
+        pub use crate::record::matching::{Book, Connection, Noise};
+    }
+    pub mod redact {
+        pub use crate::record::redact::{Secrets, left_over};
+    }
+    pub mod store {
+        pub use crate::record::store::{Apart, BodyRef, Head, read, write};
+    }
+}
+
+pub mod sandbox {
+    pub use crate::sandbox::{
+        Event, Guard, Hello, LAUNCHER_ARGUMENT, Limits, Network, Place, Plan, PlannedRoot, RawString, Request, Scratch,
+        Tier, hold_server, keep_little_heap, run_launcher,
+    };
+    pub mod attack {
+        pub use crate::sandbox::attack::{
+            ATTACK_ARGUMENT, CONTROLS, GROUPS, Outcome, Promise, Report, Victims, inside, probe,
+        };
+    }
+    pub mod broker {
+        pub use crate::sandbox::broker::{Call, Read, decode};
+    }
+    pub mod intercept {
+        pub use crate::sandbox::intercept::{Given, Told, Wanted, read_address, write_address};
+        pub mod call {
+            pub use crate::sandbox::intercept::call::{Network, decode};
+        }
+    }
+    pub mod wire {
+        pub use crate::sandbox::wire::{receive, receive_event, receive_packet, send, send_event, send_packet};
+    }
+}
+
+pub mod server {
+    pub use crate::server::{Server, Session};
+}
+
+pub mod testrun {
+    pub use crate::testrun::{CHECKERS, Checker, Language, Progress, RUNNERS, Runner, Sources, text};
+    pub mod model {
+        pub use crate::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
+    }
+    pub mod verdict {
+        pub use crate::testrun::verdict::{Ending, diagnostics, test_report};
+    }
+}
+
+pub mod text {
+    pub use crate::text::diff;
+    pub mod glob {
+        pub use crate::text::glob::{GlobMatcher, fixed_prefix, is_glob};
+    }
+}
+
+pub mod tools {
+    pub use crate::tools::{Callable, Hints, TOOLS, Toolset};
+}
+
+pub mod transport {
+    pub use crate::transport::{Door, End, Limits, Writer};
+}
