@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Ending, Server};
+use super::ledger::Ending;
+use super::tool_server::Server;
 use crate::exec::{Background, BackgroundCommands, Ending as End, Exit, State};
 use crate::limits::RECENT_SUBJECT_BYTES;
 

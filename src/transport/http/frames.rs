@@ -12,55 +12,39 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// Longest payload of a frame that is no data, in bytes (5.5).
 const MAX_CONTROL_BYTES: usize = 125;
 
-/// Why a connection ends (7.4.1).
+/// Why a connection ends, by its number on the wire (7.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Close {
-    Normal,
-    GoingAway,
+    Normal = 1000,
+    GoingAway = 1001,
     /// The client breaks the rules of the protocol.
-    Protocol,
+    Protocol = 1002,
     /// A message of bytes.
-    Kind,
-    /// The client's token is not known any more.
-    Policy,
+    Kind = 1003,
     /// A text that is not UTF-8.
-    NotText,
+    NotText = 1007,
+    /// The client's token is not known any more.
+    Policy = 1008,
     /// The message is too long.
-    TooBig,
+    TooBig = 1009,
     /// There is no room for it now.
-    Later,
+    Later = 1013,
 }
 
-impl Close {
-    /// The number on the wire.
-    pub const fn number(self) -> u16 {
-        match self {
-            Self::Normal => 1000,
-            Self::GoingAway => 1001,
-            Self::Protocol => 1002,
-            Self::Kind => 1003,
-            Self::NotText => 1007,
-            Self::Policy => 1008,
-            Self::TooBig => 1009,
-            Self::Later => 1013,
-        }
-    }
-}
-
-/// What a frame is.
+/// What a frame is, by its number on the wire (5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    Continuation = 0,
     /// A text, or its first part.
-    Text,
+    Text = 1,
     /// Bytes, or their first part.
-    Binary,
-    Continuation,
+    Binary = 2,
     /// The other side ends.
-    Close,
+    Close = 8,
     /// To be answered by a pong.
-    Ping,
+    Ping = 9,
     /// The answer to a ping.
-    Pong,
+    Pong = 10,
 }
 
 /// The head of a frame.
@@ -142,15 +126,7 @@ pub async fn payload(
 
 /// The head of a whole frame of the server's, which has no mask.
 pub fn written(kind: Kind, length: usize) -> Vec<u8> {
-    let opcode = match kind {
-        Kind::Continuation => 0,
-        Kind::Text => 1,
-        Kind::Binary => 2,
-        Kind::Close => 8,
-        Kind::Ping => 9,
-        Kind::Pong => 10,
-    };
-    let mut head = vec![0x80 | opcode];
+    let mut head = vec![0x80 | kind as u8];
     match length {
         0..=125 => head.push(length as u8),
         126..=0xFFFF => {

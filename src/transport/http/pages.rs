@@ -7,25 +7,21 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::Shared;
 use super::feed::Nowhere;
+use super::roster::Roster;
 use super::tenant::Tenant;
 use crate::limits::MAX_RECENT_PAGE;
 use crate::protocol::{Body, Incoming, parse};
-use crate::server::{Admission, Families, Session};
+use crate::server::{Admission, Families, Ledger, Session};
 use crate::text::html::{begin, escaped};
 
 /// Pages of a list of tools that are shown.
 const MAX_PAGES: usize = 100;
 
-/// The tenants that this one may hear of.
-pub fn seen(shared: &Shared, tenant: &Arc<Tenant>) -> Arc<[Arc<Tenant>]> {
-    if tenant.is_operator() { shared.tenants.all() } else { [Arc::clone(tenant)].into() }
-}
-
 /// `/health/detailed`, as JSON.
-pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
-    let tenants: Vec<Value> = seen(shared, tenant)
+pub fn health(roster: &Roster, ledger: &Ledger, uptime: Duration, tenant: &Arc<Tenant>) -> String {
+    let tenants: Vec<Value> = roster
+        .seen_by(tenant)
         .iter()
         .map(|tenant| {
             let (running, waiting) = tenant.load();
@@ -43,13 +39,13 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
         })
         .collect();
     let mut health = json!({
-        "status": if shared.ledger.is_well() { "ok" } else { "failing" },
+        "status": if ledger.is_well() { "ok" } else { "failing" },
         "version": env!("CARGO_PKG_VERSION"),
-        "uptimeSeconds": shared.began.elapsed().as_secs(),
+        "uptimeSeconds": uptime.as_secs(),
         "tenants": tenants,
     });
     if tenant.is_operator() {
-        for (name, standing) in shared.ledger.health() {
+        for (name, standing) in ledger.health() {
             health[name] = standing;
         }
     }
@@ -58,19 +54,15 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
 
 /// What is counted of all tenants together, and only operators hear of.
 #[derive(Clone, Copy)]
-struct Whole {
-    unauthorized: u64,
+pub struct Whole {
+    pub unauthorized: u64,
     /// Those that were exported, and those that were dropped.
-    spans: Option<(u64, u64)>,
+    pub spans: Option<(u64, u64)>,
 }
 
 /// `/metrics`, in the text format of Prometheus.
-pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
-    let whole = tenant.is_operator().then(|| Whole {
-        unauthorized: shared.unauthorized.load(Relaxed),
-        spans: shared.tracer.as_ref().map(|tracer| tracer.counts()),
-    });
-    exposition(&seen(shared, tenant), whole, shared.began.elapsed())
+pub fn metrics(roster: &Roster, whole: Whole, uptime: Duration, tenant: &Arc<Tenant>) -> String {
+    exposition(&roster.seen_by(tenant), tenant.is_operator().then_some(whole), uptime)
 }
 
 fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -> String {
@@ -311,7 +303,7 @@ fn example(schema: &Value) -> Value {
 mod tests {
     use super::*;
     use crate::transport::http::Usage;
-    use crate::transport::http::tenant::tests::{tenant, tenant_with};
+    use crate::transport::http::tests::{tenant, tenant_with};
 
     #[test]
     fn all_that_is_counted() {

@@ -12,15 +12,15 @@ use hyper::header::{CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue,
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::Shared;
-use super::body::ReplyBody;
-use super::mcp::single;
-use super::pages::{ELSEWHERE, seen};
+use super::headers::single;
+use super::pages::ELSEWHERE;
 use super::reply::{Reply, events, json, later, refuse, reply};
+use super::reply_body::ReplyBody;
+use super::roster::Roster;
 use super::tenant::Tenant;
 use crate::limits::MAX_RECENT_PAGE;
 use crate::protocol::Code;
-use crate::server::View;
+use crate::server::{Recent, View};
 use crate::text::html::{STYLE, begin};
 
 /// Markup, into which style and script are put.
@@ -122,16 +122,16 @@ fn view(tenant: &Tenant) -> View<'_> {
 }
 
 /// `GET /activity`: what the server is, what runs, and what has ended, as far as the query asks for it.
-pub fn list(shared: &Shared, tenant: &Arc<Tenant>, query: Option<&str>) -> Reply {
+pub fn list(recent: &Recent, roster: &Roster, uptime: Duration, tenant: &Arc<Tenant>, query: Option<&str>) -> Reply {
     let asked = match Asked::parse(query.unwrap_or_default()) {
         Ok(asked) => asked,
         Err(message) => return refuse(StatusCode::BAD_REQUEST, Code::InvalidParams, message),
     };
-    let page = shared.recent.page(view(tenant), asked.before, asked.limit);
-    let tenants: Vec<Value> = seen(shared, tenant).iter().map(|tenant| describe(tenant)).collect();
+    let page = recent.page(view(tenant), asked.before, asked.limit);
+    let tenants: Vec<Value> = roster.seen_by(tenant).iter().map(|tenant| describe(tenant)).collect();
     let head = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "uptimeSeconds": shared.began.elapsed().as_secs(),
+        "uptimeSeconds": uptime.as_secs(),
         "you": {"name": tenant.name, "operator": tenant.is_operator()},
         "tenants": tenants,
         "position": page.position,
@@ -160,8 +160,8 @@ fn describe(tenant: &Tenant) -> Value {
 }
 
 /// `GET /activity/ID`: all that is known of one call.
-pub fn one(shared: &Shared, tenant: &Tenant, id: &str) -> Reply {
-    let found = id.parse().ok().and_then(|id| shared.recent.detail(view(tenant), id));
+pub fn one(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
+    let found = id.parse().ok().and_then(|id| recent.detail(view(tenant), id));
     match found {
         Some(call) => json(StatusCode::OK, call),
         None => refuse(StatusCode::NOT_FOUND, Code::NotFound, format!("no call `{id}` is remembered")),
@@ -169,9 +169,9 @@ pub fn one(shared: &Shared, tenant: &Tenant, id: &str) -> Reply {
 }
 
 /// `GET /activity/stream`: what happens, as events, from where `Last-Event-ID` says.
-pub fn stream(shared: &Shared, tenant: &Tenant, headers: &HeaderMap) -> Reply {
+pub fn stream(recent: &Arc<Recent>, tenant: &Tenant, headers: &HeaderMap) -> Reply {
     let from = single(headers, &HeaderName::from_static("last-event-id"));
-    if let Some(follower) = shared.recent.follow(view(tenant), from) {
+    if let Some(follower) = recent.follow(view(tenant), from) {
         return events(ReplyBody::followed(follower));
     }
     later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(5), "too many follow already")

@@ -1,6 +1,48 @@
-//! What a client can read: one JSON text, or a stream of events (RFC 9110, 12.5.1).
+//! What the head of a request says.
 
-/// The media types of a reply that will do.
+use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
+
+use crate::protocol::Mirrored;
+
+/// `Mcp-Session-Id` (2025-03-26, basic/transports.mdx).
+pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// One header's value, if it is there once and is text; two of them are no value, and match nothing.
+pub fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?;
+    Some(if values.next().is_some() { "" } else { first.to_str().unwrap_or_default() })
+}
+
+pub fn mirrored(headers: &HeaderMap) -> Mirrored<'_> {
+    Mirrored {
+        version: single(headers, &PROTOCOL_VERSION),
+        method: single(headers, &METHOD),
+        name: single(headers, &NAME),
+    }
+}
+
+/// Whether a body is said to be JSON. Pages of others can send other kinds without being asked first.
+pub fn is_json(headers: &HeaderMap) -> bool {
+    let kind = single(headers, &CONTENT_TYPE).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}
+
+/// How a body is coded, if it is (RFC 9110, 8.4).
+pub fn coding(headers: &HeaderMap) -> Option<String> {
+    let codings = headers.get_all(CONTENT_ENCODING).iter().map(|value| value.to_str().unwrap_or("?"));
+    let mut codings = codings.flat_map(|value| value.split(',')).map(str::trim);
+    codings.find(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).map(str::to_owned)
+}
+
+pub fn accept(headers: &HeaderMap) -> Accept {
+    Accept::of(headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()))
+}
+
+/// The media types of a reply that will do (RFC 9110, 12.5.1): one JSON text, or a stream of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accept {
     /// `application/json`; also where nothing was said.

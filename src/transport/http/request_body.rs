@@ -13,36 +13,14 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::activity::Open;
+use super::message::Message;
 use super::reply::{Reply, later, refuse};
 use super::tenant::Tenant;
-use crate::budget::{Exhausted, Share};
 use crate::limits::{
     HTTP_BODY_MS, HTTP_LINGER_BYTES, HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS, HTTP_TENANT_LINGER_BYTES,
     HTTP_UNREAD_BYTES, HTTP_UNREAD_MS,
 };
 use crate::protocol::Code;
-
-/// A message, and the account of its memory.
-#[derive(Debug, Default)]
-pub struct Message {
-    /// The bytes.
-    pub bytes: Vec<u8>,
-    /// Whether a part of it has come, be it an empty one.
-    pub is_within: bool,
-    room: Option<Share>,
-}
-
-impl Message {
-    /// Adds bytes, if the tenant has memory for them.
-    pub fn add(&mut self, tenant: &Arc<Tenant>, bytes: &[u8]) -> Result<(), Exhausted> {
-        match &mut self.room {
-            Some(room) => room.try_grow(bytes.len())?,
-            None => self.room = Some(tenant.take_in(bytes.len())?),
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(())
-    }
-}
 
 /// Reads a body of at most `max_bytes`, of which some comes every `silence`, or says why not.
 pub async fn read(
@@ -76,7 +54,7 @@ pub async fn read(
         if message.bytes.len() + data.len() > max_bytes {
             return Err(Box::new(too_large(max_bytes).map(|reply| reply.holding(body))));
         }
-        if let Err(short) = message.add(tenant, &data) {
+        if let Err(short) = message.add(&tenant.account, &data) {
             tenant.metrics.turned_away.fetch_add(1, Relaxed);
             let text = format!("there is no memory for this request now: {short}");
             let refusal = later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), &text);

@@ -1,5 +1,5 @@
 //! The places that connections have. One that nobody is known to be behind yet has its place only until another needs it,
-//! so that strangers are in nobody's way ([`super::strangers`] says whose place it is); and no tenant has all of them.
+//! so that strangers are in nobody's way ([`super::eviction`] says whose place it is); and no tenant has all of them.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, oneshot};
 
+use super::eviction::Strangers;
 use super::peer::Peer;
-use super::strangers::Strangers;
 use super::tenant::{Held, Tenant};
 
 #[derive(Debug)]
@@ -179,7 +179,7 @@ impl Drop for Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::http::tenant::tests::tenant;
+    use crate::transport::http::tests::tenant;
 
     fn take(places: &Arc<Places>) -> Result<Taken, NoPlace> {
         places.try_take(Peer::from(std::net::IpAddr::from([127, 0, 0, 1])), Instant::now())

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use tokio::task::JoinHandle;
 
-use super::calls::Answer;
+use super::message::Answer;
 
 /// A reply; `None` is silence. That nobody waits for it any more does not stop its work: that is a [`Hangup`]'s.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::service::{Exchange, Service};
-use super::session::ClientInfo;
+use super::session_state::ClientInfo;
 use crate::protocol::{Body, Code, Meta, Outcome};
 use crate::telemetry::{Begun, Failure, Tracer};
 

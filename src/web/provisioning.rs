@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{LeftBehind, tenant_of};
+use super::tenants::{LeftBehind, tenant_of};
 use crate::audit::AuditLog;
 use crate::budget::Budget;
 use crate::cli::Options;
@@ -23,7 +23,7 @@ use crate::telemetry::Tracer;
 use crate::transport::http::{Leavings as _, Tenant, TenantLimits};
 
 /// What newcomers are served from.
-pub struct Newcomers {
+pub struct Provisioning {
     /// As the server was started.
     pub options: Options,
     /// What no agent may see.
@@ -79,7 +79,7 @@ pub fn id(root: &Root) -> Option<Id> {
     Some((stat.st_dev, stat.st_ino))
 }
 
-impl Newcomers {
+impl Provisioning {
     /// Says which entries there will be: nobody's directory goes through a link that another of them could make.
     pub fn expect(&mut self, entries: &[TokenEntry]) {
         self.pins.expect_nothing();

@@ -12,9 +12,9 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::activity::Open;
-use super::calls::Answer;
 use super::feed::{Fed, Item};
-use super::pending::{Hangup, Pending};
+use super::in_flight::{Hangup, Pending};
+use super::message::Answer;
 use super::tenant::Tenant;
 use crate::limits::{EVENTS_ALIVE_MS, HTTP_CHUNK_BYTES};
 use crate::server::{Follower, News};
