@@ -29,8 +29,9 @@ use rustix::io::Errno;
 
 use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
+use super::raw_string::RawString;
 use super::sys::seccomp::{Notification, receive, respond, still_valid};
-use super::wire::{Denied, RawString};
+use super::wire::Denied;
 use crate::limits::{CALLS_AT_ONCE, MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
 pub use call::{Call, Change, Object, Read, Times, decode};
 use target::{Target, link};

@@ -16,6 +16,7 @@ use super::intercept::{self as interception, Interceptor, Quiet, Usher};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::{Guarded, Watcher};
+use super::raw_string::RawString;
 use super::reach::{FirstProcess, Reach, SignalScope};
 use super::roll::{Line, Order, Roll};
 use super::routes::Counters;
@@ -23,7 +24,7 @@ use super::supervisor::{Supervisor, wait_for_more};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::watch::kernel_kills;
-use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, RawString, Request, send_event, send_up_to};
+use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
 use super::{capabilities, certificates, etc, hidden, kernels, landlock, namespaces, view};
 use crate::limits::MAX_ORDER_BYTES;
 

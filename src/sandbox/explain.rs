@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::environment::is_harmless;
 use super::plan::{Network, Plan, PlannedRoot, Tier};
+use super::raw_string::RawString;
 use super::standing::Standing;
 use super::toolchains::{Visible, is_export};
-use super::wire::{MemoryHold, RawString};
+use super::wire::MemoryHold;
 use crate::limits::{COMMAND_OPEN_FILES, MEMORY_WATCH_MS};
 
 /// What the operator asked for in so many words: if a tier cannot hold it, commands are refused there. What is so by

@@ -23,7 +23,7 @@ use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
 
 use super::fault::{Fault, Step};
 use super::plan::{Place, Plan};
-use super::{kernels, view};
+use super::{kernels, mount};
 
 /// Names in the root of the view that nothing else has.
 const EMPTY: [&str; 2] = ["/.replay-empty", "/.replay-nothing"];
@@ -43,7 +43,7 @@ pub fn cover(plan: &Plan) -> Result<(), Fault> {
     drop(open(file, flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step(step)?);
     mkdir(directory, EMPTY_DIRECTORY).step(step)?;
     plan.hidden.iter().try_for_each(|hidden| one(plan, hidden))?;
-    kernels::cover(plan)?;
+    kernels::each(plan, |mount, there| blank(there, &format!("hide `{}`", mount.place.display())))?;
     // What was mounted stays when the name goes.
     unlink(file).and_then(|()| rmdir(directory)).step("remove their names")
 }
@@ -60,9 +60,9 @@ fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
 }
 
 /// Mounts something empty over a file or directory, while [`cover`] is at work.
-pub fn blank(there: &OwnedFd, step: &str) -> Result<(), Fault> {
+fn blank(there: &OwnedFd, step: &str) -> Result<(), Fault> {
     let kind = FileType::from_raw_mode(fstat(there).step(step)?.st_mode);
-    view::cover(there, Path::new(EMPTY[usize::from(kind == FileType::Directory)])).step(step)
+    mount::cover(there, Path::new(EMPTY[usize::from(kind == FileType::Directory)])).step(step)
 }
 
 /// The place of something hidden.
@@ -101,7 +101,7 @@ impl At {
                 Err(Errno::NOENT) => return Ok(None),
                 opened => opened.step_with(fault)?,
             };
-            let Some(nailed) = view::nail(&dir, below)? else { return Ok(None) };
+            let Some(nailed) = mount::nail(&dir, below)? else { return Ok(None) };
             dir = nailed;
         }
         match openat(&dir, name, handle, Mode::empty()) {
@@ -113,7 +113,7 @@ impl At {
     /// What has its name, if nothing is mounted over it, and what can cover it. Fails for a link and its like.
     fn bare(&self) -> Result<Option<(OwnedFd, &'static str)>, Fault> {
         let Some((dir, there)) = self.open()? else { return Ok(None) };
-        if mount(&dir).step_with(|| self.fault())? != mount(&there).step_with(|| self.fault())? {
+        if mount_of(&dir).step_with(|| self.fault())? != mount_of(&there).step_with(|| self.fault())? {
             return Ok(None);
         }
         let [file, directory] = EMPTY_MEANWHILE;
@@ -129,7 +129,7 @@ impl At {
     }
 }
 
-fn mount(fd: &OwnedFd) -> rustix::io::Result<u64> {
+fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
     Ok(statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?.stx_mnt_id)
 }
 
@@ -141,14 +141,14 @@ pub fn cover_again(all: &[At]) -> Result<(), Fault> {
         return Ok(());
     }
     let step = "make an empty file and an empty directory";
-    let memory = view::file_system_in_memory()?;
+    let memory = mount::file_system_in_memory()?;
     let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
     drop(openat(&memory, "empty", flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step(step)?);
     mkdirat(&memory, "nothing", EMPTY_DIRECTORY).step(step)?;
     // A mount that is nowhere cannot be copied before Linux 6.15.
     move_mount(&memory, "", CWD, MEANWHILE, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step(step)?;
     for (at, (there, with)) in bare {
-        view::cover(&there, Path::new(with)).step_with(|| at.fault())?;
+        mount::cover(&there, Path::new(with)).step_with(|| at.fault())?;
     }
     unmount(MEANWHILE, UnmountFlags::DETACH).step(step)
 }

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, open as open_file, openat2, statx};
 
 use super::fault::{Fault, Step};
-use super::hidden;
 use super::plan::Plan;
 use crate::limits::MAX_MOUNT_LOOKS;
 use crate::mounts::{self, Mount};
@@ -22,12 +21,6 @@ const STEP: &str = "look for filesystems of the kernel";
 fn shown(plan: &Plan) -> Vec<PathBuf> {
     let roots = plan.roots.iter().map(|root| &root.place.path);
     roots.chain(&plan.system).map(|path| path.as_path().to_owned()).collect()
-}
-
-/// Puts something empty over all of them. This process lives in the view.
-pub fn cover(plan: &Plan) -> Result<(), Fault> {
-    let cover = |mount: &Mount, there: &OwnedFd| hidden::blank(there, &format!("hide `{}`", mount.place.display()));
-    each(&shown(plan), cover)
 }
 
 /// Looks for them outside the view, once for each change of what is mounted.
@@ -51,7 +44,7 @@ impl Look {
         if self.is_clear {
             return Ok(());
         }
-        each(&self.shown, |mount, _| {
+        visit_each(&self.shown, |mount, _| {
             let reason = format!(
                 "`{}` is a filesystem of the kernel, which it cannot hide from commands: unmount it, or allow a directory that \
                  it is not in",
@@ -64,9 +57,14 @@ impl Look {
     }
 }
 
+/// Visits each below what the plan shows to commands, as [`Look`] does.
+pub fn each(plan: &Plan, visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>) -> Result<(), Fault> {
+    visit_each(&shown(plan), visit)
+}
+
 /// Visits each that can be reached by its name. Somebody may move a directory above one meanwhile: then all are looked at
 /// again.
-fn each(shown: &[PathBuf], mut visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>) -> Result<(), Fault> {
+fn visit_each(shown: &[PathBuf], mut visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>) -> Result<(), Fault> {
     for _ in 0..MAX_MOUNT_LOOKS {
         let table = mounts::table().step(STEP)?;
         let mut has_moved = false;

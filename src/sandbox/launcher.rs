@@ -18,7 +18,7 @@ use super::children::{Reaped, reap_one};
 use super::fault::{Fault, Step};
 use super::plan::{Place, Plan, Tier};
 use super::reach::strays;
-use super::scratch::Ground;
+use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
 use super::sys::{self, SingleThread};
 use super::wire::{self, Event, Exit, Guard, Hello, Request, receive_event};
@@ -47,7 +47,7 @@ pub fn run() -> Result<(), Fault> {
     child.thread_block().step("block SIGCHLD")?;
     let children = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).step("signalfd")?;
     let Some((plan, _)) = wire::receive::<Plan>(&server).step("hear the plan")? else { return Ok(()) };
-    let ground = Ground::hold(&plan.scratch)?;
+    let ground = ScratchHold::hold(&plan.scratch)?;
     if plan.tier != Tier::Namespaces {
         // When a supervisor is killed, by whoever may, its command is not: it comes to this process, which ends it. In
         // namespaces the kernel does so.
@@ -79,7 +79,7 @@ pub fn run() -> Result<(), Fault> {
 struct Launcher {
     server: OwnedFd,
     children: SignalFd,
-    ground: Ground,
+    ground: ScratchHold,
     cells: Cells,
     /// Those that have not been reaped, and their helpers.
     supervisors: HashSet<i32>,

@@ -23,8 +23,9 @@ use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::fault::{Fault, Step};
-use super::view;
-use super::wire::{Denied, RawString};
+use super::mount;
+use super::raw_string::RawString;
+use super::wire::Denied;
 use crate::limits::{
     MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_LINKS_ON_THE_WAY, MAX_SAMPLE_HOOKS, MAX_SET_ASIDE, SET_ASIDE_WINDOW_MS,
     WATCH_BUFFER_BYTES,
@@ -70,7 +71,7 @@ impl Guarded {
                 last = Some((above, descend(guarded)?));
             }
             if let Some(((_, Some(dir)), name)) = last.as_ref().zip(guarded.path().file_name()) {
-                view::make_read_only(dir, name)?;
+                mount::make_read_only(dir, name)?;
             }
         }
         Ok(())
@@ -474,7 +475,7 @@ fn descend(guarded: &Guarded) -> Result<Option<OwnedFd>, Fault> {
     let Ok(mut dir) = open(guarded.root(), DIRECTORY, Mode::empty()) else { return Ok(None) };
     for part in above.unwrap_or(Path::new("")) {
         dir = match openat(&dir, part, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(below) => match view::nail(&dir, below)? {
+            Ok(below) => match mount::nail(&dir, below)? {
                 Some(nailed) => nailed,
                 None => return Ok(None),
             },

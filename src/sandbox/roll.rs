@@ -10,7 +10,8 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair}
 use serde::{Deserialize, Serialize};
 
 use super::fault::{Fault, Step};
-use super::wire::{Denied, RawString, Request, receive, send};
+use super::raw_string::RawString;
+use super::wire::{Denied, Request, receive, send};
 use crate::limits::SUPERVISOR_SEND_MS;
 
 /// What a supervisor is told first. With it go descriptors.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::plan::{Network, Tier};
-use super::wire::{MemoryHold, RawString};
+use super::raw_string::RawString;
+use super::wire::MemoryHold;
 
 /// What holds commands, or why there are none. Made at start, shown in the start-up line, in `instructions`, in
 /// `list_allowed_directories` and by `replay sandbox explain`.

@@ -12,7 +12,7 @@ use crate::cancel::CancelToken;
 use crate::exec::{self, Bounds, Command, Exit, Launcher, Outcome, Running, Stage, place_of};
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES};
 use crate::policy::{Checked, Policy, Read};
-use crate::sandbox::{Lent, Scratch};
+use crate::sandbox::{Scratch, SharedDirectory};
 use crate::search;
 use crate::search::memory::Memory;
 
@@ -49,7 +49,7 @@ impl<'a> RunContext<'a> {
     }
 
     /// A directory that is shared with a command, and the command's path of it.
-    pub fn lend(&self) -> Result<(Lent, String), TestrunError> {
+    pub fn lend(&self) -> Result<(SharedDirectory, String), TestrunError> {
         let lent = self.scratch.lend("run").map_err(TestrunError::Place)?;
         let place = self.tmp.join(lent.name()).to_string_lossy().into_owned();
         Ok((lent, place))

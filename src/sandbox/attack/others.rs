@@ -6,7 +6,8 @@ use std::path::Path;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
-use super::attempt::{Attempt, Stopped, any, attempt, held, not_possible, through};
+use super::attempt::{Attempt, attempt};
+use super::outcome::{Stopped, any, held, not_possible, through};
 use crate::sandbox::sys::attack as sys;
 
 const PRIO_PROCESS: i64 = 0;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
 use rustix::io::{Errno, pread};
 
-use super::scratch::{DIRECTORY, PRIVATE, remove};
+use super::removal::{DIRECTORY, PRIVATE, remove};
 use crate::limits::SWEEP_MS;
 
 /// Commands own the place: one of them could put a link there, or a pipe.
@@ -18,13 +18,13 @@ const INSIDE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLIN
 
 /// Made by [`super::Scratch::lend`]; removed with what is in it when it is dropped.
 #[derive(Debug)]
-pub struct Lent {
+pub struct SharedDirectory {
     name: String,
     tmp: OwnedFd,
     directory: OwnedFd,
 }
 
-impl Lent {
+impl SharedDirectory {
     /// Makes a directory below `scratch`'s `tmp`, its name beginning with `kind`.
     pub(super) fn make(scratch: &OwnedFd, kind: &str) -> io::Result<Self> {
         let mut random = [0; 8];
@@ -78,7 +78,7 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for SharedDirectory {
     fn drop(&mut self) {
         // What is not gone in time goes with the whole private directory.
         if let Ok(name) = CString::new(self.name.as_str()) {
