@@ -12,7 +12,7 @@ use super::cgroup::{Bounds, Group, Groups};
 use super::duties::{Bare, Duties, InView, OnSystem};
 use super::explain::Asked;
 use super::fault::{Fault, Step};
-use super::intercept::{self as interception, Interceptor, Quiet, Usher};
+use super::intercept::{self as interception, DatagramNetwork, Interceptor, ProxySocket};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::{Guarded, Watcher};
@@ -119,10 +119,10 @@ pub struct Copied {
 }
 
 /// What a supervisor has once it is where its command will be.
-type Entered<'a> = (Reach, Box<dyn Duties + 'a>, Option<Usher>);
+type Entered<'a> = (Reach, Box<dyn Duties + 'a>, Option<ProxySocket>);
 
 /// What the calls of a command over the network are intercepted with.
-type Intercepted = (OwnedFd, Intercept, Option<Quiet>);
+type Intercepted = (OwnedFd, Intercept, Option<DatagramNetwork>);
 
 impl Cells {
     /// Builds what the plan says, or says why that cannot be.
@@ -291,12 +291,13 @@ impl Cells {
             Some(watcher) if self.roll.is_empty() => watcher.note_all()?,
             _ => self.watch_over(),
         }
-        let quiet = request.intercepts_calls().then(|| Quiet::start(&self.alone)).transpose()?;
-        supervisors.extend(quiet.iter().map(|(_, maker)| maker.as_raw()));
+        let datagram_network = request.intercepts_calls().then(|| DatagramNetwork::start(&self.alone)).transpose()?;
+        supervisors.extend(datagram_network.iter().map(|(_, maker)| maker.as_raw()));
         let noted = self.watcher.as_ref().map(Watcher::places).unwrap_or_default();
         let places = self.pinned.iter().chain(&noted).map(|guarded| guarded.path().into()).collect();
         let order = Order { request, places, kernel_kills: self.kernel_kills, refused: self.refused.take() };
-        let fds: Vec<BorrowedFd<'_>> = handed.all().chain(quiet.iter().map(|(quiet, _)| quiet.as_fd())).collect();
+        let fds: Vec<BorrowedFd<'_>> =
+            handed.all().chain(datagram_network.iter().map(|(datagram_network, _)| datagram_network.as_fd())).collect();
         let spare = self.spare.take().ok_or_else(|| Fault::because(step, "there is none"))?;
         send_up_to(&spare.line, &order, &fds, MAX_ORDER_BYTES).inspect_err(|_| spare.end()).step(step)?;
         if let Some(watcher) = &self.watcher {
@@ -368,17 +369,26 @@ impl Cells {
         let Order { request, places, kernel_kills, refused } = order;
         let writable = || writable.iter().map(PathBuf::as_path);
         let places: Vec<_> = places.iter().filter_map(|path| Guarded::new(path.as_path(), writable())).collect();
-        let quiet = if request.intercepts_calls() { fds.pop().map(Quiet::from) } else { None };
+        let datagram_network = if request.intercepts_calls() { fds.pop().map(DatagramNetwork::from) } else { None };
         let Some(Handed { command, channel, bundle, stdio }) = Handed::sort(&request, fds) else { sys::exit_now(0) };
-        let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, quiet));
+        let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, datagram_network));
         let entered = settled.and_then(|()| self.guard(&request.guard));
         match entered.and_then(|()| self.enter(&places, refused, channel, bundle)) {
-            Ok((reach, duties, usher)) => {
+            Ok((reach, duties, proxy_socket)) => {
                 let (start, alone) = (&self.start, &self.alone);
                 let line = (start.tier == Tier::Namespaces).then_some(line);
-                let told = usher.as_ref().map(|usher| request.with_proxy_port(usher.port()));
-                let supervisor =
-                    Supervisor { reach, server: command, start, alone, duties, usher, line, group, kernel_kills };
+                let told = proxy_socket.as_ref().map(|proxy_socket| request.with_proxy_port(proxy_socket.port()));
+                let supervisor = Supervisor {
+                    reach,
+                    server: command,
+                    start,
+                    alone,
+                    duties,
+                    proxy_socket,
+                    line,
+                    group,
+                    kernel_kills,
+                };
                 supervisor.run(told.as_ref().unwrap_or(&request), stdio);
             }
             Err(fault) => {
@@ -402,8 +412,8 @@ impl Cells {
 
     /// Somebody who serves the calls over the network, in the network that this process is in, or who only serves the
     /// server.
-    fn intercept(&self, channel: Option<Intercepted>) -> Result<(Option<Interceptor>, Option<Usher>), Fault> {
-        let Some((channel, asked, quiet)) = channel else { return Ok((None, None)) };
+    fn intercept(&self, channel: Option<Intercepted>) -> Result<(Option<Interceptor>, Option<ProxySocket>), Fault> {
+        let Some((channel, asked, datagram_network)) = channel else { return Ok((None, None)) };
         let (tier, network) = (self.start.tier, self.network);
         let of_system = network == Network::Host || tier == Tier::Off;
         let reaches = of_system || (network == Network::Loopback && tier == Tier::Namespaces);
@@ -414,14 +424,14 @@ impl Cells {
             dial: asked.dial && reaches,
         };
         if !asked.proxy_only {
-            return Ok((Some(Interceptor::begin(channel, rules, quiet)?), None));
+            return Ok((Some(Interceptor::begin(channel, rules, datagram_network)?), None));
         }
         if rules.strict {
             let reason = "commands have no network here, not even a loopback device of their own; the operator can give them \
                           one with --network host";
             return Err(Fault::because("reach a proxy", reason));
         }
-        Ok((None, Some(Usher::begin(channel, rules.dial)?)))
+        Ok((None, Some(ProxySocket::begin(channel, rules.dial)?)))
     }
 
     /// What a supervisor does before it starts the program.
@@ -435,8 +445,8 @@ impl Cells {
         let intercepts = channel.is_some();
         match self.start.tier {
             Tier::Off => {
-                let (interceptor, usher) = self.intercept(channel)?;
-                Ok((Reach::Descendants, Box::new(Bare::new(interceptor)), usher))
+                let (interceptor, proxy_socket) = self.intercept(channel)?;
+                Ok((Reach::Descendants, Box::new(Bare::new(interceptor)), proxy_socket))
             }
             Tier::Namespaces => {
                 let first = FirstProcess::check()
@@ -451,18 +461,18 @@ impl Cells {
                     // Others without a network shall not meet what is intercepted here, nor have a loopback device.
                     namespaces::enter_own_loopback()?;
                 }
-                let (interceptor, usher) = self.intercept(channel)?;
+                let (interceptor, proxy_socket) = self.intercept(channel)?;
                 let duties = InView::new(self.counters.as_ref(), refused, interceptor);
-                Ok((Reach::PidNamespace(first), Box::new(duties), usher))
+                Ok((Reach::PidNamespace(first), Box::new(duties), proxy_socket))
             }
             Tier::Landlock => {
                 self.start.walls.as_ref().map_or(Ok(()), |walls| walls.bound_supervisor(intercepts))?;
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.clone();
-                let (interceptor, usher) = self.intercept(channel)?;
+                let (interceptor, proxy_socket) = self.intercept(channel)?;
                 let duties = OnSystem::new(self.writable.clone(), protected, self.readable.clone(), interceptor);
-                Ok((Reach::Scope(scope), Box::new(duties), usher))
+                Ok((Reach::Scope(scope), Box::new(duties), proxy_socket))
             }
         }
     }

@@ -21,7 +21,7 @@ use super::cgroup::Group;
 use super::children::{Reaped, reap_one};
 use super::duties::Duties;
 use super::fault::{Fault, Step};
-use super::intercept::Usher;
+use super::intercept::ProxySocket;
 use super::memory::Memory;
 use super::plan::Tier;
 use super::program::{Start, Streams};
@@ -48,7 +48,7 @@ pub struct Supervisor<'a> {
     /// What its walls need.
     pub duties: Box<dyn Duties + 'a>,
     /// Who makes connections for the server, where nothing of the command's is intercepted.
-    pub usher: Option<Usher>,
+    pub proxy_socket: Option<ProxySocket>,
     /// To the launcher, where it watches the protected paths.
     pub line: Option<Line>,
     /// What the kernel counts its memory in. Without one its memory is watched, if it is limited.
@@ -125,7 +125,7 @@ impl Supervisor<'_> {
                     Some(self.server.as_fd()),
                     self.duties.waits_for(),
                     life.birth.as_ref().map(AsFd::as_fd),
-                    self.usher.as_ref().map(AsFd::as_fd),
+                    self.proxy_socket.as_ref().map(AsFd::as_fd),
                     self.line.as_ref().filter(|_| life.over.is_none()).map(AsFd::as_fd),
                 ];
                 let pause = watch.as_ref().map(|_| MEMORY_WATCH_MS);
@@ -143,8 +143,8 @@ impl Supervisor<'_> {
             if duty {
                 self.duties.serve();
             }
-            if ushered && let Some(usher) = &mut self.usher {
-                usher.serve();
+            if ushered && let Some(proxy_socket) = &mut self.proxy_socket {
+                proxy_socket.serve();
             }
             if child {
                 while children.read_signal().is_ok_and(|signal| signal.is_some()) {}

@@ -12,7 +12,7 @@ use rustix::fs::fstat;
 use rustix::net::getsockname;
 use rustix::net::sockopt::{ipv6_v6only, socket_acceptconn, socket_reuseaddr, socket_reuseport};
 
-use super::fetch::{fetch, leader};
+use super::descriptor::{fetch, leader};
 use crate::limits::MAX_OWN_SOCKETS;
 
 /// What a port is of.
@@ -41,13 +41,13 @@ struct Noted {
 
 /// Sockets that the command listens, or receives, with.
 #[derive(Debug, Default)]
-pub(super) struct Own {
+pub(super) struct OwnPorts {
     /// By port and inode number.
     noted: HashMap<(Protocol, u16), HashMap<u64, Noted>>,
     count: usize,
 }
 
-impl Own {
+impl OwnPorts {
     /// Remembers a socket that has a port now.
     pub(super) fn note(&mut self, protocol: Protocol, socket: &OwnedFd, holder: Holder) {
         let Ok(port) = getsockname(socket).and_then(SocketAddr::try_from).map(|address| address.port()) else { return };
@@ -181,13 +181,13 @@ mod tests {
 
     #[test]
     fn a_port_is_own_as_long_as_its_socket_is_open() {
-        let mut own = Own::default();
+        let mut own = OwnPorts::default();
         let (mine, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
         let (at, elsewhere) = (mine.local_addr().unwrap(), other.local_addr().unwrap());
         let mine = OwnedFd::from(mine);
         own.note(Protocol::Tcp, &mine, holder(&mine));
         let second = SocketAddr::new("127.0.0.2".parse().unwrap(), at.port());
-        let held = |own: &mut Own| [at, elsewhere, second].map(|at| own.holds(Protocol::Tcp, at));
+        let held = |own: &mut OwnPorts| [at, elsewhere, second].map(|at| own.holds(Protocol::Tcp, at));
         assert_eq!(held(&mut own), [true, false, false]);
         assert!(!own.holds(Protocol::Udp, at));
         // Under another number it is found all the same.
@@ -219,7 +219,7 @@ mod tests {
         let mine = bound("0.0.0.0:0".parse().unwrap());
         let port = SocketAddr::try_from(getsockname(&mine).unwrap()).unwrap().port();
         let at = |ip: &str| SocketAddr::new(ip.parse().unwrap(), port);
-        let mut own = Own::default();
+        let mut own = OwnPorts::default();
         own.note(Protocol::Udp, &mine, holder(&mine));
         assert!(own.holds(Protocol::Udp, at("127.0.0.1")));
         let other = bound(at("127.0.0.1"));

@@ -7,19 +7,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::sockopt::{ipv6_v6only, set_ipv6_v6only};
-use rustix::net::{
-    AddressFamily, SocketFlags, SocketType, bind, connect, connect_unspec, getpeername, getsockname, listen,
-    socket_with,
-};
+use rustix::net::{bind, connect, connect_unspec, getpeername, getsockname, listen};
 
-use super::address::{Given, is_here, mapped, plain, somebody, write};
+use super::Interceptor;
+use super::address::{Given, is_here, mapped, plain, somebody, write_to};
+use super::answer::{Answer, Deed, errno_of};
 use super::call::Room;
-use super::doors::Doors;
-use super::fetch::Kind;
-use super::known::Was;
-use super::own::{Holder, Protocol};
-use super::words::{Flow, Mark, Told, Wanted};
-use super::{Answer, Deed, Interceptor, errno_of};
+use super::descriptor::Kind;
+use super::destinations::Destination;
+use super::messages::{Flow, Mark, Told, Wanted};
+use super::own_ports::{Holder, Protocol};
 use crate::sandbox::memory::Memory;
 use crate::sandbox::sys::sockets::bind_with_port;
 
@@ -42,10 +39,10 @@ impl Interceptor {
         let Given::Address(to) = to? else {
             // The kernel would forget its device, too. So it keeps its peer, which the next connect(2) replaces, but is told
             // that it has none: what is sent to nobody meanwhile goes to that peer.
-            if self.quiet.is_some() || matches!(Kind::of(&socket)?, Kind::Stream { .. }) {
+            if self.datagram_network.is_some() || matches!(Kind::of(&socket)?, Kind::Stream { .. }) {
                 connect_unspec(&socket)?;
             }
-            self.known.forget(&socket);
+            self.destinations.forget(&socket);
             return Ok(Answer::Value(0));
         };
         if to.is_ipv6() != six {
@@ -56,7 +53,7 @@ impl Interceptor {
             return self.connect_datagrams(&socket, holder, six, to);
         }
         // Asked again about the same connection, the kernel says how it is doing.
-        if let Some(Was::Led { via, .. }) = self.known.get(&socket) {
+        if let Some(Destination::Led { via, .. }) = self.destinations.get(&socket) {
             return self.connect_to(socket, via);
         }
         let real = plain(to);
@@ -68,15 +65,15 @@ impl Interceptor {
         let flow = Told::Flow(Flow { mark, to: real });
         self.channel.say(&self.epoll, flow, None).map_err(|_| Errno::NETUNREACH)?;
         self.counts.flows += 1;
-        self.known.note(&socket, Was::Led { to, via });
+        self.destinations.note(&socket, Destination::Led { to, via });
         let does_not_wait = fcntl_getfl(&socket)?.contains(OFlags::NONBLOCK);
         Ok(Answer::Later(socket, Deed::Ask { via, mark, does_not_wait }))
     }
 
     /// Where a TCP socket is connected to, and how the server knows the connection.
     fn way(&mut self, socket: &OwnedFd, six: bool) -> Result<(Mark, SocketAddr), Errno> {
-        let number = self.known.number();
-        let four = SocketAddr::new(Mark::address(number).into(), self.doors.tcp_4);
+        let number = self.destinations.number();
+        let four = SocketAddr::new(Mark::address(number).into(), self.listeners.tcp_4);
         if !six {
             return Ok((Mark::Address(number), four));
         }
@@ -86,7 +83,7 @@ impl Interceptor {
         if takes_four && (!ipv6_v6only(socket)? || set_ipv6_v6only(socket, false).is_ok()) {
             return Ok((Mark::Address(number), mapped(four)));
         }
-        let port = self.doors.tcp_6.ok_or(Errno::NETUNREACH)?;
+        let port = self.listeners.tcp_6.ok_or(Errno::NETUNREACH)?;
         let local = if local.port() == 0 { bind_now(socket, local)? } else { local };
         Ok((Mark::Port(local.port()), SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port)))
     }
@@ -95,14 +92,14 @@ impl Interceptor {
     /// when it is asked how the connection went.
     pub(super) fn connect_to_nobody(&mut self, socket: OwnedFd, via: SocketAddr) -> Result<Answer, Errno> {
         let nobody = match via.ip().to_canonical() {
-            IpAddr::V4(_) => self.doors.nobody_4.port(),
+            IpAddr::V4(_) => self.listeners.nobody_4.port(),
             IpAddr::V6(_) => {
-                self.doors.nobody_6.as_ref().map_or(Err(Errno::CONNREFUSED), |nobody| Ok(nobody.port()))?
+                self.listeners.nobody_6.as_ref().map_or(Err(Errno::CONNREFUSED), |nobody| Ok(nobody.port()))?
             }
         };
         let via = SocketAddr::new(via.ip(), nobody);
-        if let Some(Was::Led { to, .. }) = self.known.get(&socket) {
-            self.known.note(&socket, Was::Led { to, via });
+        if let Some(Destination::Led { to, .. }) = self.destinations.get(&socket) {
+            self.destinations.note(&socket, Destination::Led { to, via });
         }
         self.connect_to(socket, via)
     }
@@ -119,10 +116,17 @@ impl Interceptor {
                 if matches!(errno, Errno::INPROGRESS | Errno::ALREADY | Errno::ISCONN) {
                     self.settled(&socket, errno == Errno::ISCONN);
                 } else {
-                    self.known.forget(&socket);
+                    self.destinations.forget(&socket);
                 }
                 Err(errno)
             }
+        }
+    }
+
+    /// A TCP socket is connected; whether the caller knows.
+    fn settled(&mut self, socket: &OwnedFd, is_told: bool) {
+        if let Some(table) = &mut self.table {
+            table.settled(&self.destinations, socket, is_told);
         }
     }
 
@@ -148,12 +152,12 @@ impl Interceptor {
     pub(super) fn lead(&mut self, socket: &OwnedFd, six: bool, to: SocketAddr) -> Option<SocketAddr> {
         let real = plain(to);
         if real.port() == NAMES_PORT {
-            self.known.note(socket, Was::Asks(to));
+            self.destinations.note(socket, Destination::Asks(to));
             return Some(self.names(socket, six));
         }
         let is_own = is_here(real.ip())
-            && match &self.quiet {
-                Some(quiet) => quiet.is_taken(real),
+            && match &self.datagram_network {
+                Some(datagram_network) => datagram_network.is_taken(real),
                 None => self.own.holds(Protocol::Udp, real),
             };
         is_own.then_some(to)
@@ -162,20 +166,20 @@ impl Interceptor {
     /// Where this socket reaches the server's answers about names.
     fn names(&self, socket: &OwnedFd, six: bool) -> SocketAddr {
         if !six {
-            return self.doors.names_4;
+            return self.listeners.names_4;
         }
         let bound_to_four =
             getsockname(socket).and_then(SocketAddr::try_from).is_ok_and(|local| local.ip().to_canonical().is_ipv4());
-        self.doors.names_6.filter(|_| !bound_to_four).unwrap_or_else(|| {
+        self.listeners.names_6.filter(|_| !bound_to_four).unwrap_or_else(|| {
             let _ = set_ipv6_v6only(socket, false);
-            mapped(self.doors.names_4)
+            mapped(self.listeners.names_4)
         })
     }
 
     /// Whether an address is one of the server's sockets for names.
     pub(super) fn is_names(&self, address: SocketAddr) -> bool {
         let address = plain(address);
-        address == self.doors.names_4 || Some(address) == self.doors.names_6
+        address == self.listeners.names_4 || Some(address) == self.listeners.names_6
     }
 
     pub(super) fn bind(&mut self, socket: &OwnedFd, holder: Holder, to: Result<Given, Errno>) -> Result<Answer, Errno> {
@@ -184,10 +188,10 @@ impl Interceptor {
             return if self.rules.strict { Err(Errno::ACCESS) } else { Ok(Answer::GoOn) };
         }
         let Given::Address(to) = to? else { return Err(Errno::AFNOSUPPORT) };
-        match (bind(socket, &to), &mut self.kept) {
-            (Err(Errno::ADDRINUSE), Some(kept)) => {
+        match (bind(socket, &to), &mut self.table) {
+            (Err(Errno::ADDRINUSE), Some(table)) => {
                 // Perhaps by one that the command has closed.
-                kept.sweep();
+                table.sweep();
                 bind(socket, &to)?;
             }
             (bound, _) => bound?,
@@ -200,7 +204,7 @@ impl Interceptor {
 
     /// Remembers a datagram socket that has a port now, if not all of its network are the command's.
     pub(super) fn note_datagrams(&mut self, socket: &OwnedFd, holder: Holder) {
-        if self.quiet.is_none() {
+        if self.datagram_network.is_none() {
             self.own.note(Protocol::Udp, socket, holder);
         }
     }
@@ -212,16 +216,52 @@ impl Interceptor {
         listen(socket, backlog)?;
         self.counts.listening += 1;
         self.own.note(Protocol::Tcp, socket, holder);
-        self.listens(socket);
+        if let Some(table) = &mut self.table {
+            table.listens(socket);
+        }
         Ok(Answer::Value(0))
     }
 
     pub(super) fn peer_name(&self, socket: &OwnedFd, memory: Memory, room: Room) -> Result<Answer, Errno> {
-        let (Some(Was::Led { to, .. } | Was::Asks(to)), Ok(_)) = (self.known.get(socket), getpeername(socket)) else {
+        let (Some(Destination::Led { to, .. } | Destination::Asks(to)), Ok(_)) =
+            (self.destinations.get(socket), getpeername(socket))
+        else {
             return Ok(Answer::GoOn);
         };
-        put_address(memory, room, to)?;
+        write_to(memory, room, to)?;
         Ok(Answer::Value(0))
+    }
+
+    /// Leaves a connection on its way.
+    pub(super) fn leave_on_its_way(&mut self, socket: OwnedFd, via: SocketAddr, mark: Mark) -> Result<Answer, Errno> {
+        let Some(at) = self.half_open.as_mut().and_then(|half_open| half_open.hold(mark, via.ip()).ok()) else {
+            return self.connect_to(socket, via);
+        };
+        let at = if via.is_ipv6() { mapped(at) } else { at };
+        if let Some(Destination::Led { to, .. }) = self.destinations.get(&socket) {
+            self.destinations.note(&socket, Destination::Led { to, via: at });
+        }
+        let same = rustix::io::fcntl_dupfd_cloexec(&socket, 0)?;
+        let answer = self.connect_to(socket, at);
+        let from = getsockname(&same).and_then(SocketAddr::try_from).map(plain).ok();
+        if let Some(half_open) = &mut self.half_open {
+            half_open.comes_from(mark, from);
+        }
+        answer
+    }
+
+    /// The server has decided about a connection that is on its way, if it is.
+    pub(super) fn arrive(&mut self, mark: Mark, errno: Option<Errno>) {
+        let Some(half_open) = &mut self.half_open else { return };
+        match errno {
+            None => {
+                if let Some(Ok(socket)) = half_open.complete(mark) {
+                    let _ = self.channel.say(&self.epoll, Told::Arrived, Some(socket));
+                }
+            }
+            Some(Errno::TIMEDOUT) => {}
+            Some(_) => half_open.refuse(mark),
+        }
     }
 
     /// Hears what the server wants; what it has decided.
@@ -230,7 +270,7 @@ impl Interceptor {
         while let Some(wanted) = self.channel.hear(&self.epoll) {
             match wanted {
                 Wanted::Dial { token, to } => {
-                    let dialed = if self.rules.dial { dial(&self.doors, to) } else { Err(Errno::ACCESS) };
+                    let dialed = if self.rules.dial { self.listeners.dial(to) } else { Err(Errno::ACCESS) };
                     let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
                     let _ = self.channel.say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
                 }
@@ -239,32 +279,6 @@ impl Interceptor {
         }
         decided
     }
-}
-
-/// A connection for the server, which may still be on its way.
-pub(super) fn dial(doors: &Doors, to: SocketAddr) -> Result<OwnedFd, Errno> {
-    let real = plain(to);
-    // The command wanted to go where everything is led to.
-    if is_here(real.ip()) && (real.port() == doors.tcp_4 || Some(real.port()) == doors.tcp_6) {
-        return Err(Errno::CONNREFUSED);
-    }
-    let family = if real.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    // The scope of an IPv6 address is lost in its plain form.
-    match connect(&socket, &if real.is_ipv6() { to } else { real }) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
-        Err(errno) => Err(errno),
-    }
-}
-
-/// Writes an address where the caller wants it, as getsockname(2) does.
-pub(super) fn put_address(memory: Memory, room: Room, address: SocketAddr) -> Result<(), Errno> {
-    let bytes = write(address);
-    let most = memory.bytes(room.length, 4)?.first_chunk().map_or(0, |most| i32::from_ne_bytes(*most));
-    let most = usize::try_from(most).map_err(|_| Errno::INVAL)?;
-    memory.put(room.address, &bytes[..bytes.len().min(most)])?;
-    memory.put(room.length, &(bytes.len() as u32).to_ne_bytes())
 }
 
 /// Gives a port to a socket that has an address, and was to get its port when it connects.

@@ -15,20 +15,21 @@ use rustix::io::Errno;
 use rustix::net::getpeername;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
-use super::address::Given;
+use super::address::{Given, read_from, write_to};
+use super::answer::Answer;
 use super::call::Network;
-use super::connecting::put_address;
-use super::fetch::{Kind, leader};
-use super::known::Was;
-use super::own::Holder;
-use super::{Answer, Interceptor, address_of};
+use super::descriptor::{Kind, leader};
+use super::destinations::{Destination, Destinations};
+use super::own_ports::Holder;
 use crate::limits::{MAX_INTERCEPTED_SOCKETS, MAX_KEPT_SOCKETS};
 use crate::sandbox::memory::Memory;
 use crate::sandbox::reach::descendants;
 
 /// Descriptors of sockets by the inode numbers of these.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct SocketTable {
+    /// As [`Rules::strict`](super::Rules::strict).
+    is_strict: bool,
     held: HashMap<u64, Held>,
     connected: HashMap<u64, Connected>,
     order: VecDeque<u64>,
@@ -52,22 +53,22 @@ struct Connected {
 
 /// What a descriptor of the caller is.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum Lookup {
     /// A socket, as this process's own descriptor.
     Open(OwnedFd),
     /// A socket of which none is here, by its inode number: of another family, accepted, or let go of.
     Elsewhere(u64),
 }
 
-impl Kept {
+impl SocketTable {
     /// Something to keep descriptors in, if they cannot be fetched. This process may do to itself whatever it may do to
     /// others, so a refusal is no question of rights.
-    pub(super) fn if_needed() -> Option<Self> {
+    pub(super) fn if_needed(is_strict: bool) -> Option<Self> {
         // Nobody has that many, and it is looked for only after the call was let through.
         const NOBODYS: i32 = i32::MAX;
         let fetched = pidfd_open(getpid(), PidfdFlags::empty())
             .and_then(|own| pidfd_getfd(own, NOBODYS, PidfdGetfdFlags::empty()));
-        (!matches!(fetched, Err(Errno::BADF))).then(Self::default)
+        (!matches!(fetched, Err(Errno::BADF))).then(|| Self { is_strict, ..Self::default() })
     }
 
     /// Keeps a socket that was given to the command.
@@ -88,11 +89,11 @@ impl Kept {
         if self.held.len() < MAX_KEPT_SOCKETS { Ok(()) } else { Err(Errno::NFILE) }
     }
 
-    pub(super) fn find(&self, pid: u32, number: i32) -> Result<Found, Errno> {
-        let inode = inode_at(Holder { pid, number })?;
+    pub(super) fn find(&self, holder: Holder) -> Result<Lookup, Errno> {
+        let inode = inode_at(holder)?;
         Ok(match self.held.get(&inode) {
-            Some(held) => Found::Open(held.socket.try_clone().map_err(|_| Errno::MFILE)?),
-            None => Found::Elsewhere(inode),
+            Some(held) => Lookup::Open(held.socket.try_clone().map_err(|_| Errno::MFILE)?),
+            None => Lookup::Elsewhere(inode),
         })
     }
 
@@ -144,61 +145,57 @@ impl Kept {
         }
         self.held.retain(|inode, _| !lost.contains(inode));
     }
-}
 
-impl Interceptor {
     /// A TCP socket is connected; whether the caller knows.
-    pub(super) fn settled(&mut self, socket: &OwnedFd, is_told: bool) {
-        let Some(kept) = &mut self.kept else { return };
+    pub(super) fn settled(&mut self, destinations: &Destinations, socket: &OwnedFd, is_told: bool) {
         // Where the kernel goes on with nothing, all that is sent with an address needs the descriptor.
-        if self.rules.strict || getpeername(socket).is_err() {
+        if self.is_strict || getpeername(socket).is_err() {
             return;
         }
-        let to = match self.known.get(socket) {
-            Some(Was::Led { to, .. }) => Some(to),
+        let to = match destinations.get(socket) {
+            Some(Destination::Led { to, .. }) => Some(to),
             _ => None,
         };
         if let Some(inode) = inode_of(socket) {
-            kept.release(inode, Some(Connected { to, is_told }));
+            self.release(inode, Some(Connected { to, is_told }));
         }
     }
 
     /// A TCP socket listens: all else goes without help.
     pub(super) fn listens(&mut self, socket: &OwnedFd) {
-        if let (Some(kept), Some(inode)) = (&mut self.kept, inode_of(socket)) {
-            kept.release(inode, None);
+        if let Some(inode) = inode_of(socket) {
+            self.release(inode, None);
         }
     }
 
     /// Lets go of what is not needed any more.
-    pub(super) fn tidy(&mut self) {
-        let Some(kept) = &mut self.kept else { return };
-        kept.sweep();
-        let streams = kept.held.values().map(|held| &held.socket);
+    pub(super) fn tidy(&mut self, destinations: &Destinations) {
+        self.sweep();
+        let streams = self.held.values().map(|held| &held.socket);
         let streams = streams.filter(|socket| matches!(Kind::of(socket), Ok(Kind::Stream { .. })));
         let connected: Vec<OwnedFd> = streams
             .filter(|socket| getpeername(*socket).is_ok())
             .filter_map(|socket| socket.try_clone().ok())
             .collect();
         for socket in &connected {
-            self.settled(socket, false);
+            self.settled(destinations, socket, false);
         }
     }
 
     /// Judges a call on a socket of which no descriptor is here. Of an IP socket that is one that was connected, accepted
     /// or listens: it names no address any more, and whoever is told one can be told it by the kernel.
-    pub(super) fn judge_elsewhere(
+    pub(super) fn judge(
         &mut self,
         inode: u64,
         memory: Memory,
         call: Network,
         mine: impl Fn() -> Result<(), Errno>,
     ) -> Result<Answer, Errno> {
-        let connected = self.kept.as_mut().and_then(|kept| kept.connected.get_mut(&inode));
+        let connected = self.connected.get_mut(&inode);
         match call {
-            Network::Connect { .. } if self.rules.strict => Err(Errno::ISCONN),
+            Network::Connect { .. } if self.is_strict => Err(Errno::ISCONN),
             Network::Connect { to, .. } => {
-                let to = address_of(memory, to);
+                let to = read_from(memory, to);
                 mine()?;
                 match (to, connected) {
                     (Ok(Given::Address(_)), Some(connected)) if !connected.is_told => {
@@ -210,9 +207,9 @@ impl Interceptor {
                     (Err(errno), _) => Err(errno),
                 }
             }
-            Network::Bind { .. } if self.rules.strict => Err(Errno::ACCESS),
+            Network::Bind { .. } if self.is_strict => Err(Errno::ACCESS),
             Network::Bind { to, .. } => {
-                let to = address_of(memory, to);
+                let to = read_from(memory, to);
                 mine()?;
                 // Bound already.
                 if matches!(to, Ok(Given::Address(_))) { Err(Errno::INVAL) } else { Ok(Answer::GoOn) }
@@ -220,12 +217,10 @@ impl Interceptor {
             Network::PeerName { room, .. } => {
                 let Some(to) = connected.and_then(|connected| connected.to) else { return Ok(Answer::GoOn) };
                 mine()?;
-                put_address(memory, room, to)?;
+                write_to(memory, room, to)?;
                 Ok(Answer::Value(0))
             }
-            Network::SendTo { .. } | Network::SendMessage { .. } | Network::SendMessages { .. }
-                if self.rules.strict =>
-            {
+            Network::SendTo { .. } | Network::SendMessage { .. } | Network::SendMessages { .. } if self.is_strict => {
                 Err(Errno::ACCESS)
             }
             _ => Ok(Answer::GoOn),
@@ -258,24 +253,24 @@ mod tests {
 
     #[test]
     fn a_socket_is_found_by_its_number_until_nobody_has_it() {
-        let mut kept = Kept::default();
+        let mut table = SocketTable::default();
         let theirs = TcpListener::bind("127.0.0.1:0").unwrap();
         let here = OwnedFd::from(theirs.try_clone().unwrap());
         let holder = Holder { pid: std::process::id(), number: theirs.as_raw_fd() };
         let inode = inode_of(&here).unwrap();
         assert_eq!(inode_at(holder), Ok(inode));
-        kept.hold(here, holder);
-        kept.sweep();
-        let Ok(Found::Open(found)) = kept.find(holder.pid, holder.number) else { panic!("it was not found") };
+        table.hold(here, holder);
+        table.sweep();
+        let Ok(Lookup::Open(found)) = table.find(holder) else { panic!("it was not found") };
         assert_eq!(inode_of(&found), Some(inode));
-        kept.release(inode, Some(Connected { to: None, is_told: true }));
-        assert!(matches!(kept.find(holder.pid, holder.number), Ok(Found::Elsewhere(other)) if other == inode));
+        table.release(inode, Some(Connected { to: None, is_told: true }));
+        assert!(matches!(table.find(holder), Ok(Lookup::Elsewhere(other)) if other == inode));
         // What is closed is not only let go of, but not open.
-        kept.hold(found, holder);
+        table.hold(found, holder);
         drop(theirs);
         assert_eq!(inode_at(holder), Err(Errno::BADF));
-        kept.sweep();
-        assert!(kept.is_empty());
+        table.sweep();
+        assert!(table.is_empty());
     }
 
     #[test]

@@ -15,15 +15,13 @@ use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with};
 
-use super::address::{mapped, plain};
-use super::known::Was;
-use super::words::{Mark, Told};
-use super::{Answer, Interceptor, errno_of};
+use super::answer::errno_of;
+use super::messages::Mark;
 use crate::limits::MAX_CONNECTIONS_ON_THEIR_WAY;
 use crate::sandbox::sys::sockets::bind_to_loopback;
 
 #[derive(Debug)]
-pub(super) struct Limbo {
+pub(super) struct HalfOpen {
     /// Holds the port on all of 127.0.0.0/8, so that nobody else comes to listen there, and has no listener.
     _port: OwnedFd,
     port: u16,
@@ -40,7 +38,7 @@ struct Held {
     from: Option<SocketAddr>,
 }
 
-impl Limbo {
+impl HalfOpen {
     pub(super) fn new() -> Result<Self, Errno> {
         let socket = bound(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0))?;
         let port = SocketAddr::try_from(getsockname(&socket)?)?.port();
@@ -48,7 +46,7 @@ impl Limbo {
     }
 
     /// Nobody answers at the address of this connection from now on, and nobody refuses. Only IPv4 has one for each.
-    fn hold(&mut self, mark: Mark, ip: IpAddr) -> Result<SocketAddr, Errno> {
+    pub(super) fn hold(&mut self, mark: Mark, ip: IpAddr) -> Result<SocketAddr, Errno> {
         let ip = ip.to_canonical();
         if !ip.is_ipv4() {
             return Err(Errno::AFNOSUPPORT);
@@ -74,8 +72,20 @@ impl Limbo {
         Ok(at)
     }
 
+    /// Where the command's end of a connection is, if it is known.
+    pub(super) fn comes_from(&mut self, mark: Mark, from: Option<SocketAddr>) {
+        if let Some(held) = self.held.get_mut(&mark) {
+            held.from = from;
+        }
+    }
+
+    /// The kernel refuses the connection's next try.
+    pub(super) fn refuse(&mut self, mark: Mark) {
+        self.held.remove(&mark);
+    }
+
     /// Completes a connection; the other end of it. `None` if none is on its way.
-    fn complete(&mut self, mark: Mark) -> Option<Result<OwnedFd, Errno>> {
+    pub(super) fn complete(&mut self, mark: Mark) -> Option<Result<OwnedFd, Errno>> {
         let held = self.held.remove(&mark)?;
         let open = || {
             let socket = bound(held.at)?;
@@ -96,38 +106,4 @@ fn bound(at: SocketAddr) -> Result<OwnedFd, Errno> {
     bind_to_loopback(socket.as_fd()).map_err(|error| errno_of(&error))?;
     bind(&socket, &at)?;
     Ok(socket)
-}
-
-impl Interceptor {
-    /// Leaves a connection on its way.
-    pub(super) fn leave_on_its_way(&mut self, socket: OwnedFd, via: SocketAddr, mark: Mark) -> Result<Answer, Errno> {
-        let Some(at) = self.limbo.as_mut().and_then(|limbo| limbo.hold(mark, via.ip()).ok()) else {
-            return self.connect_to(socket, via);
-        };
-        let at = if via.is_ipv6() { mapped(at) } else { at };
-        if let Some(Was::Led { to, .. }) = self.known.get(&socket) {
-            self.known.note(&socket, Was::Led { to, via: at });
-        }
-        let same = rustix::io::fcntl_dupfd_cloexec(&socket, 0)?;
-        let answer = self.connect_to(socket, at);
-        let from = getsockname(&same).and_then(SocketAddr::try_from).map(plain).ok();
-        if let Some(held) = self.limbo.as_mut().and_then(|limbo| limbo.held.get_mut(&mark)) {
-            held.from = from;
-        }
-        answer
-    }
-
-    /// The server has decided about a connection that is on its way, if it is.
-    pub(super) fn arrive(&mut self, mark: Mark, errno: Option<Errno>) {
-        let Some(limbo) = &mut self.limbo else { return };
-        match errno {
-            None => {
-                if let Some(Ok(socket)) = limbo.complete(mark) {
-                    let _ = self.channel.say(&self.epoll, Told::Arrived, Some(socket));
-                }
-            }
-            Some(Errno::TIMEDOUT) => {}
-            Some(_) => drop(limbo.held.remove(&mark)),
-        }
-    }
 }

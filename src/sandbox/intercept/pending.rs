@@ -9,19 +9,11 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, socket_timeout};
 use rustix::time::{Itimerspec, TimerfdTimerFlags, timerfd_settime};
 
-use super::words::Mark;
-use super::{Deed, Interceptor};
+use super::Interceptor;
+use super::answer::{Deed, Pending};
+use super::messages::Mark;
 use crate::limits::{CONNECT_HELD_MS, SERVER_HEARS_MS, UPSTREAM_CONNECT_MS};
 use crate::sandbox::sys::seccomp::{Notification, still_valid};
-
-/// A call that is not answered yet.
-#[derive(Debug)]
-pub(super) struct Waiting {
-    pub asked: Notification,
-    pub socket: OwnedFd,
-    pub deed: Deed,
-    pub until: Option<Instant>,
-}
 
 impl Interceptor {
     /// Keeps a call until its socket is ready, or the server has decided about it.
@@ -40,7 +32,7 @@ impl Interceptor {
             Deed::Connect(_) | Deed::Send(_) => once_ready(epoll::EventFlags::OUT, Timeout::Send)?,
         };
         let until = until.and_then(|until| Instant::now().checked_add(until));
-        self.waiting.insert(token, Waiting { asked, socket, deed, until });
+        self.waiting.insert(token, Pending { asked, socket, deed, until });
         Ok(())
     }
 
@@ -93,10 +85,10 @@ impl Interceptor {
             self.arrive(mark, errno);
             return Ok(());
         };
-        let Some(Waiting { asked, socket, deed, .. }) = self.forget(token) else { return Ok(()) };
+        let Some(Pending { asked, socket, deed, .. }) = self.forget(token) else { return Ok(()) };
         let Deed::Ask { via, does_not_wait, .. } = deed else { return Ok(()) };
         if !still_valid(listener, asked.id) {
-            self.known.forget(&socket);
+            self.destinations.forget(&socket);
             return Ok(());
         }
         let answer = match errno {
@@ -105,7 +97,7 @@ impl Interceptor {
             Some(Errno::TIMEDOUT) if does_not_wait => self.leave_on_its_way(socket, via, mark),
             Some(Errno::CONNREFUSED) => self.connect_to_nobody(socket, via),
             Some(errno) => {
-                self.known.forget(&socket);
+                self.destinations.forget(&socket);
                 Err(errno)
             }
         };
@@ -113,7 +105,7 @@ impl Interceptor {
     }
 
     /// Takes a call out of those that wait. The kernel would wait on for a socket that the caller has open as well.
-    pub(super) fn forget(&mut self, token: u64) -> Option<Waiting> {
+    pub(super) fn forget(&mut self, token: u64) -> Option<Pending> {
         let waiting = self.waiting.remove(&token)?;
         match waiting.deed {
             Deed::Ask { mark, .. } => {
@@ -128,14 +120,14 @@ impl Interceptor {
 
     /// Goes on with a call that waited.
     pub(super) fn go_on(&mut self, listener: &OwnedFd, token: u64) -> io::Result<()> {
-        let Some(Waiting { asked, socket, deed, .. }) = self.forget(token) else { return Ok(()) };
+        let Some(Pending { asked, socket, deed, .. }) = self.forget(token) else { return Ok(()) };
         if !still_valid(listener, asked.id) {
             return Ok(());
         }
         let answer = match deed {
             Deed::Connect(via) | Deed::Ask { via, .. } => self.connect_to(socket, via),
-            Deed::Receive(receipt) => self.receive_now(socket, receipt),
-            Deed::Send(parcel) => self.send_now(socket, parcel),
+            Deed::Receive(incoming) => self.receive_now(socket, incoming),
+            Deed::Send(outgoing) => self.send_now(socket, outgoing),
         };
         self.give(listener, asked, answer)
     }

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 
 use super::call::Span;
-use super::fetch::fetch;
+use super::descriptor::fetch;
 use crate::limits::MAX_INTERCEPTED_BYTES;
 use crate::sandbox::memory::Memory;
 

@@ -8,12 +8,12 @@ use rustix::io::Errno;
 use rustix::net::sockopt::socket_cookie;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use super::words::Mark;
+use super::messages::Mark;
 use crate::limits::MAX_INTERCEPTED_SOCKETS;
 
 /// What is known of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Was {
+pub(super) enum Destination {
     /// It was to connect to the first address, and was connected to the second.
     Led { to: SocketAddr, via: SocketAddr },
     /// It asks whoever this is for names.
@@ -22,14 +22,14 @@ pub(super) enum Was {
 
 /// Sockets by their cookies, which no two have (`SO_COOKIE`, socket(7)).
 #[derive(Debug)]
-pub(super) struct Known {
-    sockets: HashMap<u64, Was>,
+pub(super) struct Destinations {
+    sockets: HashMap<u64, Destination>,
     order: VecDeque<u64>,
     next: u32,
     step: u32,
 }
 
-impl Known {
+impl Destinations {
     pub(super) fn new() -> Result<Self, Errno> {
         let mut random = [0; 8];
         getrandom(&mut random, GetRandomFlags::empty())?;
@@ -45,11 +45,11 @@ impl Known {
         self.next % Mark::ADDRESSES
     }
 
-    pub(super) fn get(&self, socket: &OwnedFd) -> Option<Was> {
+    pub(super) fn get(&self, socket: &OwnedFd) -> Option<Destination> {
         self.sockets.get(&socket_cookie(socket).ok()?).copied()
     }
 
-    pub(super) fn note(&mut self, socket: &OwnedFd, was: Was) {
+    pub(super) fn note(&mut self, socket: &OwnedFd, was: Destination) {
         let Ok(cookie) = socket_cookie(socket) else { return };
         if self.sockets.insert(cookie, was).is_none() {
             self.order.push_back(cookie);
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn numbers_do_not_come_twice_before_all_have_come() {
-        let mut known = Known::new().unwrap();
+        let mut known = Destinations::new().unwrap();
         let seen: HashSet<u32> = (0..Mark::ADDRESSES).map(|_| known.number()).collect();
         assert_eq!(seen.len(), Mark::ADDRESSES as usize);
         assert!(seen.iter().all(|number| *number < Mark::ADDRESSES));
@@ -86,10 +86,10 @@ mod tests {
 
     #[test]
     fn a_socket_is_known_by_all_its_descriptors_until_it_is_forgotten() {
-        let mut known = Known::new().unwrap();
+        let mut known = Destinations::new().unwrap();
         let socket = OwnedFd::from(UdpSocket::bind("127.0.0.1:0").unwrap());
         let again = socket.try_clone().unwrap();
-        let was = Was::Asks("192.0.2.1:53".parse().unwrap());
+        let was = Destination::Asks("192.0.2.1:53".parse().unwrap());
         known.note(&socket, was);
         assert_eq!(known.get(&again), Some(was));
         known.forget(&again);

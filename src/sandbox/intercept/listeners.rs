@@ -4,15 +4,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::io::{Errno, ioctl_fionbio};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with};
 
-use super::quiet::Quiet;
+use super::address::{is_here, plain};
+use super::datagram_network::DatagramNetwork;
 use crate::limits::INTERCEPTED_BACKLOG;
 use crate::sandbox::fault::{Fault, Step};
 use crate::sandbox::sys::sockets::bind_to_loopback;
 
 #[derive(Debug)]
-pub(super) struct Doors {
+pub(super) struct Listeners {
     /// All of 127.0.0.0/8.
     pub(super) tcp_4: u16,
     pub(super) tcp_6: Option<u16>,
@@ -21,6 +22,25 @@ pub(super) struct Doors {
     /// Where nobody listens, on all of 127.0.0.0/8.
     pub(super) nobody_4: Nobody,
     pub(super) nobody_6: Option<Nobody>,
+}
+
+impl Listeners {
+    /// A connection for the server, which may still be on its way.
+    pub(super) fn dial(&self, to: SocketAddr) -> Result<OwnedFd, Errno> {
+        let real = plain(to);
+        // The command wanted to go where everything is led to.
+        if is_here(real.ip()) && (real.port() == self.tcp_4 || Some(real.port()) == self.tcp_6) {
+            return Err(Errno::CONNREFUSED);
+        }
+        let family = if real.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+        // The scope of an IPv6 address is lost in its plain form.
+        match connect(&socket, &if real.is_ipv6() { to } else { real }) {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+            Err(errno) => Err(errno),
+        }
+    }
 }
 
 /// A port of TCP that is taken, so that nobody else comes to listen there, and has no listener.
@@ -42,32 +62,35 @@ impl Nobody {
 }
 
 /// Makes them; those for IPv6 only where there is any. With the wildcard every loopback address leads to that for TCP.
-pub(super) fn open(address: Ipv4Addr, quiet: Option<&Quiet>) -> Result<(Doors, Vec<OwnedFd>), Fault> {
+pub(super) fn open(
+    address: Ipv4Addr,
+    datagram_network: Option<&DatagramNetwork>,
+) -> Result<(Listeners, Vec<OwnedFd>), Fault> {
     let step = "listen for intercepted calls";
     let (tcp_4, at) = match listening((address, 0).into()) {
         // Nobody needs a right to bind a new socket to a device (socket(7)): a filter says no.
         Err(Errno::PERM) => return Err(Fault::supervised()),
         made => made.step(step)?,
     };
-    let (udp_4, names_4) = names(quiet, Ipv4Addr::LOCALHOST.into()).step(step)?;
-    let six =
-        listening((Ipv6Addr::LOCALHOST, 0).into()).and_then(|tcp| Ok((tcp, names(quiet, Ipv6Addr::LOCALHOST.into())?)));
+    let (udp_4, names_4) = names(datagram_network, Ipv4Addr::LOCALHOST.into()).step(step)?;
+    let six = listening((Ipv6Addr::LOCALHOST, 0).into())
+        .and_then(|tcp| Ok((tcp, names(datagram_network, Ipv6Addr::LOCALHOST.into())?)));
     let nobody_4 = Nobody::at(address.into()).step(step)?;
     let nobody_6 = Nobody::at(Ipv6Addr::LOCALHOST.into()).ok();
-    let mut doors = Doors { tcp_4: at.port(), tcp_6: None, names_4, names_6: None, nobody_4, nobody_6 };
+    let mut listeners = Listeners { tcp_4: at.port(), tcp_6: None, names_4, names_6: None, nobody_4, nobody_6 };
     match six {
         Ok(((tcp_6, at), (udp_6, names_6))) => {
-            (doors.tcp_6, doors.names_6) = (Some(at.port()), Some(names_6));
-            Ok((doors, vec![tcp_4, tcp_6, udp_4, udp_6]))
+            (listeners.tcp_6, listeners.names_6) = (Some(at.port()), Some(names_6));
+            Ok((listeners, vec![tcp_4, tcp_6, udp_4, udp_6]))
         }
-        Err(_) => Ok((doors, vec![tcp_4, udp_4])),
+        Err(_) => Ok((listeners, vec![tcp_4, udp_4])),
     }
 }
 
-fn names(quiet: Option<&Quiet>, address: IpAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
+fn names(datagram_network: Option<&DatagramNetwork>, address: IpAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
     let at = SocketAddr::new(address, 0);
-    let Some(quiet) = quiet else { return bound(SocketType::DGRAM, at) };
-    let socket = quiet.bound(at)?;
+    let Some(datagram_network) = datagram_network else { return bound(SocketType::DGRAM, at) };
+    let socket = datagram_network.bound(at)?;
     ioctl_fionbio(&socket, true)?;
     let at = SocketAddr::try_from(getsockname(&socket)?)?;
     Ok((socket, at))

@@ -20,7 +20,7 @@ use crate::sandbox::wire::{receive_packet, send_packet};
 
 /// The supervisor's end of the socket to that process.
 #[derive(Debug)]
-pub struct Quiet(OwnedFd);
+pub struct DatagramNetwork(OwnedFd);
 
 /// What it is asked for.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -40,19 +40,19 @@ struct Made {
 }
 
 /// For who is not the supervisor.
-impl AsFd for Quiet {
+impl AsFd for DatagramNetwork {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl From<OwnedFd> for Quiet {
+impl From<OwnedFd> for DatagramNetwork {
     fn from(socket: OwnedFd) -> Self {
         Self(socket)
     }
 }
 
-impl Quiet {
+impl DatagramNetwork {
     /// Starts the process. Where it may have no network of its own it ends at once.
     pub fn start(alone: &SingleThread) -> Result<(Self, Pid), Fault> {
         let step = "start who makes datagram sockets";

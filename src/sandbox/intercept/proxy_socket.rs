@@ -5,38 +5,36 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::epoll;
 
-use super::CHANNEL;
 use super::channel::Channel;
-use super::connecting::dial;
-use super::doors::{self, Doors};
-use super::words::{Told, Wanted};
+use super::listeners::{self, Listeners};
+use super::messages::{Told, Wanted};
 use crate::sandbox::fault::{Fault, Step};
 
 /// Makes connections for the server from where the command is.
 #[derive(Debug)]
-pub struct Usher {
+pub struct ProxySocket {
     epoll: OwnedFd,
     channel: Channel,
-    doors: Doors,
+    listeners: Listeners,
     may_dial: bool,
 }
 
-impl Usher {
+impl ProxySocket {
     /// Makes the sockets and hands them to the server at the other end of `channel`. They belong to the network of this
     /// process, which has to be the command's.
     pub fn begin(channel: OwnedFd, may_dial: bool) -> Result<Self, Fault> {
         let step = "listen as a proxy";
-        let (doors, sockets) = doors::open(Ipv4Addr::LOCALHOST, None)?;
+        let (listeners, sockets) = listeners::open(Ipv4Addr::LOCALHOST, None)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
-        let channel = Channel::new(channel, &epoll, CHANNEL).step(step)?;
+        let channel = Channel::new(channel, &epoll).step(step)?;
         let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();
-        channel.send(&Told::Ready { version_6: doors.tcp_6.is_some() }, &sockets).step(step)?;
-        Ok(Self { epoll, channel, doors, may_dial })
+        channel.send(&Told::Ready { version_6: listeners.tcp_6.is_some() }, &sockets).step(step)?;
+        Ok(Self { epoll, channel, listeners, may_dial })
     }
 
     /// The port of the proxy on 127.0.0.1.
     pub fn port(&self) -> u16 {
-        self.doors.tcp_4
+        self.listeners.tcp_4
     }
 
     /// Does what the server wants. Does not block.
@@ -52,11 +50,11 @@ impl Usher {
     }
 
     fn dial(&self, to: SocketAddr) -> Result<OwnedFd, rustix::io::Errno> {
-        if self.may_dial { dial(&self.doors, to) } else { Err(rustix::io::Errno::ACCESS) }
+        if self.may_dial { self.listeners.dial(to) } else { Err(rustix::io::Errno::ACCESS) }
     }
 }
 
-impl AsFd for Usher {
+impl AsFd for ProxySocket {
     /// Readable when there is something to serve.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
