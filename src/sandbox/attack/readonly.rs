@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, RenameFlags, Timestamps, Xa
 
 use super::attempt::{Attempt, attempt};
 use super::metadata::now;
-use super::outcome::{Stopped, Try, any, each, through};
+use super::outcome::{Try, each, through};
 use super::stage::Stage;
 use super::stage::text;
 use crate::sandbox::sys::attack as sys;
