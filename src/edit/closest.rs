@@ -3,7 +3,9 @@
 //! Rare parts of the old text lead to a few places; these are compared line by line. Time is bounded, also for a
 //! file of many megabytes, and nothing found here is ever applied.
 
-use super::{Edit, blocks, literal};
+use super::error::{Cause, Difference};
+use super::request::Edit;
+use super::{blocks, literal};
 use crate::cancel::Bound;
 use crate::limits::{MAX_CLOSEST_DIFF_LINES, MAX_SHOWN_LINE_CHARS};
 use crate::pattern::Pattern;
@@ -12,55 +14,6 @@ use memchr::memmem::Finder;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::collections::BTreeSet;
 use std::time::Instant;
-
-/// What is known about a text that was not found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cause {
-    /// The new text is there.
-    AlreadyApplied {
-        /// Its line, counted from 1.
-        line: usize,
-    },
-    /// A block that is the same but for one thing.
-    Differs {
-        difference: Difference,
-        /// The block's first line, counted from 1.
-        first: usize,
-        /// The block's last line.
-        last: usize,
-        /// From the old text (`-`) to the file (`+`), a few lines.
-        diff: String,
-    },
-    /// A block that is similar.
-    Closest {
-        /// The block's first line, counted from 1.
-        first: usize,
-        /// The block's last line.
-        last: usize,
-        /// From the old text (`-`) to the file (`+`), a few lines.
-        diff: String,
-    },
-    /// No line and no word of the old text leads anywhere.
-    Nothing,
-    /// The time was up before anything was found.
-    OutOfTime,
-}
-
-/// The one thing in which a block differs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Difference {
-    /// CR, LF or CRLF.
-    LineEndings,
-    /// Whitespace at the beginning or end of lines.
-    Indentation,
-    Whitespace,
-    /// Upper and lower case.
-    Case,
-    /// Quotes, dashes, no-break spaces and the like.
-    Punctuation,
-    /// More than one of these.
-    Several,
-}
 
 /// Bytes searched between two looks at the clock.
 const STRETCH_BYTES: usize = 1024 * 1024;
