@@ -5,7 +5,9 @@
 //! so its output is at its end, and nothing here depends on a process number or on who holds a pipe.
 
 mod background;
+mod background_commands;
 mod capture;
+mod foreground;
 mod interception;
 mod job;
 mod launcher;
@@ -13,8 +15,8 @@ mod place;
 mod pump;
 mod resident;
 mod ring;
-mod run;
 mod running;
+mod start;
 mod streams;
 mod wait;
 mod works;
@@ -36,15 +38,16 @@ use crate::sandbox::{Cause, Guard, Place, Request};
 pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::Counts;
 pub use crate::sandbox::{Denied, Exit};
-pub use background::{Background, BackgroundCommands, Ending, State};
+pub use background::{Background, Ending, State};
+pub use background_commands::BackgroundCommands;
 pub use capture::Captured;
+pub use foreground::{Foreground, Intercepted, Stage};
 pub use interception::{Flow, Interception, Listening, Mark, Sockets};
 pub use job::{Job, News};
 pub use launcher::{LaunchError, Launcher, Ready};
 pub use place::place_of;
 pub use resident::{Program, ProgramStatus, Resident};
 pub use ring::Page;
-pub use run::{Intercepted, Stage, run, run_intercepted};
 pub use running::Running;
 pub use wait::{Bell, readable};
 pub use works::Working;
@@ -58,17 +61,6 @@ pub struct Command<'a> {
     pub dir: Place,
     /// Rows and columns of the terminal that the command gets; `None` for pipes.
     pub terminal: Option<(u16, u16)>,
-}
-
-/// What a command that is waited for is held to.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    /// Time until everything of it gets SIGTERM.
-    pub timeout: Duration,
-    /// Time from SIGTERM to SIGKILL.
-    pub grace: Duration,
-    /// Bytes kept of each of the two streams; what comes after is read and counted, not kept.
-    pub output_cap_bytes: usize,
 }
 
 /// What a command left behind when it was over, however it ended.

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use super::pump::await_start;
 use super::running::Slot;
+use super::start::await_start;
 use super::streams::output_pipe;
 use super::wait::{Bell, readable};
 use super::works::{Working, Works};

@@ -71,8 +71,13 @@ fn command(line: &str) -> Command<'_> {
     Command { line, dir: Place { path: "/src".into(), dev: 1, ino: 2 }, terminal: None }
 }
 
-fn bounds(timeout: Duration) -> Bounds {
-    Bounds { timeout, grace: Duration::from_millis(50), output_cap_bytes: 10 }
+fn foreground<'a>(
+    launcher: &'a Launcher,
+    timeout: Duration,
+    running: &'a Running,
+    cancel: &'a CancelToken,
+) -> Foreground<'a> {
+    Foreground { launcher, running, cancel, timeout, grace: Duration::from_millis(50), output_cap_bytes: 10 }
 }
 
 fn run_it(
@@ -81,7 +86,7 @@ fn run_it(
     running: &Running,
     cancel: &CancelToken,
 ) -> Result<Outcome, ExecError> {
-    run(launcher, &command("a line"), bounds(timeout), running, cancel, &mut |_, _| {})
+    foreground(launcher, timeout, running, cancel).run(&command("a line"), &mut |_, _| {})
 }
 
 fn simple(launcher: &Launcher) -> Result<Outcome, ExecError> {
@@ -207,18 +212,9 @@ fn a_signal_is_passed_on_and_a_second_one_means_kill() {
         });
         let come = signalled(&signals);
         let how = Intercepted { signals: Some(come.as_fd()), ..Intercepted::default() };
-        let bounds = Bounds { grace: LONG, ..bounds(LONG) };
         let (running, cancel) = (Running::new(1), CancelToken::new());
-        let outcome = run_intercepted(
-            &launcher,
-            &command("a line"),
-            &how,
-            bounds,
-            &running,
-            &cancel,
-            &mut |_| {},
-            &mut |_, _| {},
-        );
+        let foreground = Foreground { grace: LONG, ..foreground(&launcher, LONG, &running, &cancel) };
+        let outcome = foreground.run_intercepted(&command("a line"), &how, &mut |_| {}, &mut |_, _| {});
         assert_eq!(receiver.recv().unwrap(), words);
         assert_eq!(outcome.unwrap(), Outcome { asked_by: Some(signals[0] as i32), ..done(Exit::Signal(9)) });
     }
@@ -257,7 +253,9 @@ fn a_launcher_that_dies_is_noticed() {
 fn the_kernels_limits_are_told_before_anything_is_sent() {
     let launcher = launcher(drop);
     let try_line = |line: &str| {
-        run(&launcher, &command(line), bounds(LONG), &Running::new(1), &CancelToken::new(), &mut |_, _| {}).unwrap_err()
+        foreground(&launcher, LONG, &Running::new(1), &CancelToken::new())
+            .run(&command(line), &mut |_, _| {})
+            .unwrap_err()
     };
     let nul = try_line("echo a\0b");
     assert_eq!(nul.to_string(), "`command` has a NUL byte at offset 6, and a shell command cannot contain one");
@@ -296,7 +294,7 @@ fn more_commands_than_may_run_wait_for_their_turn() {
         let call = |cancel: CancelToken, timeout, stages: Sender<Stage>| {
             let (launcher, running) = (&launcher, &running);
             scope.spawn(move || {
-                run(launcher, &command("a line"), bounds(timeout), running, &cancel, &mut |_, stage| {
+                foreground(launcher, timeout, running, &cancel).run(&command("a line"), &mut |_, stage| {
                     let _ = stages.send(stage);
                 })
             })
@@ -339,7 +337,7 @@ fn ending_all_kills_what_runs_and_turns_away_who_waits() {
         let call = || {
             let (stages, launcher, running) = (stages.clone(), &launcher, &running);
             scope.spawn(move || {
-                run(launcher, &command("a line"), bounds(LONG), running, &CancelToken::new(), &mut |_, stage| {
+                foreground(launcher, LONG, running, &CancelToken::new()).run(&command("a line"), &mut |_, stage| {
                     let _ = stages.send(stage);
                 })
             })

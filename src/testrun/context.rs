@@ -9,7 +9,7 @@ use super::history::History;
 use super::project::disk::Disk;
 use crate::budget::Account;
 use crate::cancel::CancelToken;
-use crate::exec::{self, Bounds, Command, Exit, Launcher, Outcome, Running, Stage, place_of};
+use crate::exec::{self, Command, Exit, Foreground, Launcher, Outcome, Running, Stage, place_of};
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES};
 use crate::policy::{Checked, Policy, Read};
 use crate::sandbox::{Scratch, SharedDirectory};
@@ -72,8 +72,15 @@ impl<'a> RunContext<'a> {
         }
         let command = Command { line, dir: place_of(dir)?, terminal: None };
         let grace = Duration::from_millis(KILL_GRACE_MS);
-        let bounds = Bounds { timeout, grace, output_cap_bytes: TESTS_OUTPUT_BYTES };
-        let outcome = exec::run(self.launcher, &command, bounds, self.running, self.cancel, on_progress)?;
+        let foreground = Foreground {
+            launcher: self.launcher,
+            running: self.running,
+            cancel: self.cancel,
+            timeout,
+            grace,
+            output_cap_bytes: TESTS_OUTPUT_BYTES,
+        };
+        let outcome = foreground.run(&command, on_progress)?;
         if outcome.cancelled { Err(exec::ExecError::Cancelled.into()) } else { Ok(outcome) }
     }
 

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use pretty_assertions::assert_eq;
 use replay::cancel::CancelToken;
 use replay::exec::{
-    Background, BackgroundCommands, Bounds, Captured, Command, Ending, ExecError, Exit, Launcher, Outcome, Running,
-    Stage, State, place_of, run,
+    Background, BackgroundCommands, Captured, Command, Ending, ExecError, Exit, Foreground, Launcher, Outcome, Running,
+    Stage, State, place_of,
 };
 use replay::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
 use replay::sandbox::{Limits, Network, Place, Plan, Scratch, Tier};
@@ -79,8 +79,15 @@ impl Shell {
     }
 
     fn watched(&self, line: &str, on_progress: &mut dyn FnMut(Duration, Stage)) -> Result<Outcome, ExecError> {
-        let bounds = Bounds { timeout: self.timeout, grace: self.grace, output_cap_bytes: self.cap };
-        let outcome = run(&self.launcher, &self.command(line), bounds, &self.running, &self.cancel, on_progress);
+        let foreground = Foreground {
+            launcher: &self.launcher,
+            running: &self.running,
+            cancel: &self.cancel,
+            timeout: self.timeout,
+            grace: self.grace,
+            output_cap_bytes: self.cap,
+        };
+        let outcome = foreground.run(&self.command(line), on_progress);
         assert!(self.running.is_empty(), "a command that is over left the table");
         outcome
     }
