@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::exec::{
-    Command, Counts, Flow, Foreground, Intercepted, Interception, Launcher, Mark, Outcome, Running, Stage,
+    Command, Counts, Flow, Foreground, Intercepted, Interception, Launcher, Mark, Outcome, Slots, Stage,
 };
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use crate::record::net::ca::{Authority, TrustFiles, environment};
@@ -36,7 +36,7 @@ pub struct Ground<'a> {
     pub account: &'a Account,
     pub launcher: &'a Launcher,
     /// The places for commands.
-    pub running: &'a Running,
+    pub running: &'a Slots,
     /// Where files are put for the command to read.
     pub scratch: &'a Scratch,
     /// The command's path of the directory that such files lie in.

@@ -6,8 +6,8 @@
 mod blocks;
 mod bounds;
 mod changes;
-mod closest;
 mod content;
+mod diagnosis;
 mod error;
 mod literal;
 mod plan;

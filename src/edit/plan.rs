@@ -4,7 +4,7 @@ use super::bounds::{check, few_enough, fits, out_of_time};
 use super::changes::{Changes, Rule, Texts};
 use super::error::{EditErrorKind, MatchKind};
 use super::request::{Edit, Options};
-use super::{blocks, closest, literal};
+use super::{blocks, diagnosis, literal};
 use crate::limits::{EDIT_BYTES_PER_PLACE, EDIT_PLACES_STEP, MAX_LISTED_LINES};
 use crate::pattern::{self, Pattern, Replacement, slip};
 use crate::text::lines::lines_of;
@@ -36,7 +36,7 @@ pub(super) fn plan(text: &str, edit: &Edit, options: Options<'_>) -> Result<Chan
         } else {
             let until = Instant::now() + options.closest_block;
             let until = options.bound.deadline.map_or(until, |deadline| deadline.min(until));
-            EditErrorKind::TextNotFound(Box::new(closest::diagnose(text, edit, until)))
+            EditErrorKind::TextNotFound(Box::new(diagnosis::diagnose(text, edit, until)))
         }
     })
 }

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 
 use super::job::Control;
+use super::poll::{Bell, readable, writable};
 use super::ring::Ring;
 use super::streams::END_OF_INPUT;
-use super::wait::{Bell, readable, writable};
 use super::{Denied, ExecError, Exit, Page};
 use crate::cancel::CancelToken;
 use crate::limits::{OUTPUT_GATHER_MS, OUTPUT_QUIET_MS};

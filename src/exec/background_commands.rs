@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use super::background::{Background, Listener, Shared, State, lock};
 use super::job::Countdown;
+use super::poll::Bell;
 use super::pump::Pump;
 use super::ring::Ring;
 use super::start::begin;
-use super::wait::Bell;
 use super::{Command, ExecError, Launcher};
 use crate::cancel::CancelToken;
 use crate::limits::KEPT_BACKGROUND_COMMANDS;

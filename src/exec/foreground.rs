@@ -9,9 +9,9 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::interception::{Interception, Listening};
 use super::job::Countdown;
+use super::poll::{readable, received};
 use super::streams::{END_OF_INPUT, Streams, output_pipe};
-use super::wait::{readable, received};
-use super::{Command, Denied, ExecError, Launcher, News, Outcome, Running};
+use super::{Command, Denied, ExecError, Launcher, News, Outcome, Slots};
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_PROGRESS_MS;
 use crate::policy::{Touch, note};
@@ -74,7 +74,7 @@ fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
 pub struct Foreground<'a> {
     pub launcher: &'a Launcher,
     /// Who may run; it takes a place there.
-    pub running: &'a Running,
+    pub running: &'a Slots,
     /// Ends it.
     pub cancel: &'a CancelToken,
     /// Time until everything of it gets SIGTERM. The wait for a place is part of it.

@@ -4,6 +4,7 @@
 //! socket, the output and the cancel token. When the supervisor says that the command has ended nothing of it is alive,
 //! so its output is at its end, and nothing here depends on a process number or on who holds a pipe.
 
+mod activity;
 mod background;
 mod background_commands;
 mod capture;
@@ -12,14 +13,13 @@ mod interception;
 mod job;
 mod launcher;
 mod place;
+mod poll;
 mod pump;
 mod resident;
 mod ring;
-mod running;
+mod slots;
 mod start;
 mod streams;
-mod wait;
-mod works;
 
 #[cfg(test)]
 mod tests;
@@ -38,6 +38,7 @@ use crate::sandbox::{Cause, Guard, Place, Request};
 pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::Counts;
 pub use crate::sandbox::{Denied, Exit};
+pub use activity::ActivityGuard;
 pub use background::{Background, Ending, State};
 pub use background_commands::BackgroundCommands;
 pub use capture::Captured;
@@ -46,11 +47,10 @@ pub use interception::{Flow, Interception, Listening, Mark, Sockets};
 pub use job::{Job, News};
 pub use launcher::{LaunchError, Launcher, Ready};
 pub use place::place_of;
+pub use poll::{Bell, readable};
 pub use resident::{Program, ProgramStatus, Resident};
 pub use ring::Page;
-pub use running::Running;
-pub use wait::{Bell, readable};
-pub use works::Working;
+pub use slots::Slots;
 
 /// One command line for `/bin/sh -c`.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use nix::sys::signal::Signal;
 
 use super::background::{Background, Ending, Listener, State};
 use super::job::Countdown;
+use super::poll::readable;
 use super::streams::{Chunk, read_some};
-use super::wait::readable;
 use super::{ExecError, Job, News};
 use crate::limits::{DRAIN_MS, MAX_PIPE_BYTES, PIPE_READ_BYTES};
 use crate::sandbox::Event;

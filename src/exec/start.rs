@@ -3,8 +3,8 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use super::poll::readable;
 use super::streams::output_pipe;
-use super::wait::readable;
 use super::{ExecError, Job, Launcher, News};
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_START_MS;

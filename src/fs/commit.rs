@@ -16,8 +16,8 @@ use crate::limits::GIVE_BACK_ROUNDS;
 use crate::policy::{Id, Rules};
 use crate::sandbox::is_lease_undisturbed;
 
-use super::aside;
 use super::attributes;
+use super::closer;
 use super::error::FsError;
 use super::locks::{DirLocks, keep_writers_out};
 use super::original::{Original, Stamp, copy, digest};
@@ -281,7 +281,7 @@ impl Committed {
         let Some(old) = self.prepared.old.take() else { return };
         // First its name.
         drop(self);
-        aside::close(old.file);
+        closer::close(old.file);
     }
 
     /// Puts the old file back, under its own identity where the filesystem can exchange names. `false` if another program has

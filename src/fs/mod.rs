@@ -16,11 +16,11 @@ pub mod tree;
 pub mod walk;
 pub mod write;
 
-mod aside;
 mod attributes;
+mod closer;
 mod commit;
 mod descent;
-mod ignores;
+mod gitignore;
 mod listing;
 mod sweep;
 mod temp;

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use rustix::fs::{CWD, FileType, Mode, fstat, openat, readlinkat, stat};
 use rustix::io::Errno;
 
-use super::allowed::Policy;
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
+use super::directories::Policy;
 use super::error::StartError;
 use super::mounts::Mounts;
 use super::repositories::Repositories;

@@ -6,12 +6,12 @@
 //! of use.
 #![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
 
-mod allowed;
-mod checked;
 mod defaults;
+mod directories;
 mod entries;
 mod error;
 mod grant;
+mod handle;
 mod kind;
 mod mounts;
 mod repositories;
@@ -21,7 +21,7 @@ mod rules;
 mod spelling;
 #[cfg(test)]
 pub(crate) mod tests;
-mod touched;
+mod touches;
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -32,18 +32,18 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
-pub use allowed::Policy;
-pub use checked::{Checked, Entry, Look, NewDir, Read, Write};
 pub use defaults::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
+pub use directories::Policy;
 pub use error::{PolicyError, StartError};
 pub(crate) use error::{Quoted, way_to_unprotect};
 pub use grant::{Access, Grant, Pins, Restrictions};
+pub use handle::{Checked, Entry, Look, NewDir, Read, Write};
 pub use kind::Kind;
 pub use repositories::{Found, Repositories};
 pub use root::Root;
 pub use rules::{Cause, Hidden};
 pub(crate) use rules::{Id, Rules};
-pub use touched::{Entered, Record, Touch, Touched, TouchedPath, note, note_refusal};
+pub use touches::{Entered, Record, Touch, Touched, TouchedPath, note, note_refusal};
 
 use crate::limits::RESOLVE_RETRIES;
 use resolve::{Halt, Last, PATH_DIR, Spot};
@@ -72,7 +72,7 @@ impl Policy {
     pub fn probe(&self, path: impl AsRef<Path>) -> Result<Checked<Read>, PolicyError> {
         let mut real = None;
         let file = self.open_to_read(path.as_ref(), &mut real)?;
-        if touched::is_watched() {
+        if touches::is_watched() {
             note(file.shown(), real, if file.kind() == Kind::Directory { Touch::List } else { Touch::Read });
         }
         Ok(file)
@@ -201,7 +201,7 @@ impl Policy {
         if let Some((protected, _)) = self.rules.protected_below(&place).next() {
             return Err(PolicyError::Protected { path: requested.into(), protected: protected.into_owned() });
         }
-        touched::keep(real, &place);
+        touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir: false, rules, era }))
     }
@@ -311,10 +311,10 @@ fn noted<Use>(
 ) -> Result<Checked<Use>, PolicyError> {
     let mut real = None;
     let result = work(&mut real);
-    if touched::is_watched() {
+    if touches::is_watched() {
         match &result {
             Ok(checked) => note(checked.shown(), real, touch(checked)),
-            Err(error) => touched::note_refusal(error),
+            Err(error) => touches::note_refusal(error),
         }
     }
     result
@@ -327,10 +327,10 @@ struct DirectEntry {
     kind: Option<Kind>,
 }
 
-type Target = (Arc<OwnedFd>, Vec<OsString>, OsString, PathBuf);
+type WalkEnd = (Arc<OwnedFd>, Vec<OsString>, OsString, PathBuf);
 
 /// Directory, missing parents, name and place of where a walk ended.
-fn split(spot: Spot) -> Result<Target, Errno> {
+fn split(spot: Spot) -> Result<WalkEnd, Errno> {
     if let Some(errno) = spot.stuck {
         return Err(errno);
     }

@@ -13,11 +13,11 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
-use super::cell::{Cells, Handed};
-use super::children::{Reaped, reap_one};
+use super::confinement::{Confinement, Handed};
 use super::fault::{Fault, Step};
+use super::kill_scope::strays;
 use super::plan::{Place, Plan, Tier};
-use super::reach::strays;
+use super::reaper::{Reaped, reap_one};
 use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
 use super::sys::{self, SingleThread};
@@ -53,7 +53,7 @@ pub fn run() -> Result<(), Fault> {
         // namespaces the kernel does so.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid())).step("PR_SET_CHILD_SUBREAPER")?;
     }
-    let built = Cells::build(plan, alone).and_then(|cells| {
+    let built = Confinement::build(plan, alone).and_then(|cells| {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
         Ok(Launcher { server: server.try_clone().step("dup")?, children, ground, cells, supervisors: HashSet::new() })
     });
@@ -80,7 +80,7 @@ struct Launcher {
     server: OwnedFd,
     children: SignalFd,
     ground: ScratchHold,
-    cells: Cells,
+    cells: Confinement,
     /// Those that have not been reaped, and their helpers.
     supervisors: HashSet<i32>,
 }

@@ -20,7 +20,7 @@ use super::mount::{clone_tree, directory, file_system, no_devices, open_path, re
 use super::plan::{Network, Plan};
 use super::raw_string::RawString;
 use super::sys::{self, MountAttributes, SingleThread};
-use super::{etc, hidden, namespaces, toolchains};
+use super::{etc, hidden_paths, namespaces, toolchains};
 use crate::limits::{MAX_TERMINALS, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
 
 /// Where HOME of commands can be.
@@ -111,7 +111,7 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
         sys::mount_setattr(way.as_fd(), MountAttributes::READ_ONLY, false)
             .step("make the way to a directory read-only")?;
     }
-    hidden::cover(plan)?;
+    hidden_paths::cover(plan)?;
     let root = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("open /")?;
     sys::mount_setattr(root.as_fd(), MountAttributes::READ_ONLY, false).step("make the new root read-only")?;
     Ok(copying)

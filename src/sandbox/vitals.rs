@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nix::unistd::Pid;
 use rustix::net::{SendFlags, send};
 
-use super::reach::each_descendant;
+use super::kill_scope::each_descendant;
 use super::wire::{Event, Vitals};
 use crate::limits::{COUNTING_MS, MAX_COUNTED_PROCESSES};
 

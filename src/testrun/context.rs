@@ -9,7 +9,7 @@ use super::history::History;
 use super::project::disk::Disk;
 use crate::budget::Account;
 use crate::cancel::CancelToken;
-use crate::exec::{self, Command, Exit, Foreground, Launcher, Outcome, Running, Stage, place_of};
+use crate::exec::{self, Command, Exit, Foreground, Launcher, Outcome, Slots, Stage, place_of};
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES};
 use crate::policy::{Checked, Policy, Read};
 use crate::sandbox::{Scratch, SharedDirectory};
@@ -25,7 +25,7 @@ pub struct RunContext<'a> {
     pub memory: &'a Memory,
     pub launcher: &'a Launcher,
     /// The places for commands.
-    pub running: &'a Running,
+    pub running: &'a Slots,
     /// Where commands have their private files.
     pub scratch: &'a Scratch,
     /// The commands' path of their TMPDIR.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use pretty_assertions::assert_eq;
 use replay::cancel::CancelToken;
 use replay::exec::{
-    Background, BackgroundCommands, Captured, Command, Ending, ExecError, Exit, Foreground, Launcher, Outcome, Running,
+    Background, BackgroundCommands, Captured, Command, Ending, ExecError, Exit, Foreground, Launcher, Outcome, Slots,
     Stage, State, place_of,
 };
 use replay::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
@@ -35,7 +35,7 @@ struct Shell {
     grace: Duration,
     cap: usize,
     cancel: CancelToken,
-    running: Running,
+    running: Slots,
     terminal: Option<(u16, u16)>,
     /// The launcher's private directory lies in it.
     tree: tempfile::TempDir,
@@ -67,7 +67,7 @@ impl Shell {
             grace: Duration::from_millis(KILL_GRACE_MS),
             cap: OUTPUT_CAP_BYTES,
             cancel: CancelToken::new(),
-            running: Running::new(4),
+            running: Slots::new(4),
             terminal: None,
             tree,
             scratch,

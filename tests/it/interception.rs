@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use replay::cancel::CancelToken;
 use replay::exec::{
-    Command, Counts, ExecError, Exit, Foreground, Intercepted, Interception, Launcher, Outcome, Running, place_of,
+    Command, Counts, ExecError, Exit, Foreground, Intercepted, Interception, Launcher, Outcome, Slots, place_of,
 };
 use replay::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -127,7 +127,7 @@ fn installed(path: &str) -> bool {
     Path::new(path).exists()
 }
 
-fn foreground<'a>(launcher: &'a Launcher, running: &'a Running, cancel: &'a CancelToken) -> Foreground<'a> {
+fn foreground<'a>(launcher: &'a Launcher, running: &'a Slots, cancel: &'a CancelToken) -> Foreground<'a> {
     let grace = Duration::from_millis(100);
     Foreground { launcher, running, cancel, timeout: LONG, grace, output_cap_bytes: 1 << 20 }
 }
@@ -220,8 +220,8 @@ impl Net {
         line: &str,
         how: &Intercepted<'_>,
         on_start: &mut dyn FnMut(Interception),
-    ) -> (Result<Outcome, ExecError>, Running) {
-        let running = Running::new(4);
+    ) -> (Result<Outcome, ExecError>, Slots) {
+        let running = Slots::new(4);
         let command = Command { line, dir: place(&self.work), terminal: None };
         let cancel = CancelToken::new();
         let outcome =

@@ -2,8 +2,8 @@
 
 use super::attempt::{Attempt, Control};
 use super::{
-    controls, escalation, files, ipc, kernel, metadata, namespaces, network, others, processes, readonly, signals,
-    terminal,
+    controls, escalation, files, ipc, kernel, metadata, namespaces, network, process_settings, processes, readonly,
+    signals, terminal,
 };
 
 /// Every attempt, by what it is after. The last group ends with what would end the battery itself.
@@ -13,7 +13,7 @@ pub const GROUPS: &[(&str, &[Attempt])] = &[
     ("metadata", metadata::ATTEMPTS),
     ("namespaces", namespaces::ATTEMPTS),
     ("processes", processes::ATTEMPTS),
-    ("other processes' settings", others::ATTEMPTS),
+    ("other processes' settings", process_settings::ATTEMPTS),
     ("ipc", ipc::ATTEMPTS),
     ("network", network::ATTEMPTS),
     ("kernel", kernel::ATTEMPTS),

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 use rustix::io::Errno;
 
 use super::call::{Room, Span};
-use crate::sandbox::memory::Memory;
+use crate::sandbox::caller_memory::CallerMemory;
 
 /// The most that the kernel takes for an address (`struct sockaddr_storage`).
 pub const MAX_ADDRESS_BYTES: u64 = 128;
@@ -97,7 +97,7 @@ pub fn is_here(ip: IpAddr) -> bool {
 }
 
 /// Reads an address out of the caller's memory.
-pub(super) fn read_from(memory: Memory, span: Span) -> Result<Given, Errno> {
+pub(super) fn read_from(memory: CallerMemory, span: Span) -> Result<Given, Errno> {
     if span.length > MAX_ADDRESS_BYTES {
         return Err(Errno::INVAL);
     }
@@ -105,7 +105,7 @@ pub(super) fn read_from(memory: Memory, span: Span) -> Result<Given, Errno> {
 }
 
 /// Writes an address where the caller wants it, as getsockname(2) does.
-pub(super) fn write_to(memory: Memory, room: Room, address: SocketAddr) -> Result<(), Errno> {
+pub(super) fn write_to(memory: CallerMemory, room: Room, address: SocketAddr) -> Result<(), Errno> {
     let bytes = write(address);
     let most = memory.bytes(room.length, 4)?.first_chunk().map_or(0, |most| i32::from_ne_bytes(*most));
     let most = usize::try_from(most).map_err(|_| Errno::INVAL)?;

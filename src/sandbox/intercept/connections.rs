@@ -17,7 +17,7 @@ use super::descriptor::Kind;
 use super::destinations::Destination;
 use super::messages::{Flow, Mark, Told, Wanted};
 use super::own_ports::{Holder, Protocol};
-use crate::sandbox::memory::Memory;
+use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::sys::sockets::bind_with_port;
 
 /// The port of questions of names (RFC 1035, 4.2).
@@ -222,7 +222,7 @@ impl Interceptor {
         Ok(Answer::Value(0))
     }
 
-    pub(super) fn peer_name(&self, socket: &OwnedFd, memory: Memory, room: Room) -> Result<Answer, Errno> {
+    pub(super) fn peer_name(&self, socket: &OwnedFd, memory: CallerMemory, room: Room) -> Result<Answer, Errno> {
         let (Some(Destination::Led { to, .. } | Destination::Asks(to)), Ok(_)) =
             (self.destinations.get(socket), getpeername(socket))
         else {

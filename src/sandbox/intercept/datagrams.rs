@@ -16,7 +16,7 @@ use super::msghdr::{Header, MANY_HEADER_BYTES};
 use super::own_ports::Holder;
 use super::transfer::{Incoming, Outgoing, ReceiveBuffer, is_impatient, other, value};
 use crate::limits::{MAX_DATAGRAM_BYTES, MAX_INTERCEPTED_BYTES};
-use crate::sandbox::memory::Memory;
+use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::sys::seccomp::Notification;
 
 /// Flags with which a message is received here.
@@ -29,7 +29,7 @@ impl Interceptor {
     pub(super) fn outgoing_to(
         &mut self,
         socket: &OwnedFd,
-        memory: Memory,
+        memory: CallerMemory,
         pid: u32,
         data: Span,
         to: Span,
@@ -60,7 +60,7 @@ impl Interceptor {
     pub(super) fn outgoing_of(
         &mut self,
         socket: &OwnedFd,
-        memory: Memory,
+        memory: CallerMemory,
         pid: u32,
         header: u64,
     ) -> Result<Outgoing, Errno> {
@@ -138,7 +138,7 @@ impl Interceptor {
     ) -> Result<Answer, Errno> {
         /// `UIO_MAXIOV`.
         const MOST: u32 = 1024;
-        let memory = Memory::of(asked.pid);
+        let memory = CallerMemory::of(asked.pid);
         let mut sent = 0;
         while sent < count.min(MOST) {
             let header = headers.wrapping_add(u64::from(sent) * MANY_HEADER_BYTES);
@@ -161,7 +161,7 @@ impl Interceptor {
     pub(super) fn receive(
         &mut self,
         socket: Result<OwnedFd, Errno>,
-        memory: Memory,
+        memory: CallerMemory,
         flags: u32,
         buffer: ReceiveBuffer,
     ) -> Result<Answer, Errno> {

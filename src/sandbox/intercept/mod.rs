@@ -58,8 +58,8 @@ use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
+use super::caller_memory::CallerMemory;
 use super::fault::{Fault, Step};
-use super::memory::Memory;
 use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
 use super::sys::sockets::bind_to_loopback;
 use address::read_from;
@@ -240,7 +240,7 @@ impl Interceptor {
     fn judge(&mut self, listener: &OwnedFd, asked: &Notification, call: Network) -> Result<Answer, Errno> {
         // What was read by the number of a thread is the caller's only if the caller still waits.
         let mine = || if still_valid(listener, asked.id) { Ok(()) } else { Err(Errno::SRCH) };
-        let memory = Memory::of(asked.pid);
+        let memory = CallerMemory::of(asked.pid);
         let Some(number) = call.socket() else {
             return match call {
                 Network::Socket { family, kind, protocol } => self.socket(family, kind, protocol),

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::call::Span;
 use super::descriptor::fetch;
 use crate::limits::MAX_INTERCEPTED_BYTES;
-use crate::sandbox::memory::Memory;
+use crate::sandbox::caller_memory::CallerMemory;
 
 /// Bytes of `struct msghdr`; both architectures that are supported are of 64 bits and little endian.
 const HEADER_BYTES: usize = 56;
@@ -32,7 +32,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    pub(super) fn read(memory: Memory, at: u64) -> Result<Self, Errno> {
+    pub(super) fn read(memory: CallerMemory, at: u64) -> Result<Self, Errno> {
         let bytes = memory.bytes(at, HEADER_BYTES)?;
         let word = |index: usize| bytes.as_chunks().0.get(index).map_or(0, |word| u64::from_ne_bytes(*word));
         let header = Self {
@@ -44,14 +44,14 @@ impl Header {
         if header.pieces.length > MAX_PIECES { Err(Errno::MSGSIZE) } else { Ok(header) }
     }
 
-    fn pieces(&self, memory: Memory) -> Result<Vec<Span>, Errno> {
+    fn pieces(&self, memory: CallerMemory) -> Result<Vec<Span>, Errno> {
         let bytes = memory.bytes(self.pieces.address, self.pieces.length as usize * 16)?;
         let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
         Ok(words.as_chunks().0.iter().map(|[address, length]| Span { address: *address, length: *length }).collect())
     }
 
     /// What is to be sent, as much as is taken at once; and whether that is all.
-    pub(super) fn gather(&self, memory: Memory) -> Result<(Vec<u8>, bool), Errno> {
+    pub(super) fn gather(&self, memory: CallerMemory) -> Result<(Vec<u8>, bool), Errno> {
         let mut data = Vec::new();
         for piece in self.pieces(memory)? {
             let room = MAX_INTERCEPTED_BYTES - data.len();
@@ -64,12 +64,12 @@ impl Header {
     }
 
     /// How much there is room for.
-    pub(super) fn room(&self, memory: Memory) -> Result<u64, Errno> {
+    pub(super) fn room(&self, memory: CallerMemory) -> Result<u64, Errno> {
         Ok(self.pieces(memory)?.iter().fold(0, |sum, piece| sum.saturating_add(piece.length)))
     }
 
     /// Puts what was received, and from whom, where the caller wants it; `all` is how long the message was.
-    pub(super) fn scatter(&self, memory: Memory, data: &[u8], name: &[u8], all: usize) -> Result<(), Errno> {
+    pub(super) fn scatter(&self, memory: CallerMemory, data: &[u8], name: &[u8], all: usize) -> Result<(), Errno> {
         let mut rest = data;
         for piece in self.pieces(memory)? {
             let (now, later) = rest.split_at(rest.len().min(usize::try_from(piece.length).unwrap_or(usize::MAX)));
@@ -86,7 +86,7 @@ impl Header {
     }
 
     /// The descriptors that go with it (unix(7), `SCM_RIGHTS`). Whatever else does is left out.
-    pub(super) fn passed(&self, memory: Memory, pid: u32) -> Result<Vec<OwnedFd>, Errno> {
+    pub(super) fn passed(&self, memory: CallerMemory, pid: u32) -> Result<Vec<OwnedFd>, Errno> {
         let mut passed = Vec::new();
         if self.control.length > MAX_CONTROL_BYTES {
             return Err(Errno::NOBUFS);

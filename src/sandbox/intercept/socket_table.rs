@@ -22,8 +22,8 @@ use super::descriptor::{Kind, leader};
 use super::destinations::{Destination, Destinations};
 use super::own_ports::Holder;
 use crate::limits::{MAX_INTERCEPTED_SOCKETS, MAX_KEPT_SOCKETS};
-use crate::sandbox::memory::Memory;
-use crate::sandbox::reach::descendants;
+use crate::sandbox::caller_memory::CallerMemory;
+use crate::sandbox::kill_scope::descendants;
 
 /// Descriptors of sockets by the inode numbers of these.
 #[derive(Debug, Default)]
@@ -187,7 +187,7 @@ impl SocketTable {
     pub(super) fn judge(
         &mut self,
         inode: u64,
-        memory: Memory,
+        memory: CallerMemory,
         call: Network,
         mine: impl Fn() -> Result<(), Errno>,
     ) -> Result<Answer, Errno> {

@@ -16,7 +16,7 @@ use super::address::{MAX_ADDRESS_BYTES, write, write_to};
 use super::call::{Room, Span};
 use super::msghdr::Header;
 use super::own_ports::Holder;
-use crate::sandbox::memory::Memory;
+use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::sys::sockets;
 
 /// Flags of a message that are passed on.
@@ -38,7 +38,7 @@ pub(super) struct Outgoing {
 /// Something to be received.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    pub(super) memory: Memory,
+    pub(super) memory: CallerMemory,
     pub(super) flags: u32,
     pub(super) buffer: ReceiveBuffer,
     /// From whom the caller expects it.
@@ -54,7 +54,7 @@ pub(super) enum ReceiveBuffer {
 
 impl ReceiveBuffer {
     /// Puts a datagram and its sender there. How much room there was.
-    pub(super) fn put(self, memory: Memory, data: &[u8], from: SocketAddr) -> Result<usize, Errno> {
+    pub(super) fn put(self, memory: CallerMemory, data: &[u8], from: SocketAddr) -> Result<usize, Errno> {
         match self {
             Self::Plain(into, room) => {
                 let length = usize::try_from(into.length).unwrap_or(usize::MAX);
@@ -98,7 +98,7 @@ impl Outgoing {
 /// What is sent over a socket that is none of IP. `whole`: the data are all that there is.
 pub(super) fn other(
     socket: &OwnedFd,
-    memory: Memory,
+    memory: CallerMemory,
     pid: u32,
     data: Vec<u8>,
     whole: bool,

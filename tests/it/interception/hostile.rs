@@ -134,7 +134,7 @@ fn a_command_that_cannot_start_is_refused_and_not_waited_for() {
         std::fs::rename(&net.work, &moved).unwrap();
         std::fs::create_dir(&net.work).unwrap();
         let command = replay::exec::Command { line: "true", dir: at, terminal: None };
-        let (running, cancel) = (replay::exec::Running::new(1), replay::cancel::CancelToken::new());
+        let (running, cancel) = (replay::exec::Slots::new(1), replay::cancel::CancelToken::new());
         let foreground = super::foreground(&net.launcher, &running, &cancel);
         let refused = foreground.run_intercepted(&command, &Intercepted::default(), &mut drop, &mut |_, _| {});
         assert!(matches!(refused, Err(ExecError::Refused { .. })), "{:?}: {refused:?}", net.setting);

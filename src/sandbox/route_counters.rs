@@ -9,13 +9,13 @@ const MOST_BYTES: usize = 16 * 1024;
 /// The kernel's counters (proc(5), `net/snmp` and `net/snmp6`) of the network namespace that they were opened in. Kept
 /// open: to find them takes longer than to read them.
 #[derive(Debug)]
-pub struct Counters {
+pub struct RouteCounters {
     version_4: File,
     /// Not there without IPv6.
     version_6: Option<File>,
 }
 
-impl Counters {
+impl RouteCounters {
     /// Of this process's network namespace; `None` if they cannot be opened.
     pub fn open() -> Option<Self> {
         Some(Self { version_4: open("/proc/self/net/snmp")?, version_6: open("/proc/self/net/snmp6") })

@@ -25,13 +25,13 @@ fn shown(plan: &Plan) -> Vec<PathBuf> {
 
 /// Looks for them outside the view, once for each change of what is mounted.
 #[derive(Debug)]
-pub struct Look {
+pub struct MountCheck {
     shown: Vec<PathBuf>,
     table: OwnedFd,
     is_clear: bool,
 }
 
-impl Look {
+impl MountCheck {
     /// Has not looked yet.
     pub fn new(plan: &Plan) -> Result<Self, Fault> {
         let table = open_file("/proc/self/mountinfo", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).step(STEP)?;
@@ -57,7 +57,7 @@ impl Look {
     }
 }
 
-/// Visits each below what the plan shows to commands, as [`Look`] does.
+/// Visits each below what the plan shows to commands, as [`MountCheck`] does.
 pub fn each(plan: &Plan, visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>) -> Result<(), Fault> {
     visit_each(&shown(plan), visit)
 }

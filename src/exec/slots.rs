@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::job::Control;
-use super::wait::{Bell, readable};
+use super::poll::{Bell, readable};
 use super::{ExecError, Job};
 use crate::cancel::CancelToken;
 use crate::limits::MAX_COMMANDS;
 
 /// Shared by the server, which may end everything, and by every call that runs a command.
 #[derive(Clone, Debug)]
-pub struct Running(Arc<Shared>);
+pub struct Slots(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -32,13 +32,13 @@ struct Table {
     ended: bool,
 }
 
-impl Default for Running {
+impl Default for Slots {
     fn default() -> Self {
         Self::new(MAX_COMMANDS)
     }
 }
 
-impl Running {
+impl Slots {
     /// An empty table with so many places.
     pub fn new(most: usize) -> Self {
         Self(Arc::new(Shared { most: most.max(1), table: Mutex::default() }))
@@ -144,7 +144,7 @@ impl Running {
 
 /// Somebody who waits. Dropping it takes it out of the line, or gives on the place that it was given meanwhile.
 struct Waiter<'a> {
-    running: &'a Running,
+    running: &'a Slots,
     id: u64,
 }
 
@@ -163,7 +163,7 @@ impl Drop for Waiter<'_> {
 /// A place among the commands that run. Dropping it gives it on.
 #[derive(Debug)]
 pub(super) struct Slot {
-    running: Running,
+    running: Slots,
     id: u64,
 }
 

@@ -11,26 +11,26 @@ use rustix::io::Errno;
 
 use super::call::Object;
 use crate::limits::MAX_PATH_BYTES;
-use crate::sandbox::memory::Memory;
+use crate::sandbox::caller_memory::CallerMemory;
 
 /// Enough of `/proc/PID/fdinfo/N` to hold its first two lines.
 const FDINFO_BYTES: usize = 128;
 
 /// A thread, held by its directory in `/proc`: a number alone could be given to another one.
-pub(super) struct Target {
+pub(super) struct Caller {
     pid: u32,
     proc: OwnedFd,
 }
 
-impl Target {
+impl Caller {
     /// What has this number now. It is the caller only if the caller still waits after this.
     pub(super) fn new(pid: u32) -> Result<Self, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { pid, proc: openat(CWD, format!("/proc/{pid}"), flags, Mode::empty())? })
     }
 
-    pub(super) fn memory(&self) -> Memory {
-        Memory::of(self.pid)
+    pub(super) fn memory(&self) -> CallerMemory {
+        CallerMemory::of(self.pid)
     }
 
     /// Opens (`O_PATH`) what the call names, and says what it called it, if by a path.

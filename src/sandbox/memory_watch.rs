@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
 
-use super::reach::descendants;
+use super::kill_scope::descendants;
 use crate::limits::{KERNEL_COUNTS_BYTES, MEMORY_WATCH_FDS, MEMORY_WATCH_MS};
 
 /// The watch over one command.
 #[derive(Debug)]
-pub struct Watch {
+pub struct MemoryWatch {
     most_bytes: u64,
     /// What is in the ipc namespace of this process is the command's.
     with_ipc: bool,
@@ -32,7 +32,7 @@ struct Held {
     shared: u64,
 }
 
-impl Watch {
+impl MemoryWatch {
     /// A watch that fires above `most_bytes`. `with_ipc`: the command has an ipc namespace for itself, and this process is in it.
     pub fn new(most_bytes: u64, with_ipc: bool) -> Self {
         Self { most_bytes, with_ipc, next: Instant::now(), looks: 0 }
@@ -173,7 +173,7 @@ mod tests {
         let again = file.try_clone().unwrap();
         let held = files_in_memory(&[own(), own()], 1);
         assert!(held - before >= 8 * MIB && held - before < 12 * MIB, "{before} {held}");
-        assert!(Watch::new(before + 4 * MIB, false).look(&[own()]));
+        assert!(MemoryWatch::new(before + 4 * MIB, false).look(&[own()]));
         drop((file, again));
         assert!(files_in_memory(&[own()], 2) < before + MIB);
     }
@@ -194,8 +194,8 @@ mod tests {
         assert!(part.private <= all.private + MIB, "{all:?} {part:?}");
         // Nobody has this number (`PID_MAX_LIMIT` of `linux/threads.h`).
         assert_eq!((resident(Pid::from_raw(1 << 22)), share(Pid::from_raw(1 << 22))), (Held::default(), None));
-        assert!(!Watch::new(u64::MAX, false).look(&[own()]));
-        assert!(Watch::new(1, false).look(&[own()]));
-        assert!(!Watch::new(0, false).look(&[]));
+        assert!(!MemoryWatch::new(u64::MAX, false).look(&[own()]));
+        assert!(MemoryWatch::new(1, false).look(&[own()]));
+        assert!(!MemoryWatch::new(0, false).look(&[]));
     }
 }

@@ -9,27 +9,27 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::cgroup::{Bounds, Group, Groups};
-use super::duties::{Bare, Duties, InView, OnSystem};
 use super::explain::Asked;
 use super::fault::{Fault, Step};
 use super::intercept::{self as interception, DatagramNetwork, Interceptor, ProxySocket};
+use super::kill_scope::{FirstProcess, KillScope, SignalScope};
+use super::memory_watch::kernel_kills;
+use super::monitor::{Bare, InView, Monitor, OnSystem};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
-use super::protected::{Guarded, Watcher};
+use super::protected_paths::{Guarded, Watcher};
 use super::raw_string::RawString;
-use super::reach::{FirstProcess, Reach, SignalScope};
-use super::roll::{Line, Order, Roll};
-use super::routes::Counters;
+use super::route_counters::RouteCounters;
 use super::supervisor::{Supervisor, wait_for_more};
+use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
-use super::watch::kernel_kills;
 use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
-use super::{capabilities, certificates, etc, hidden, kernels, landlock, namespaces, view};
+use super::{capabilities, certificates, etc, hidden_paths, kernel_filesystems, landlock, namespaces, view};
 use crate::limits::MAX_ORDER_BYTES;
 
 /// What all commands of a server share.
-pub struct Cells {
+pub struct Confinement {
     alone: SingleThread,
     start: Start,
     /// Who still copies /etc for the view.
@@ -38,9 +38,9 @@ pub struct Cells {
     groups: Option<Groups>,
     network: Network,
     /// Of the commands' own network, if they have one.
-    counters: Option<Counters>,
+    counters: Option<RouteCounters>,
     /// Which commands run, where somebody watches.
-    roll: Roll,
+    supervisors: SupervisorTable,
     /// Holds the protected paths to what they were, in [`Tier::Namespaces`].
     watcher: Option<Watcher>,
     protected: Vec<PathBuf>,
@@ -49,9 +49,9 @@ pub struct Cells {
     /// Files that are read-only as far as they are there when a command starts.
     pinned: Vec<Guarded>,
     /// What commands must not see.
-    hidden: Vec<hidden::At>,
+    hidden: Vec<hidden_paths::At>,
     /// Looks for filesystems of the kernel, where they would be seen by commands.
-    kernels: Option<kernels::Look>,
+    kernels: Option<kernel_filesystems::MountCheck>,
     /// Who waits for the next command.
     spare: Option<Spare>,
     /// As many processes the kernel had ended for want of memory when nobody waited.
@@ -114,17 +114,17 @@ impl Handed {
 /// What only the copy has.
 #[derive(Debug)]
 pub struct Copied {
-    line: Line,
+    line: SupervisorLine,
     group: Option<Group>,
 }
 
 /// What a supervisor has once it is where its command will be.
-type Entered<'a> = (Reach, Box<dyn Duties + 'a>, Option<ProxySocket>);
+type Entered<'a> = (KillScope, Box<dyn Monitor + 'a>, Option<ProxySocket>);
 
 /// What the calls of a command over the network are intercepted with.
 type Intercepted = (OwnedFd, Intercept, Option<DatagramNetwork>);
 
-impl Cells {
+impl Confinement {
     /// Builds what the plan says, or says why that cannot be.
     pub fn build(plan: Plan, alone: SingleThread) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
@@ -153,7 +153,7 @@ impl Cells {
                 if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
                     return Err(Fault::because("Landlock", &open.describe()));
                 }
-                let mut look = kernels::Look::new(&plan)?;
+                let mut look = kernel_filesystems::MountCheck::new(&plan)?;
                 look.refuse()?;
                 kernels = Some(look);
                 (Some(Walls::on_system(&plan)?), scratch.join("home").into(), scratch.join("tmp").into())
@@ -164,7 +164,7 @@ impl Cells {
             capabilities::bound().step("bound capabilities")?;
         }
         let counters =
-            if plan.tier == Tier::Namespaces && plan.network != Network::Host { Counters::open() } else { None };
+            if plan.tier == Tier::Namespaces && plan.network != Network::Host { RouteCounters::open() } else { None };
         let home = (held && plan.private_home).then_some(home);
         let tmp = held.then_some(tmp);
         let hello = Hello::Ready {
@@ -180,7 +180,7 @@ impl Cells {
         let enclosed = roots.filter_map(|path| Guarded::new(path, writable(&plan)));
         let enclosed = enclosed.filter(|guarded: &Guarded| !guarded.is_root()).collect();
         let writable = writable_on_system(&plan);
-        let hidden = hidden::At::all(&plan);
+        let hidden = hidden_paths::At::all(&plan);
         let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
         let mut environment = plan.environment;
         for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
@@ -193,7 +193,7 @@ impl Cells {
             copying,
             groups,
             network: plan.network,
-            roll: Roll::default(),
+            supervisors: SupervisorTable::default(),
             watcher,
             counters,
             protected,
@@ -242,16 +242,16 @@ impl Cells {
         fds: [Option<BorrowedFd<'_>>; N],
         timeout: Option<Duration>,
     ) -> Result<[bool; N], Fault> {
-        let (supervisors, mut more) = self.roll.lines();
+        let (supervisors, mut more) = self.supervisors.lines();
         // What happens while no command runs is looked at before the next one.
-        more.extend(self.watcher.as_ref().filter(|_| !self.roll.is_empty()).map(AsFd::as_fd));
+        more.extend(self.watcher.as_ref().filter(|_| !self.supervisors.is_empty()).map(AsFd::as_fd));
         let (ready, of_more) = wait_for_more(fds, &more, timeout)?;
         if of_more.is_empty() {
             return Ok(ready);
         }
         self.watch_over();
         for supervisor in of_more.into_iter().filter_map(|index| supervisors.get(index)) {
-            self.roll.hear(*supervisor, |since| {
+            self.supervisors.hear(*supervisor, |since| {
                 self.watcher.as_ref().map(|it| it.appeared_since(since)).unwrap_or_default()
             });
         }
@@ -261,7 +261,7 @@ impl Cells {
     /// Puts right what the commands that run have done to protected paths.
     fn watch_over(&mut self) {
         if let Some(why) = self.watcher.as_mut().and_then(Watcher::settle) {
-            self.roll.end_all(&why);
+            self.supervisors.end_all(&why);
         }
     }
 
@@ -276,7 +276,7 @@ impl Cells {
     }
 
     /// Hands a command to the spare supervisor. One that stays does not count as running beside others: the server knows when
-    /// it does something (`exec/works`).
+    /// it does something (`exec/activity`).
     ///
     /// A child that serves the supervisor and ends with it is added to `supervisors`.
     pub fn hand_over(
@@ -286,9 +286,9 @@ impl Cells {
         supervisors: &mut HashSet<i32>,
     ) -> Result<(), Fault> {
         let step = "hand the command to its supervisor";
-        self.kernels.as_mut().map_or(Ok(()), kernels::Look::refuse)?;
+        self.kernels.as_mut().map_or(Ok(()), kernel_filesystems::MountCheck::refuse)?;
         match &mut self.watcher {
-            Some(watcher) if self.roll.is_empty() => watcher.note_all()?,
+            Some(watcher) if self.supervisors.is_empty() => watcher.note_all()?,
             _ => self.watch_over(),
         }
         let datagram_network = request.intercepts_calls().then(|| DatagramNetwork::start(&self.alone)).transpose()?;
@@ -301,7 +301,7 @@ impl Cells {
         let spare = self.spare.take().ok_or_else(|| Fault::because(step, "there is none"))?;
         send_up_to(&spare.line, &order, &fds, MAX_ORDER_BYTES).inspect_err(|_| spare.end()).step(step)?;
         if let Some(watcher) = &self.watcher {
-            self.roll.begin(spare.pid.as_raw(), spare.line, order.request.stays, watcher.appearances());
+            self.supervisors.begin(spare.pid.as_raw(), spare.line, order.request.stays, watcher.appearances());
         }
         Ok(())
     }
@@ -309,9 +309,9 @@ impl Cells {
     /// Supervisors that are not among these any more have gone, and their commands with them. Whether a spare one is to be
     /// made: not where there is one, or where it has ended by itself, as the next one might.
     pub fn tidy(&mut self, supervisors: &HashSet<i32>) -> bool {
-        if !self.roll.is_empty() {
+        if !self.supervisors.is_empty() {
             self.watch_over();
-            self.roll.retain(supervisors);
+            self.supervisors.retain(supervisors);
         }
         if let Some(groups) = &mut self.groups {
             groups.tidy(|supervisor| supervisors.contains(&supervisor));
@@ -319,7 +319,7 @@ impl Cells {
         let is_lost = self.spare.take_if(|spare| !supervisors.contains(&spare.pid.as_raw())).is_some();
         self.kernel_kills = kernel_kills();
         let is_idle = supervisors.len() == usize::from(self.spare.is_some());
-        self.refused = self.counters.as_ref().filter(|_| is_idle).and_then(Counters::refused);
+        self.refused = self.counters.as_ref().filter(|_| is_idle).and_then(RouteCounters::refused);
         self.spare.is_none() && !is_lost
     }
 
@@ -336,7 +336,7 @@ impl Cells {
         if self.spare.is_some() {
             return Ok(None);
         }
-        let (line, launchers) = Line::new()?;
+        let (line, launchers) = SupervisorLine::new()?;
         let group = self.groups.as_mut().map(Groups::make).transpose()?;
         let copy = match self.start.tier {
             Tier::Namespaces => sys::fork_into_namespaces(&self.alone).step("fork into namespaces"),
@@ -362,7 +362,7 @@ impl Cells {
     pub fn live(mut self, copied: Copied) -> ! {
         let Copied { line, group } = copied;
         // Nobody below may keep the launcher's end of a line open, nor what it watches with.
-        drop(std::mem::take(&mut self.roll));
+        drop(std::mem::take(&mut self.supervisors));
         let writable = self.watcher.take().map(Watcher::into_writable).unwrap_or_default();
         let settled = self.settle();
         let Some((order, mut fds)) = line.order() else { sys::exit_now(0) };
@@ -374,16 +374,16 @@ impl Cells {
         let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, datagram_network));
         let entered = settled.and_then(|()| self.guard(&request.guard));
         match entered.and_then(|()| self.enter(&places, refused, channel, bundle)) {
-            Ok((reach, duties, proxy_socket)) => {
+            Ok((kill_scope, monitor, proxy_socket)) => {
                 let (start, alone) = (&self.start, &self.alone);
                 let line = (start.tier == Tier::Namespaces).then_some(line);
                 let told = proxy_socket.as_ref().map(|proxy_socket| request.with_proxy_port(proxy_socket.port()));
                 let supervisor = Supervisor {
-                    reach,
+                    kill_scope,
                     server: command,
                     start,
                     alone,
-                    duties,
+                    monitor,
                     proxy_socket,
                     line,
                     group,
@@ -429,7 +429,7 @@ impl Cells {
         if rules.strict {
             let reason = "commands have no network here, not even a loopback device of their own; the operator can give them \
                           one with --network host";
-            return Err(Fault::because("reach a proxy", reason));
+            return Err(Fault::because("kill_scope a proxy", reason));
         }
         Ok((None, Some(ProxySocket::begin(channel, rules.dial)?)))
     }
@@ -446,12 +446,12 @@ impl Cells {
         match self.start.tier {
             Tier::Off => {
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
-                Ok((Reach::Descendants, Box::new(Bare::new(interceptor)), proxy_socket))
+                Ok((KillScope::Descendants, Box::new(Bare::new(interceptor)), proxy_socket))
             }
             Tier::Namespaces => {
                 let first = FirstProcess::check()
                     .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
-                hidden::cover_again(&self.hidden)?;
+                hidden_paths::cover_again(&self.hidden)?;
                 self.enclosed.iter().try_for_each(Guarded::nail)?;
                 Guarded::hold(places.iter())?;
                 if let Some(bundle) = bundle {
@@ -462,8 +462,8 @@ impl Cells {
                     namespaces::enter_own_loopback()?;
                 }
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
-                let duties = InView::new(self.counters.as_ref(), refused, interceptor);
-                Ok((Reach::PidNamespace(first), Box::new(duties), proxy_socket))
+                let monitor = InView::new(self.counters.as_ref(), refused, interceptor);
+                Ok((KillScope::PidNamespace(first), Box::new(monitor), proxy_socket))
             }
             Tier::Landlock => {
                 self.start.walls.as_ref().map_or(Ok(()), |walls| walls.bound_supervisor(intercepts))?;
@@ -471,8 +471,8 @@ impl Cells {
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.clone();
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
-                let duties = OnSystem::new(self.writable.clone(), protected, self.readable.clone(), interceptor);
-                Ok((Reach::Scope(scope), Box::new(duties), proxy_socket))
+                let monitor = OnSystem::new(self.writable.clone(), protected, self.readable.clone(), interceptor);
+                Ok((KillScope::Scope(scope), Box::new(monitor), proxy_socket))
             }
         }
     }

@@ -8,7 +8,7 @@ use nix::unistd::{Pid, getpid};
 
 /// What bounds the processes of one command. Each is the proof that signals stay within.
 #[derive(Debug)]
-pub enum Reach {
+pub enum KillScope {
     /// This process is number 1 of a pid namespace: `kill(-1)` means all others in it.
     PidNamespace(FirstProcess),
     /// This process has entered a Landlock domain that keeps signals inside: `kill(-1)` means the processes of that
@@ -43,7 +43,7 @@ impl SignalScope {
     }
 }
 
-impl Reach {
+impl KillScope {
     /// Sends `signal` to every process of the command.
     pub fn signal(&self, signal: Signal) {
         match self {

@@ -11,7 +11,7 @@ use rustix::fs::{CWD, FileType, fstat, getxattr, getxattr_query, listxattr, list
 use rustix::io::Errno;
 
 use super::call::{Object, Read};
-use super::target::{Target, link};
+use super::caller::{Caller, link};
 use super::{Broker, holds, read_name, read_structure};
 use crate::limits::{MAX_XATTR_LIST_BYTES, MAX_XATTR_VALUE_BYTES};
 use crate::sandbox::sys::seccomp::{Notification, still_valid};
@@ -46,9 +46,9 @@ pub(super) enum Told {
 impl Broker {
     /// Does the kernel's work, in the kernel's order; the length of what was asked for.
     pub(super) fn read(&self, asked: &Notification, object: Object, read: Read) -> Result<i64, Errno> {
-        let target = Target::new(asked.pid)?;
-        let (wanted, address, size) = prepare(&target, read)?;
-        let (opened, _) = target.open(object)?;
+        let caller = Caller::new(asked.pid)?;
+        let (wanted, address, size) = prepare(&caller, read)?;
+        let (opened, _) = caller.open(object)?;
         let link = link(&opened);
         let place = readlinkat(CWD, &link, Vec::new())?;
         let status = fstat(&opened)?;
@@ -72,7 +72,7 @@ impl Broker {
         if !still_valid(&self.listener, asked.id) {
             return Err(Errno::SRCH);
         }
-        target.memory().put(address, &bytes)?;
+        caller.memory().put(address, &bytes)?;
         i64::try_from(length).map_err(|_| Errno::TOOBIG)
     }
 
@@ -93,15 +93,15 @@ impl Broker {
 }
 
 /// Reads what the arguments point to: what is wanted, where it goes, and how many bytes have room there.
-fn prepare(target: &Target, read: Read) -> Result<(Wanted, u64, u64), Errno> {
+fn prepare(caller: &Caller, read: Read) -> Result<(Wanted, u64, u64), Errno> {
     Ok(match read {
-        Read::Value { name, value, size } => (Wanted::Value(read_name(target, name)?), value, size),
+        Read::Value { name, value, size } => (Wanted::Value(read_name(caller, name)?), value, size),
         Read::ValueAt { name, structure, size } => {
-            let (value, size, flags) = read_structure(target, structure, size)?;
+            let (value, size, flags) = read_structure(caller, structure, size)?;
             if flags != 0 {
                 return Err(Errno::INVAL);
             }
-            (Wanted::Value(read_name(target, name)?), value, size)
+            (Wanted::Value(read_name(caller, name)?), value, size)
         }
         Read::Names { list, size } => (Wanted::Names, list, size),
     })

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use super::broker::Broker;
 use super::intercept::Interceptor;
-use super::roll::Line;
-use super::routes::Counters;
+use super::route_counters::RouteCounters;
+use super::supervisor_table::SupervisorLine;
 use super::wire::Denied;
 
 /// What the walls of one command need while it runs. Nothing, unless they say otherwise.
-pub trait Duties {
+pub trait Monitor {
     /// A descriptor to wait for, beside the supervisor's own.
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         None
@@ -22,7 +22,7 @@ pub trait Duties {
     /// Takes the descriptor that came from the program's side of the walls.
     fn take(&mut self, _from_program: OwnedFd) {}
 
-    /// Whether [`Duties::look`] has work to do now and then.
+    /// Whether [`Monitor::look`] has work to do now and then.
     fn has_to_look(&self) -> bool {
         false
     }
@@ -32,7 +32,7 @@ pub trait Duties {
 
     /// The command is over; `failed` if its program was. What the walls refused to it, as far as this process and who is
     /// at the other end of the line know.
-    fn close(&mut self, _failed: bool, _line: Option<&Line>) -> Vec<Denied> {
+    fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {
         Vec::new()
     }
 }
@@ -47,7 +47,7 @@ impl Bare {
     }
 }
 
-impl Duties for Bare {
+impl Monitor for Bare {
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         self.0.waits_for()
     }
@@ -68,7 +68,7 @@ impl Duties for Bare {
         self.0.look();
     }
 
-    fn close(&mut self, _failed: bool, _line: Option<&Line>) -> Vec<Denied> {
+    fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {
         self.0.end();
         Vec::new()
     }
@@ -125,19 +125,19 @@ impl Served {
 /// A command in its own root: mounts hold what it may change, but for what a filter cannot tell by itself.
 pub struct InView<'a> {
     /// The kernel's count of ways out that were not there, for all commands, and how far it was when this one began.
-    refused: Option<(&'a Counters, u64)>,
+    refused: Option<(&'a RouteCounters, u64)>,
     broker: Served,
 }
 
 impl<'a> InView<'a> {
     /// Remembers how far the counters are; `before`, if that is known already.
-    pub fn new(counters: Option<&'a Counters>, before: Option<u64>, interceptor: Option<Interceptor>) -> Self {
+    pub fn new(counters: Option<&'a RouteCounters>, before: Option<u64>, interceptor: Option<Interceptor>) -> Self {
         let refused = counters.and_then(|counters| Some((counters, before.or_else(|| counters.refused())?)));
         Self { refused, broker: Served::new(interceptor) }
     }
 }
 
-impl Duties for InView<'_> {
+impl Monitor for InView<'_> {
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         self.broker.waits_for()
     }
@@ -159,12 +159,12 @@ impl Duties for InView<'_> {
         self.broker.look();
     }
 
-    fn close(&mut self, failed: bool, line: Option<&Line>) -> Vec<Denied> {
+    fn close(&mut self, failed: bool, line: Option<&SupervisorLine>) -> Vec<Denied> {
         self.broker.look();
         self.broker.end();
         // First what was counted: a command that begins now is not the one that did it.
         let counted = failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before));
-        let account = line.map(Line::over).unwrap_or_default();
+        let account = line.map(SupervisorLine::over).unwrap_or_default();
         let mut denied: Vec<Denied> = account.appeared.into_iter().map(Denied::Protected).collect();
         if counted && account.was_alone {
             denied.push(Denied::Network);
@@ -194,7 +194,7 @@ impl OnSystem {
     }
 }
 
-impl Duties for OnSystem {
+impl Monitor for OnSystem {
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         self.broker.waits_for()
     }
@@ -216,7 +216,7 @@ impl Duties for OnSystem {
         self.broker.look();
     }
 
-    fn close(&mut self, _failed: bool, _line: Option<&Line>) -> Vec<Denied> {
+    fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {
         self.broker.end();
         self.broker.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default()
     }

@@ -46,9 +46,9 @@ pub struct Account {
 
 /// A supervisor's end of its line.
 #[derive(Debug)]
-pub struct Line(OwnedFd);
+pub struct SupervisorLine(OwnedFd);
 
-impl Line {
+impl SupervisorLine {
     /// Both ends; the second one is the launcher's.
     pub fn new() -> Result<(Self, OwnedFd), Fault> {
         let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
@@ -86,8 +86,8 @@ impl Line {
     }
 }
 
-/// Readable when [`Line::hear`] has something to say.
-impl AsFd for Line {
+/// Readable when [`SupervisorLine::hear`] has something to say.
+impl AsFd for SupervisorLine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -95,7 +95,7 @@ impl AsFd for Line {
 
 /// The commands of one launcher.
 #[derive(Debug, Default)]
-pub struct Roll {
+pub struct SupervisorTable {
     /// By the number of the supervisor.
     running: HashMap<i32, Entry>,
     /// Without those that stay.
@@ -113,7 +113,7 @@ struct Entry {
     appearances: u64,
 }
 
-impl Roll {
+impl SupervisorTable {
     /// This supervisor has a command, and the other end of the line.
     pub fn begin(&mut self, supervisor: i32, line: OwnedFd, stays: bool, appearances: u64) {
         let began_alone = self.running.values().all(|entry| entry.number.is_none());
@@ -165,16 +165,16 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    fn begin(roll: &mut Roll, supervisor: i32, stays: bool) -> Line {
-        let (line, launcher) = Line::new().unwrap();
-        roll.begin(supervisor, launcher, stays, u64::from(supervisor.cast_unsigned()));
+    fn begin(supervisors: &mut SupervisorTable, supervisor: i32, stays: bool) -> SupervisorLine {
+        let (line, launcher) = SupervisorLine::new().unwrap();
+        supervisors.begin(supervisor, launcher, stays, u64::from(supervisor.cast_unsigned()));
         line
     }
 
     /// Whether it was alone.
-    fn end(roll: &mut Roll, supervisor: i32, line: &Line) -> bool {
+    fn end(supervisors: &mut SupervisorTable, supervisor: i32, line: &SupervisorLine) -> bool {
         rustix::io::write(&line.0, b"x").unwrap();
-        roll.hear(supervisor, |since| vec![since.to_string().as_str().into()]);
+        supervisors.hear(supervisor, |since| vec![since.to_string().as_str().into()]);
         let account = line.over();
         assert_eq!(account.appeared, [supervisor.to_string().as_str().into()]);
         account.was_alone
@@ -182,35 +182,35 @@ mod tests {
 
     #[test]
     fn only_who_was_alone_from_its_beginning_to_its_end_was_alone() {
-        let mut roll = Roll::default();
-        let resident = begin(&mut roll, 9, true);
-        let first = begin(&mut roll, 10, false);
-        assert!(end(&mut roll, 10, &first));
-        let (second, third) = (begin(&mut roll, 11, false), begin(&mut roll, 12, false));
-        assert_eq!([end(&mut roll, 11, &second), end(&mut roll, 12, &third)], [false, false]);
+        let mut supervisors = SupervisorTable::default();
+        let resident = begin(&mut supervisors, 9, true);
+        let first = begin(&mut supervisors, 10, false);
+        assert!(end(&mut supervisors, 10, &first));
+        let (second, third) = (begin(&mut supervisors, 11, false), begin(&mut supervisors, 12, false));
+        assert_eq!([end(&mut supervisors, 11, &second), end(&mut supervisors, 12, &third)], [false, false]);
         // Its number was given away again.
-        let (fourth, fifth) = (begin(&mut roll, 10, false), begin(&mut roll, 11, false));
-        assert_eq!([end(&mut roll, 11, &fifth), end(&mut roll, 10, &fourth)], [false, false]);
-        let sixth = begin(&mut roll, 13, false);
-        assert!(end(&mut roll, 13, &sixth) && !end(&mut roll, 9, &resident) && roll.is_empty());
+        let (fourth, fifth) = (begin(&mut supervisors, 10, false), begin(&mut supervisors, 11, false));
+        assert_eq!([end(&mut supervisors, 11, &fifth), end(&mut supervisors, 10, &fourth)], [false, false]);
+        let sixth = begin(&mut supervisors, 13, false);
+        assert!(end(&mut supervisors, 13, &sixth) && !end(&mut supervisors, 9, &resident) && supervisors.is_empty());
     }
 
     #[test]
     fn who_has_to_end_is_told_and_who_has_gone_is_kept_until_it_was_reaped() {
-        let mut roll = Roll::default();
-        let (first, second) = (begin(&mut roll, 10, false), begin(&mut roll, 11, false));
-        roll.end_all(&Denied::Repeated);
+        let mut supervisors = SupervisorTable::default();
+        let (first, second) = (begin(&mut supervisors, 10, false), begin(&mut supervisors, 11, false));
+        supervisors.end_all(&Denied::Repeated);
         assert_eq!(first.hear(), Denied::Repeated);
         // Said again, to who is at its end by now.
-        roll.end_all(&Denied::Repeated);
-        assert!(!end(&mut roll, 10, &first));
+        supervisors.end_all(&Denied::Repeated);
+        assert!(!end(&mut supervisors, 10, &first));
         drop(second);
-        roll.hear(11, |_| Vec::new());
-        assert_eq!((roll.lines().0, roll.is_empty()), (vec![], false));
-        roll.retain(&HashSet::new());
-        assert!(roll.is_empty());
-        let third = begin(&mut roll, 12, false);
-        drop(roll);
+        supervisors.hear(11, |_| Vec::new());
+        assert_eq!((supervisors.lines().0, supervisors.is_empty()), (vec![], false));
+        supervisors.retain(&HashSet::new());
+        assert!(supervisors.is_empty());
+        let third = begin(&mut supervisors, 12, false);
+        drop(supervisors);
         assert_eq!(third.hear(), Denied::Unwatched("the launcher of commands has ended".into()));
         assert_eq!(third.over(), Account::default());
     }

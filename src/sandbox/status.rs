@@ -9,7 +9,7 @@ use super::wire::MemoryHold;
 /// What holds commands, or why there are none. Made at start, shown in the start-up line, in `instructions`, in
 /// `list_allowed_directories` and by `replay sandbox explain`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct WallStatus {
     /// What holds commands; `None` when they are refused.
     pub tier: Option<Tier>,
     /// Why commands are refused, in one line; `None` when they run.
@@ -32,7 +32,7 @@ pub struct Standing {
     pub gaps: Vec<String>,
 }
 
-impl Standing {
+impl WallStatus {
     pub fn refused(reason: impl Into<String>, tried: Vec<(Tier, String)>) -> Self {
         Self {
             tier: None,
@@ -100,8 +100,8 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    fn standing(tier: Tier, network: Network, private_home: bool) -> Standing {
-        Standing { tier: Some(tier), network, private_home, ..Standing::off() }
+    fn standing(tier: Tier, network: Network, private_home: bool) -> WallStatus {
+        WallStatus { tier: Some(tier), network, private_home, ..WallStatus::off() }
     }
 
     #[test]
@@ -121,8 +121,8 @@ mod tests {
             told(Tier::Namespaces, Network::Host, false),
             "It sees only these directories and the system's programs, with network; HOME is read-only, /tmp its own."
         );
-        assert!(Standing::off().instruction().contains("OUTSIDE"));
-        let refused = Standing::refused("the kernel is too old", Vec::new());
+        assert!(WallStatus::off().instruction().contains("OUTSIDE"));
+        let refused = WallStatus::refused("the kernel is too old", Vec::new());
         assert_eq!(refused.instruction(), "execute_command is refused: no kernel wall stands around it.");
         assert_eq!(refused.word(), "commands are refused: the kernel is too old");
     }

@@ -11,9 +11,9 @@ const PAGE_BYTES: u64 = 4096;
 
 /// The memory of what has this number now. It is the caller's only if the caller still waits after it was read.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory(u32);
+pub struct CallerMemory(u32);
 
-impl Memory {
+impl CallerMemory {
     pub fn of(pid: u32) -> Self {
         Self(pid)
     }

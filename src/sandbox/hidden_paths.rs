@@ -23,7 +23,7 @@ use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
 
 use super::fault::{Fault, Step};
 use super::plan::{Place, Plan};
-use super::{kernels, mount};
+use super::{kernel_filesystems, mount};
 
 /// Names in the root of the view that nothing else has.
 const EMPTY: [&str; 2] = ["/.replay-empty", "/.replay-nothing"];
@@ -43,7 +43,7 @@ pub fn cover(plan: &Plan) -> Result<(), Fault> {
     drop(open(file, flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step(step)?);
     mkdir(directory, EMPTY_DIRECTORY).step(step)?;
     plan.hidden.iter().try_for_each(|hidden| one(plan, hidden))?;
-    kernels::each(plan, |mount, there| blank(there, &format!("hide `{}`", mount.place.display())))?;
+    kernel_filesystems::each(plan, |mount, there| blank(there, &format!("hide `{}`", mount.place.display())))?;
     // What was mounted stays when the name goes.
     unlink(file).and_then(|()| rmdir(directory)).step("remove their names")
 }
