@@ -8,10 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, flock, mkdirat, openat, openat2, renameat,
-    symlinkat,
-};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, flock, mkdirat, openat, renameat, symlinkat};
 use rustix::io::Errno;
 
 use super::fault::{Fault, Step};
@@ -97,20 +94,11 @@ impl Scratch {
 
     /// Puts files where commands can read them, below their TMPDIR; the name of the new directory there that holds them.
     pub fn hand_out<'a>(&self, files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> io::Result<String> {
-        let mut random = [0; 8];
-        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-        let name = format!("certificates-{:016x}", u64::from_ne_bytes(random));
-        let path = format!("tmp/{name}");
-        mkdirat(&self.handle, &path, PRIVATE)?;
-        // Commands own this place: one of them could put a link there.
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        let directory = openat2(&self.handle, &path, DIRECTORY, Mode::empty(), resolve)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let directory = SharedDirectory::make(&self.handle, "certificates")?;
         for (file, bytes) in files {
-            let file = openat(&directory, file, flags, Mode::RUSR | Mode::WUSR)?;
-            io::Write::write_all(&mut std::fs::File::from(file), bytes)?;
+            directory.put(file, bytes)?;
         }
-        Ok(name)
+        Ok(directory.leave())
     }
 
     /// A directory below their TMPDIR through which the server and a command exchange files. `kind` begins its name.

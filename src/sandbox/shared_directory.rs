@@ -41,6 +41,11 @@ impl SharedDirectory {
         &self.name
     }
 
+    /// Leaves the directory where it is, for as long as the private directory lives; its name.
+    pub(super) fn leave(mut self) -> String {
+        std::mem::take(&mut self.name)
+    }
+
     /// Puts a new file there.
     pub fn put(&self, file: &str, bytes: &[u8]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -80,8 +85,10 @@ impl SharedDirectory {
 
 impl Drop for SharedDirectory {
     fn drop(&mut self) {
-        // What is not gone in time goes with the whole private directory.
-        if let Ok(name) = CString::new(self.name.as_str()) {
+        // What is not gone in time goes with the whole private directory. One that was left has no name here.
+        if !self.name.is_empty()
+            && let Ok(name) = CString::new(self.name.as_str())
+        {
             remove(&self.tmp, &name, Some(Instant::now() + Duration::from_millis(SWEEP_MS)));
         }
     }

@@ -16,7 +16,7 @@ use rustix::fs::{
 
 use super::*;
 use crate::sandbox::broker::tests::{AT_CWD, EMPTY, Given, NO_FOLLOW, Tree, fd};
-use crate::sandbox::sys::seccomp::{Room, look};
+use crate::sandbox::sys::seccomp::tests::{Room, look};
 
 const EACCES: Result<usize, i32> = Err(libc::EACCES);
 const ENODATA: Result<usize, i32> = Err(libc::ENODATA);
