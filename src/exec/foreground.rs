@@ -1,4 +1,4 @@
-//! The loop that follows one command from its start to its outcome.
+//! Commands that are waited for: the loop that follows one from its start to its outcome.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -77,7 +77,7 @@ pub struct Foreground<'a> {
     pub running: &'a Slots,
     /// Ends it.
     pub cancel: &'a CancelToken,
-    /// Time until everything of it gets SIGTERM. The wait for a place is part of it.
+    /// Time until everything of it gets SIGTERM, and as long again at most for a place before that.
     pub timeout: Duration,
     /// Time from SIGTERM to SIGKILL.
     pub grace: Duration,

@@ -2,7 +2,7 @@
 //!
 //! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the launcher (this program
 //! started again) builds the walls and starts commands inside them. `environment` and `toolchains` say what commands get
-//! of the server's surroundings, `standing` and `explain` what came of it. ARCHITECTURE.md shows the processes.
+//! of the server's surroundings, `status` and `explain` what came of it. ARCHITECTURE.md shows the processes.
 
 pub mod attack;
 mod bpf;
