@@ -27,9 +27,8 @@ pub mod edit {
 
 pub mod exec {
     pub use crate::exec::{
-        Background, BackgroundCommands, Bounds, Captured, Command, Counts, Ending, ExecError, Exit, Intercepted,
-        Interception, Launcher, News, Outcome, Program, ProgramStatus, Resident, Running, Stage, State, place_of, run,
-        run_intercepted,
+        Background, BackgroundCommands, Captured, Command, Counts, Ending, ExecError, Exit, Foreground, Intercepted,
+        Interception, Launcher, News, Outcome, Program, ProgramStatus, Resident, Slots, Stage, State, place_of,
     };
 }
 

@@ -8,11 +8,11 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::cli::Sandbox;
 use crate::config::Config;
-use crate::exec::{BackgroundCommands, Launcher, Running};
+use crate::exec::{BackgroundCommands, Launcher, Slots};
 use crate::limits;
 use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::{Place, Plan, PlannedRoot, Scratch, Standing, Tier, depot, is_inside};
+use crate::sandbox::{Place, Plan, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside};
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
@@ -21,22 +21,22 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Starts the launcher of the best tier that can be built here, of those that the operator lets it be.
 pub fn start(config: &Config, policy: &Policy) -> Result<Commands> {
-    let bounds = |standing: Standing| Commands {
+    let bounds = |standing: WallStatus| Commands {
         standing,
         timeout: config.command_timeout,
         max_timeout: config.max_command_timeout,
         output_cap_bytes: config.output_cap_bytes,
-        running: Running::new(config.max_commands),
-        residents: Running::new(limits::RESIDENTS_FOR_A_SESSION * config.max_python_sessions),
+        running: Slots::new(config.max_commands),
+        residents: Slots::new(limits::RESIDENTS_FOR_A_SESSION * config.max_python_sessions),
         ..Commands::refused("")
     };
     if let Some(reason) = &config.sandbox.refused {
-        return Ok(bounds(Standing::refused(reason.clone(), Vec::new())));
+        return Ok(bounds(WallStatus::refused(reason.clone(), Vec::new())));
     }
     if config.sandbox.mode != Sandbox::Off && is_inside() {
         let reason = "this program runs inside another replay already, and the kernel takes only one supervisor; run it outside \
                       of that, or with --sandbox off (and --isolation env to record calls)";
-        return Ok(bounds(Standing::refused(reason.to_owned(), Vec::new())));
+        return Ok(bounds(WallStatus::refused(reason.to_owned(), Vec::new())));
     }
     let tiers: &[Tier] = match config.sandbox.mode {
         Sandbox::Require => &[Tier::Namespaces, Tier::Landlock],
@@ -59,14 +59,14 @@ pub fn start(config: &Config, policy: &Policy) -> Result<Commands> {
                     launcher: Some(launcher),
                     background: Some(BackgroundCommands::new(dir, most, bytes)),
                     scratch: Some(scratch),
-                    ..bounds(Standing { tried, ..standing })
+                    ..bounds(WallStatus { tried, ..standing })
                 });
             }
             Err(error) => tried.push((tier, reasons(&error))),
         }
     }
     let reasons: Vec<String> = tried.iter().map(|(tier, reason)| format!("{}: {reason}", tier.as_str())).collect();
-    Ok(bounds(Standing::refused(format!("no wall can be built for them ({})", reasons.join("; ")), tried)))
+    Ok(bounds(WallStatus::refused(format!("no wall can be built for them ({})", reasons.join("; ")), tried)))
 }
 
 /// Why a server with commands is not started for which something would have to be hidden.
@@ -132,7 +132,7 @@ pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
     bail!("no private directory for commands can be made (TMPDIR says where): {}", reasons.join("; "))
 }
 
-fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Launcher, Scratch)> {
+fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(WallStatus, Launcher, Scratch)> {
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let asked = config.sandbox.asked(&protected);
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
@@ -145,7 +145,7 @@ fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Lau
     let (launcher, ready) = Launcher::start(Path::new(OWN_PROGRAM), &plan)?;
     let launcher =
         if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };
-    let standing = Standing {
+    let standing = WallStatus {
         tier: Some(tier),
         refused: None,
         tried: Vec::new(),

@@ -15,7 +15,7 @@ use crate::config::{CallsConfig, Config};
 use crate::fs::Writer;
 use crate::policy::{Pins, Policy, Root};
 use crate::python::Sessions;
-use crate::sandbox::{Network, Standing};
+use crate::sandbox::{Network, WallStatus};
 use crate::search::memory::Memory;
 use crate::server::Server;
 use crate::testrun::History;
@@ -62,7 +62,7 @@ fn first_writable(policy: &Policy) -> PathBuf {
 }
 
 /// What recordings of calls may reach: what the operator lets commands reach, unless it was said otherwise.
-fn calls(config: &Config, standing: &Standing) -> Calls {
+fn calls(config: &Config, standing: &WallStatus) -> Calls {
     let reach = match (config.calls.reach, standing.effective_network()) {
         (Some(reach), _) => reach,
         (None, Network::None) => Reach::Nothing,

@@ -16,7 +16,7 @@ use super::snapshot::{Changes, Lookout};
 use super::spare::Spare;
 use super::turn::Turn;
 use crate::cancel::CancelToken;
-use crate::exec::{ExecError, Exit, Launcher, Running, place_of};
+use crate::exec::{ExecError, Exit, Launcher, Slots, place_of};
 use crate::fs::{FsError, Writer};
 use crate::policy::{Checked, Kind, Policy, Read};
 use crate::text::escape::show_path;
@@ -28,7 +28,7 @@ const SIGKILL: i32 = 9;
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
     pub launcher: &'a Launcher,
-    pub residents: &'a Running,
+    pub residents: &'a Slots,
     pub policy: &'a Policy,
     pub writer: &'a Writer,
 }

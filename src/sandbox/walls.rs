@@ -13,7 +13,7 @@ use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi};
 use super::plan::{Network, Plan};
 use super::seccomp::{self, Rules, Sockets};
 use super::sys;
-use super::{etc, view};
+use super::{etc, mount, view};
 
 /// What a program is held by, beside the view.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Walls {
         for root in &plan.roots {
             let right = if root.writable { Right::Write } else { Right::ReadExecute };
             let rule = open(root.place.path.as_path(), right)?;
-            view::same(&rule.0, &root.place)?;
+            mount::same(&rule.0, &root.place)?;
             rules.push(rule);
         }
         let host = plan.network == Network::Host;
@@ -126,7 +126,7 @@ impl Walls {
     /// The same for a command whose calls over the network are intercepted.
     pub fn enter_intercepted(&self) -> Result<OwnedFd, Fault> {
         let filter = seccomp::filter(&Rules { intercepted: true, ..self.rules });
-        let everywhere = view::open_path(Path::new("/"))?;
+        let everywhere = mount::open_path(Path::new("/"))?;
         self.ruleset.restrict().step("enter the Landlock domain")?;
         refuse_connections(Some(everywhere.as_fd()), self.abi)?;
         install(&filter)
@@ -166,14 +166,14 @@ fn install(filter: &Program) -> Result<OwnedFd, Fault> {
 /// Of files it holds nobody to anything: what lies in it could be allowed no more than it allows itself, and entering a
 /// domain costs time for each rule.
 fn outer(options: Options) -> Result<Ruleset, Fault> {
-    landlock::scope_only(view::open_path(Path::new("/"))?.as_fd(), &options)
+    landlock::scope_only(mount::open_path(Path::new("/"))?.as_fd(), &options)
         .map_err(|error| Fault::because("Landlock", &error.to_string()))
 }
 
 type Rule = (OwnedFd, Right);
 
 fn open(path: impl AsRef<Path>, right: Right) -> Result<Rule, Fault> {
-    Ok((view::open_path(path.as_ref())?, right))
+    Ok((mount::open_path(path.as_ref())?, right))
 }
 
 /// Where what a descriptor stands for is.

@@ -2,7 +2,7 @@
 //!
 //! Outside everything that the file tools and commands see, what keeps the agent inside its directories keeps it away from
 //! the log too. Below an allowed directory the log is hidden: `policy` denies it, and a mount covers it for commands
-//! (`sandbox/hidden`). Both know it by its true path, so there must be no other: what is compared is which directory
+//! (`sandbox/hidden_paths`). Both know it by its true path, so there must be no other: what is compared is which directory
 //! something is and where it lies on its filesystem, not what it is called.
 #![expect(clippy::disallowed_methods, reason = "files of the operator's, named on the command line")]
 

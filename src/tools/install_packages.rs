@@ -10,7 +10,7 @@ use super::command_notes::exit_code;
 use super::python::{Open, ground, has_network, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Bounds, ExecError, place_of};
+use crate::exec::{self, ExecError, Foreground, place_of};
 use crate::limits::{DEFAULT_INSTALL_SECS, KILL_GRACE_MS, MAX_INSTALL_SECS, MAX_PACKAGES};
 use crate::python::packages::{
     ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, missing_builder, script, shortened,
@@ -69,12 +69,16 @@ impl Tool for InstallPackages {
         let command = exec::Command { line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_INSTALL_SECS));
         let grace = Duration::from_millis(KILL_GRACE_MS);
-        let bounds = Bounds { timeout, grace, output_cap_bytes: services.commands.output_cap_bytes };
-        let running = &services.commands.running;
-        let outcome = exec::run(ground.launcher, &command, bounds, running, context.cancel, &mut |done, stage| {
-            context.progress.stage(done, timeout, stage);
-        })
-        .map_err(PythonError::Exec)?;
+        let foreground = Foreground {
+            launcher: ground.launcher,
+            running: &services.commands.running,
+            cancel: context.cancel,
+            timeout,
+            grace,
+            output_cap_bytes: services.commands.output_cap_bytes,
+        };
+        let outcome = foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage));
+        let outcome = outcome.map_err(PythonError::Exec)?;
         if outcome.cancelled {
             return Err(Error::Cancelled);
         }

@@ -9,7 +9,7 @@ use super::command_notes::exit_code;
 use super::python::{Open, ground, note_written, seconds, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Bounds, Captured, ExecError, place_of};
+use crate::exec::{self, Captured, ExecError, Foreground, place_of};
 use crate::limits::{DEFAULT_CELL_SECS, KILL_GRACE_MS, MAX_CELL_SECS};
 use crate::policy::Kind;
 use crate::python::packages::quoted;
@@ -79,19 +79,17 @@ impl Tool for RunScript {
         let command = exec::Command { line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
         let grace = Duration::from_millis(KILL_GRACE_MS);
-        let bounds = Bounds { timeout, grace, output_cap_bytes: services.commands.output_cap_bytes };
+        let foreground = Foreground {
+            launcher: ground.launcher,
+            running: &services.commands.running,
+            cancel: context.cancel,
+            timeout,
+            grace,
+            output_cap_bytes: services.commands.output_cap_bytes,
+        };
         let begun = Instant::now();
         let (outcome, changes) = session.with_changes(&services.policy, context.cancel, || {
-            exec::run(
-                ground.launcher,
-                &command,
-                bounds,
-                &services.commands.running,
-                context.cancel,
-                &mut |done, stage| {
-                    context.progress.stage(done, timeout, stage);
-                },
-            )
+            foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage))
         })?;
         let outcome = match outcome {
             Ok(outcome) if outcome.cancelled => return Err(Error::Cancelled),

@@ -16,7 +16,7 @@ use crate::cli::Options;
 use crate::compose::{private_directory, server_beside};
 use crate::config::{Config, TokenEntry};
 use crate::policy::{Hidden, Pins, Root};
-use crate::sandbox::{Ground, Scratch};
+use crate::sandbox::{Scratch, ScratchHold};
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Server};
 use crate::telemetry::Tracer;
@@ -51,14 +51,14 @@ pub type Id = (u64, u64);
 /// Where the private directories of newcomers' commands are made, in the domain of the process.
 pub struct Yard {
     scratch: Scratch,
-    hold: Ground,
+    hold: ScratchHold,
 }
 
 impl Yard {
     /// Makes it outside these directories, if that can be.
     pub fn make(config: &Config, roots: &[&Path]) -> Result<Self> {
         let scratch = private_directory(config, roots)?;
-        let hold = Ground::hold(&scratch.path().into()).map_err(|fault| anyhow::anyhow!(fault.to_string()))?;
+        let hold = ScratchHold::hold(&scratch.path().into()).map_err(|fault| anyhow::anyhow!(fault.to_string()))?;
         Ok(Self { scratch, hold })
     }
 

@@ -15,7 +15,8 @@ use rustix::fs::{MemfdFlags, OFlags, RenameFlags, memfd_create, open, renameat_w
 use tempfile::TempDir;
 
 use super::super::seccomp::{Rules, Sockets, filter};
-use super::super::sys::seccomp::{change, install_with_listener};
+use super::super::sys::seccomp::install_with_listener;
+use super::super::sys::seccomp::tests::change;
 use super::*;
 
 mod together;
