@@ -40,8 +40,8 @@ pub fn sealing() -> Program {
 }
 
 /// The filter for these rules, to be loaded with `sys::seccomp::install_with_listener`.
-pub fn filter(rules: &Rules) -> Program {
-    assemble(&table::lines(*rules))
+pub fn filter(rules: Rules) -> Program {
+    assemble(&table::lines(rules))
 }
 
 /// It finds the call by halving, and not line by line: the kernel tries every number once when it loads a filter, which

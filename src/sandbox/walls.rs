@@ -54,7 +54,7 @@ impl Walls {
         };
         let ruleset = ruleset(&rules, options)?;
         let rules = Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false };
-        Ok(Self { ruleset, outer: None, filter: seccomp::filter(&rules), rules, options, readable: Vec::new(), abi })
+        Ok(Self { ruleset, outer: None, filter: seccomp::filter(rules), rules, options, readable: Vec::new(), abi })
     }
 
     /// For programs on the system's own root.
@@ -93,7 +93,7 @@ impl Walls {
         let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
         let ruleset = ruleset(&rules, options)?;
         let rules = Rules { sockets, unix: false, supervised: true, intercepted: false };
-        Ok(Self { ruleset, outer, filter: seccomp::filter(&rules), rules, options, readable, abi })
+        Ok(Self { ruleset, outer, filter: seccomp::filter(rules), rules, options, readable, abi })
     }
 
     /// The true paths of what programs may read on the system's own root, itself or below it; for the broker.
@@ -125,7 +125,7 @@ impl Walls {
 
     /// The same for a command whose calls over the network are intercepted.
     pub fn enter_intercepted(&self) -> Result<OwnedFd, Fault> {
-        let filter = seccomp::filter(&Rules { intercepted: true, ..self.rules });
+        let filter = seccomp::filter(Rules { intercepted: true, ..self.rules });
         let everywhere = mount::open_path(Path::new("/"))?;
         self.ruleset.restrict().step("enter the Landlock domain")?;
         refuse_connections(Some(everywhere.as_fd()), self.abi)?;
@@ -166,7 +166,7 @@ fn install(filter: &Program) -> Result<OwnedFd, Fault> {
 /// Of files it holds nobody to anything: what lies in it could be allowed no more than it allows itself, and entering a
 /// domain costs time for each rule.
 fn outer(options: Options) -> Result<Ruleset, Fault> {
-    landlock::scope_only(mount::open_path(Path::new("/"))?.as_fd(), &options)
+    landlock::scope_only(mount::open_path(Path::new("/"))?.as_fd(), options)
         .map_err(|error| Fault::because("Landlock", &error.to_string()))
 }
 
@@ -195,7 +195,7 @@ fn version() -> Result<u32, Fault> {
 
 fn ruleset(rules: &[Rule], options: Options) -> Result<Ruleset, Fault> {
     let rules: Vec<(BorrowedFd<'_>, Right)> = rules.iter().map(|(fd, right)| (fd.as_fd(), *right)).collect();
-    landlock::ruleset(&rules, &options).map_err(|error| Fault::because("Landlock", &error.to_string()))
+    landlock::ruleset(&rules, options).map_err(|error| Fault::because("Landlock", &error.to_string()))
 }
 
 /// The directories that commands may write to on the system's own root, for the broker.
@@ -221,8 +221,7 @@ pub fn hold_server(places: &[(BorrowedFd<'_>, bool)]) -> Result<u32, Fault> {
         refuse_tcp: true,
         abi,
     };
-    let ruleset =
-        landlock::ruleset(&rules, &options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
+    let ruleset = landlock::ruleset(&rules, options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
     ruleset.restrict().step("enter the Landlock domain")?;
     Ok(abi)
 }

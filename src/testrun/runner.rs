@@ -78,7 +78,7 @@ pub trait Runner: ProjectTool {
     /// What the project's test script says of how its tests are run, and notes on what of it is done.
     fn script(&self, context: &RunContext<'_>, project: &Path) -> (TestScript, Vec<String>) {
         let of_node = self.language() == Some(Language::JavaScript);
-        of_node.then(|| javascript::script(context, project, self.name())).unwrap_or_default()
+        if of_node { javascript::script(context, project, self.name()) } else { Default::default() }
     }
 
     /// The command for what is wanted.

@@ -35,7 +35,7 @@ fn confined<T: Send>(
         let acting = scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
             let rules = Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false };
-            send.send(install_with_listener(&filter(&rules)).unwrap()).unwrap();
+            send.send(install_with_listener(&filter(rules)).unwrap()).unwrap();
             act()
         });
         let mut broker = Broker::new(receive.recv().unwrap(), owned(writable), owned(read_only), owned(readable));

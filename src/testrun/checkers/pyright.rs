@@ -58,7 +58,7 @@ impl Checker for Pyright {
                 "version" => version = serde_json::from_str(value).ok(),
                 "summary" => {
                     files =
-                        serde_json::from_str::<PyrightSummary>(value).ok().and_then(|summary| summary.files_analyzed)
+                        serde_json::from_str::<PyrightSummary>(value).ok().and_then(|summary| summary.files_analyzed);
                 }
                 _ => {}
             },

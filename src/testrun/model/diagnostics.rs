@@ -63,6 +63,7 @@ pub struct Diagnostics {
     /// How many there are.
     pub summary: DiagnosticSummary,
     /// Errors first, then warnings, each in the checker's order.
+    #[expect(clippy::struct_field_names, reason = "the contract's name")]
     pub diagnostics: Vec<Diagnostic>,
     /// Diagnostics that are counted and not shown, and `notChecked`.
     #[serde(skip_serializing_if = "is_zero")]
