@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::record::call::{Content, Exchange, Link, Protocol, Side, Target, Wire};
 use crate::record::matching::{Book, Connection, Noise};
-use crate::record::protocol::spoken::{player, recorder};
+use crate::record::protocol::registry::{player, recorder};
 use crate::record::protocol::wire::{PlayStep, Player, RecordStep};
 
 /// What one side said, and which.

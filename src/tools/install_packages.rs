@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
-use super::python::{Open, ground, has_network, private_directory};
+use super::python::{Open, has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Bounds, ExecError, place_of};
@@ -57,7 +57,7 @@ impl Tool for InstallPackages {
     const WEIGHT: Weight = Weight::Heavy;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let ground = ground(context, Self::NAME)?;
+        let host = host(context, Self::NAME)?;
         let services = context.services;
         let session = services.python.find(params.session_id.as_deref())?;
         let offline = !has_network(context);
@@ -71,7 +71,7 @@ impl Tool for InstallPackages {
         let grace = Duration::from_millis(KILL_GRACE_MS);
         let bounds = Bounds { timeout, grace, output_cap_bytes: services.commands.output_cap_bytes };
         let running = &services.commands.running;
-        let outcome = exec::run(ground.launcher, &command, bounds, running, context.cancel, &mut |done, stage| {
+        let outcome = exec::run(host.launcher, &command, bounds, running, context.cancel, &mut |done, stage| {
             context.progress.stage(done, timeout, stage);
         })
         .map_err(PythonError::Exec)?;

@@ -8,9 +8,9 @@ use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
-use super::anew::Blank;
-use super::noise::Fields;
+use super::fields::Fields;
 use super::parts::Parts;
+use super::volatile_values::Blank;
 use crate::limits::MAX_ANEW_BYTES;
 use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Target};
 use crate::record::protocol::parts::Part;

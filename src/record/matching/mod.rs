@@ -3,9 +3,10 @@
 //! Nothing is served that does not match. A second identical call gets the second answer; when all are used the call is
 //! missed, unless the last one may be used again, as that of a read. What is nearest to a missed call is looked for only to be told.
 
-mod anew;
-mod closest;
 mod connection;
+mod description;
+mod diagnosis;
+mod fields;
 pub(super) mod history;
 mod key;
 mod lessons;
@@ -15,6 +16,7 @@ mod parts;
 mod queue;
 mod report;
 mod timing;
+mod volatile_values;
 
 #[cfg(test)]
 mod tests;
@@ -26,17 +28,18 @@ use std::time::SystemTime;
 
 use tokio::sync::watch;
 
-use anew::{Blank, Pairs, Value};
-pub use closest::describe;
 pub use connection::Connection;
+pub use description::describe;
+use fields::Fields;
 use history::{Before, Done};
 use key::{Key, Question};
+pub use lessons::learn;
 use lookup::{Unfound, Used};
-use noise::Fields;
 pub use noise::{DeclaredNoise, Noise};
 use queue::Queue;
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
+use volatile_values::{Blank, Pairs, Value};
 
 use crate::record::call::{Content, Exchange, Protocol, Refusal, Side, Target};
 use crate::record::protocol::parts::Part;
@@ -128,7 +131,7 @@ pub struct Book {
     sessions: HashMap<(Target, Protocol), Vec<usize>>,
     /// Where it is known of connections who they are of, and which database they use.
     contexts: HashSet<(Target, Protocol)>,
-    index: OnceLock<closest::Index>,
+    index: OnceLock<diagnosis::Index>,
     /// The calls by when they were asked.
     asked: Vec<(SystemTime, usize)>,
     /// Tells that a recording was used.

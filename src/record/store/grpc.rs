@@ -2,8 +2,8 @@
 //! (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>).
 
 use super::apart::is_large;
-use super::document::{Metadata, Part, key};
 use super::http::{Fields, created, elsewhere, from_map, status, to_map};
+use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
 use super::{Apart, Problem, protoscope};
 use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
@@ -65,7 +65,7 @@ fn side(headers: Members, body: &[u8], apart: &mut Apart) -> Members {
     side
 }
 
-pub(super) fn read(part: &Part<'_>) -> Result<Content, Problem> {
+pub(super) fn read(part: &Spec<'_>) -> Result<Content, Problem> {
     let metadata = part.metadata;
     let version = match metadata.get(key::VERSION) {
         Some("1.0") => HttpVersion::Http10,
@@ -107,7 +107,7 @@ fn fields(side: &Node, key: &str, name: &str, metadata: &Metadata) -> Result<Fie
     from_map(side.member(key).unwrap_or(&nothing), "ordinary_headers", name, metadata)
 }
 
-fn body(part: &Part<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
+fn body(part: &Spec<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
     if let Some(body) = elsewhere(part, side)? {
         return Ok(body);
     }

@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 use serde_json::Value;
 
 use super::apart::is_large;
-use super::document::{Metadata, Part, key};
+use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
 use super::{Apart, Fault, Problem};
 use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
@@ -75,7 +75,7 @@ pub(super) fn created(exchange: &Exchange) -> u64 {
     exchange.sent_at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
+pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
     let (metadata, headers) = (part.metadata, if kind == "Http2" { "headers" } else { "header" });
     let request = part.spec.need("req", |req| {
         let fields = from_map(req, headers, key::REQUEST_HEADERS, metadata)?;
@@ -154,14 +154,14 @@ fn put_body(side: &mut Members, body: &[u8], apart: &mut Apart) {
     }
 }
 
-fn body(part: &Part<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
+fn body(part: &Spec<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
     match elsewhere(part, side)? {
         Some(body) => Ok(body),
         None => side.get("body", Node::bytes),
     }
 }
 
-pub(super) fn elsewhere(part: &Part<'_>, side: &Node) -> Result<Option<Vec<u8>>, Problem> {
+pub(super) fn elsewhere(part: &Spec<'_>, side: &Node) -> Result<Option<Vec<u8>>, Problem> {
     side.get("body_ref", |reference| reference.apart(part.bodies))
 }
 

@@ -10,6 +10,7 @@ mod emit;
 mod grpc;
 mod head;
 mod http;
+mod metadata;
 mod node;
 mod noise;
 mod protoscope;

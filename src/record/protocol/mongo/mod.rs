@@ -15,10 +15,10 @@ mod recorder;
 mod tests;
 
 use crate::record::call::Protocol;
-use crate::record::protocol::spoken::Spoken;
+use crate::record::protocol::database::Database;
 pub(in crate::record) use message::{Section, renumbered, sections};
 
-pub(super) static SPOKEN: Spoken = Spoken {
+pub(super) static DATABASE: Database = Database {
     protocol: Protocol::Mongo,
     kind: "Mongo",
     port: 27017,

@@ -16,12 +16,12 @@ mod startup;
 mod tests;
 
 use crate::record::call::Protocol;
-use crate::record::protocol::spoken::Spoken;
+use crate::record::protocol::database::Database;
 pub(in crate::record) use forms::{again, unify};
 pub(in crate::record) use message::is_aborted;
 pub(in crate::record) use startup::{nameless, startup_of, who};
 
-pub(super) static SPOKEN: Spoken = Spoken {
+pub(super) static DATABASE: Database = Database {
     protocol: Protocol::Postgres,
     kind: "Postgres",
     port: 5432,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::closest::short;
+use super::description::short;
 use crate::limits::MAX_DIFFERENCES;
 use crate::record::redact;
 
