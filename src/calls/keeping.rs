@@ -14,7 +14,7 @@ use crate::limits::{CALLS_FILE_COPIES, MAX_CALLS_BODIES_BYTES, MAX_CALLS_HEAD_BY
 use crate::policy::Policy;
 use crate::record::naming::set_name;
 use crate::record::redact::Secrets;
-use crate::record::store::{self, Apart, CommandMark, FileError, Head, Problem};
+use crate::record::store::{self, BodyFiles, CommandMark, FileError, Head, Problem};
 use crate::record::{Content, DeclaredNoise, Exchange, Noise, Recording};
 
 /// A set that was written.
@@ -106,12 +106,12 @@ pub fn keep(
 }
 
 /// The file of calls, and those of large bodies. If they were larger than what is read again, the largest calls are left out.
-fn written(mut recordings: Vec<Recording>, head: &Head) -> Result<(Vec<Recording>, Vec<u8>, Apart), CallsError> {
+fn written(mut recordings: Vec<Recording>, head: &Head) -> Result<(Vec<Recording>, Vec<u8>, BodyFiles), CallsError> {
     loop {
         for (recording, number) in recordings.iter_mut().zip(1..) {
             recording.name = format!("mock-{number}");
         }
-        let mut apart = Apart::default();
+        let mut apart = BodyFiles::default();
         match store::write(sets::MOCK_FILES[0], head, &recordings, &mut apart) {
             Ok(_) if apart.bytes() > MAX_CALLS_BODIES_BYTES => {}
             Ok(bytes) => return Ok((recordings, bytes, apart)),

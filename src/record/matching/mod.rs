@@ -39,7 +39,7 @@ pub use noise::{DeclaredNoise, Noise};
 use queue::Queue;
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
-use volatile_values::{Blank, Pairs, Value};
+use volatile_values::{Blank, Pairs, VolatileValue};
 
 use crate::record::call::{Content, Exchange, Protocol, Refusal, Side, Target};
 use crate::record::protocol::parts::Part;
@@ -85,7 +85,7 @@ struct Entry {
     named: bool,
     /// What its connection had done before it.
     done: Arc<Done>,
-    anew: Vec<Value>,
+    anew: Vec<VolatileValue>,
     used: AtomicBool,
     /// Whether it may change what is read after it.
     writes: bool,
@@ -105,7 +105,7 @@ impl Entry {
 }
 
 /// A way in which a recording is found, as far as it is known before it is known which fields of its head choose.
-struct Way {
+struct PartialKey {
     /// Its key without its head.
     bare: Key,
     head: Vec<Part>,
@@ -189,13 +189,13 @@ impl Book {
         Self { passes_on, ..self }
     }
 
-    fn choose(&mut self, ways: &[Way]) {
-        let mut alike: HashMap<Key, Vec<&Way>> = HashMap::new();
+    fn choose(&mut self, ways: &[PartialKey]) {
+        let mut alike: HashMap<Key, Vec<&PartialKey>> = HashMap::new();
         for way in ways {
             alike.entry(way.bare).or_default().push(way);
         }
         for (bare, ways) in alike {
-            let answer = |way: &Way| queue::answer(&self.entries[way.index].exchange);
+            let answer = |way: &PartialKey| queue::answer(&self.entries[way.index].exchange);
             let differ = || ways.iter().any(|way| answer(way) != answer(ways[0]));
             let heads: Vec<Vec<&Part>> = ways.iter().map(|way| way.head.iter().collect()).collect();
             let choosing = parts::choosing(&heads, differ);
@@ -205,7 +205,7 @@ impl Book {
         }
     }
 
-    fn put(&mut self, Way { bare, head, blank, index }: Way) {
+    fn put(&mut self, PartialKey { bare, head, blank, index }: PartialKey) {
         let key = if let Some(blank) = blank {
             let (values, key) = self.blanked(bare, head.iter(), blank);
             if values.is_empty() {
@@ -220,7 +220,7 @@ impl Book {
         self.queues.entry(key).or_default().entries.push(index);
     }
 
-    fn add(&mut self, recording: Recording, before: &Before) -> Vec<Way> {
+    fn add(&mut self, recording: Recording, before: &Before) -> Vec<PartialKey> {
         let index = self.entries.len();
         let exchange = Arc::new(recording.exchange);
         let said = self.secrets.asked(&exchange);
@@ -233,12 +233,12 @@ impl Book {
         let is_aborted = is_aborted(&exchange);
         if !is_aborted {
             for (bare, noise) in self.keys(&mut question, target, recording.named, before) {
-                ways.push(Way { bare, head: head(&question, &noise), blank: None, index });
+                ways.push(PartialKey { bare, head: head(&question, &noise), blank: None, index });
             }
             if let Some((said, blank)) = self.anew(&question, exchange.sent_at) {
                 let bare = question.key_of(&said, target, recording.named, self.context(target, &exchange, before));
                 let head = head(&question, &self.noise.at(&question, target));
-                ways.push(Way { bare, head, blank: Some(blank), index });
+                ways.push(PartialKey { bare, head, blank: Some(blank), index });
             }
         }
         if protocol != Protocol::Dns && !exchange.is_no_call() {

@@ -3,7 +3,7 @@
 use crate::record::call::Protocol;
 use crate::record::protocol::dialogue::Dialogue;
 use crate::record::protocol::parts::PartList;
-use crate::record::protocol::role::Role;
+use crate::record::protocol::responder::Responder;
 
 pub struct Database {
     pub protocol: Protocol,
@@ -16,5 +16,5 @@ pub struct Database {
     /// How many bytes at the beginning of a message of a client are no words.
     pub(in crate::record) head: fn(&[u8]) -> usize,
     pub(in crate::record) recorder: fn(bool) -> Box<dyn Dialogue>,
-    pub(in crate::record) player: fn() -> Box<dyn Role>,
+    pub(in crate::record) player: fn() -> Box<dyn Responder>,
 }

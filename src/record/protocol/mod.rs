@@ -13,7 +13,7 @@ pub(super) mod parts;
 pub(super) mod postgres;
 pub(super) mod redis;
 pub(super) mod registry;
-pub(super) mod role;
+pub(super) mod responder;
 pub(super) mod script;
 pub(super) mod sql;
 pub(super) mod wire;

@@ -10,10 +10,10 @@ use crate::record::call::Protocol;
 use crate::record::matching::Connection;
 use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::record::protocol::registry;
-use crate::record::protocol::wire::{Player, Recorder};
+use crate::record::protocol::wire::{WirePlayer, WireRecorder};
 
 /// Takes a connection apart that was opened then; in turns where its protocol is not known.
-pub fn recorder(context: &Context, protocol: Protocol, opened: SystemTime) -> Box<dyn Recorder> {
+pub fn recorder(context: &Context, protocol: Protocol, opened: SystemTime) -> Box<dyn WireRecorder> {
     // Databases elsewhere often insist on encryption; near ones seldom do, and there it would keep clients from binding their
     // authentication to the channel.
     let host = &context.link.target.host;
@@ -24,7 +24,7 @@ pub fn recorder(context: &Context, protocol: Protocol, opened: SystemTime) -> Bo
 
 /// Who plays a server, and how long it waits for the program to say more before it goes on by itself.
 pub struct Actor {
-    pub player: Box<dyn Player>,
+    pub player: Box<dyn WirePlayer>,
     pub patience: Duration,
 }
 

@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
-use super::{Apart, Bodies, Problem, dns, emit, grpc, http, wires};
+use super::{Bodies, BodyFiles, Problem, dns, emit, grpc, http, wires};
 use crate::record::call::{Content, End, Exchange, Refusal, Target};
 use crate::record::matching::{DeclaredNoise, Recording};
 
@@ -126,7 +126,7 @@ fn target(content: &Content, metadata: &Metadata) -> (Target, bool) {
 }
 
 /// Appends the document of a call, without the line that separates documents; large bodies go into files of their own.
-pub(super) fn write(recording: &Recording, apart: &mut Apart, out: &mut String) {
+pub(super) fn write(recording: &Recording, apart: &mut BodyFiles, out: &mut String) {
     let exchange = &recording.exchange;
     let mut metadata = metadata_of(recording);
     let (kind, parts) = match &exchange.content {

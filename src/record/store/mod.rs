@@ -3,7 +3,7 @@
 //! A file is a sequence of documents, one a call. It is cut at the lines that separate them (a line that begins with `---`
 //! can be nothing else in YAML), so one broken document is known by its lines and hides no other one.
 
-mod apart;
+mod bodies;
 mod dns;
 mod document;
 mod emit;
@@ -21,7 +21,7 @@ mod tests;
 
 use std::fmt;
 
-pub use apart::{Apart, Bodies, BodyRef};
+pub use bodies::{Bodies, BodyFiles, BodyRef};
 pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
 
 use crate::limits::MAX_CALLS_FILE_BYTES;
@@ -178,7 +178,7 @@ pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileE
 
 /// Writes a file of calls; `file` is its name in messages, and large bodies go to those `apart`. Fails when it would be too
 /// large to be read again.
-pub fn write(file: &str, head: &Head, recordings: &[Recording], apart: &mut Apart) -> Result<Vec<u8>, FileError> {
+pub fn write(file: &str, head: &Head, recordings: &[Recording], apart: &mut BodyFiles) -> Result<Vec<u8>, FileError> {
     let (mut out, mut is_behind) = head.write();
     for recording in recordings {
         if is_behind {

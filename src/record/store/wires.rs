@@ -2,10 +2,10 @@
 //!
 //! Turns of Keploy's kinds `Redis`, `Generic` and `Kafka` are only read.
 
-use super::apart::is_large;
+use super::bodies::is_large;
 use super::metadata::Spec;
 use super::node::{Members, Node, unpacked};
-use super::{Apart, Fault, Problem};
+use super::{BodyFiles, Fault, Problem};
 use crate::limits::MAX_SHOWN_QUESTION_CHARS;
 use crate::record::call::{Content, Message, Protocol, Side, Wire};
 use crate::record::protocol::{registry, words};
@@ -22,7 +22,7 @@ pub(super) fn kind(protocol: Protocol) -> &'static str {
     registry::of(protocol).map_or(OTHERS[0], |known| known.kind)
 }
 
-pub(super) fn write(protocol: Protocol, wire: &Wire, apart: &mut Apart) -> Members {
+pub(super) fn write(protocol: Protocol, wire: &Wire, apart: &mut BodyFiles) -> Members {
     let mut parts = Members::default();
     if is_large(wire.messages.iter().map(|it| it.bytes.len()).sum()) {
         parts.put("messages_ref", apart.put(framed(&wire.messages)));

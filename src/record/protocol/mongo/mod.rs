@@ -24,6 +24,6 @@ pub(super) static DATABASE: Database = Database {
     port: 27017,
     parts: parts::parts,
     head: |_| 0,
-    recorder: |_| Box::new(recorder::Recording::default()),
-    player: || Box::new(player::Playing::default()),
+    recorder: |_| Box::new(recorder::MongoDialogue::default()),
+    player: || Box::new(player::MongoResponder::default()),
 };

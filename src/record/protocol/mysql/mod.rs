@@ -25,6 +25,6 @@ pub(super) static DATABASE: Database = Database {
     port: 3306,
     parts: parts::parts,
     head: |_| 5,
-    recorder: |relay_tls| Box::new(recorder::Recording::new(relay_tls)),
-    player: || Box::new(player::Playing::default()),
+    recorder: |relay_tls| Box::new(recorder::MySqlDialogue::new(relay_tls)),
+    player: || Box::new(player::MySqlResponder::default()),
 };

@@ -7,11 +7,11 @@
 
 mod forms;
 mod message;
-mod names;
 mod parts;
 mod player;
 mod recorder;
 mod startup;
+mod statement_names;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +33,6 @@ pub(super) static DATABASE: Database = Database {
         Some(b'S' | b'H' | b'D' | b'E' | b'C' | b'p') => message.len(),
         _ => 5,
     },
-    recorder: |relay_tls| Box::new(recorder::Recording::new(relay_tls)),
-    player: || Box::new(player::Playing::new()),
+    recorder: |relay_tls| Box::new(recorder::PostgresDialogue::new(relay_tls)),
+    player: || Box::new(player::PostgresResponder::new()),
 };

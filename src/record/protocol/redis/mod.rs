@@ -22,6 +22,6 @@ pub(super) static DATABASE: Database = Database {
     port: 6379,
     parts: command::parts,
     head: |_| 0,
-    recorder: |_| Box::new(recorder::Recording::default()),
-    player: || Box::new(player::Playing::default()),
+    recorder: |_| Box::new(recorder::RedisDialogue::default()),
+    player: || Box::new(player::RedisResponder::default()),
 };

@@ -28,12 +28,12 @@ pub struct BodyRef {
 
 /// Files that belong to a file of calls, by their path from the directory of the set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Apart {
+pub struct BodyFiles {
     files: BTreeMap<String, Vec<u8>>,
     bytes: u64,
 }
 
-impl Apart {
+impl BodyFiles {
     /// All of them, in the order of their paths.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
