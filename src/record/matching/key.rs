@@ -19,7 +19,6 @@ use crate::record::protocol::{mysql, postgres, redis};
 /// The digest of a call and where it goes.
 pub type Key = [u8; 32];
 
-/// A path without its query.
 pub fn path_only(path: &str) -> &str {
     path.split_once('?').map_or(path, |(path, _)| path)
 }

@@ -26,11 +26,9 @@ pub struct Lesson {
     pub place: String,
     /// How many calls of it each recording has. If these are not as many, nothing is learned.
     pub calls: (usize, usize),
-    /// The fields that are noise.
     pub changes: Vec<Change>,
 }
 
-/// A field that is different in each recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// `body.order.id`.

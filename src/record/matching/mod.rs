@@ -98,7 +98,6 @@ struct Entry {
 }
 
 impl Entry {
-    /// What it asks, without secrets.
     fn asked(&self) -> &Exchange {
         self.said.as_ref().unwrap_or(&self.exchange)
     }
@@ -147,7 +146,6 @@ pub struct Book {
 }
 
 impl Book {
-    /// A book of these calls in their order.
     pub fn new(exchanges: Vec<Exchange>, noise: Noise) -> Self {
         Self::of(Recording::number(exchanges), noise, Secrets::default())
     }
@@ -323,7 +321,6 @@ impl Book {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How the replay has gone so far.
     pub fn report(&self) -> Report {
         let unused = self.entries.iter().filter(|entry| {
             let counts = !is_session(&entry.exchange) && entry.exchange.content.protocol() != Protocol::Dns;

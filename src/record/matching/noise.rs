@@ -13,7 +13,6 @@ use super::is_session;
 use super::key::{Key, Question, digest};
 use crate::record::call::{Content, Exchange, Protocol, Target};
 
-/// What a file declares as noise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeclaredNoise {
     /// Fields, as `body.order.id`, `query.t` or `header.X-Request-Id`.
@@ -22,7 +21,6 @@ pub struct DeclaredNoise {
     pub values: Vec<String>,
 }
 
-/// All noise of a set.
 #[derive(Clone, Debug, Default)]
 pub struct Noise {
     everywhere: Fields,
@@ -101,7 +99,6 @@ impl Noise {
         }
     }
 
-    /// Adds another noise.
     pub fn add(&mut self, other: &Self) {
         self.everywhere.add(&other.everywhere);
         for (shape, rules) in &other.shapes {
@@ -169,7 +166,6 @@ impl Noise {
         fields
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.everywhere.is_empty() && self.shapes.is_empty()
     }

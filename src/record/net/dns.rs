@@ -22,7 +22,6 @@ const TYPE_AAAA: u16 = 28;
 const FIRST: u32 = 0xC612_0000;
 const COUNT: u32 = 1 << 17;
 
-/// The addresses that were given to names.
 #[derive(Debug, Default)]
 pub struct FakeNames(Mutex<HashMap<Ipv4Addr, String>>);
 
@@ -44,7 +43,6 @@ impl FakeNames {
         Some(address)
     }
 
-    /// The name that has this address.
     pub fn name(&self, address: IpAddr) -> Option<String> {
         let IpAddr::V4(address) = address.to_canonical() else { return None };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&address).cloned()
@@ -59,7 +57,6 @@ pub fn is_fake(address: IpAddr) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DnsQuestion {
     id: [u8; 2],
-    /// Whether recursion was wanted.
     recursion: bool,
     /// The question's section as it was sent.
     section: Vec<u8>,
@@ -111,7 +108,6 @@ impl DnsQuestion {
         self.name == "localhost" || self.name.ends_with(".localhost")
     }
 
-    /// The message that answers it.
     pub fn answer(&self, code: u8, address: Option<IpAddr>) -> Vec<u8> {
         let data: Option<Vec<u8>> = match (self.kind, address) {
             (TYPE_A, Some(IpAddr::V4(address))) => Some(address.octets().to_vec()),

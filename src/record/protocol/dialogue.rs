@@ -39,7 +39,6 @@ pub(in crate::record) trait Dialogue: Send {
 pub(in crate::record) struct Log {
     pub(in crate::record) link: Link,
     protocol: Protocol,
-    /// When that came which is read.
     pub(in crate::record) at: SystemTime,
     /// Who ended the connection, once it has ended.
     pub(in crate::record) left_by: Side,

@@ -15,7 +15,6 @@ pub fn of(protocol: Protocol) -> Option<&'static Database> {
     ALL.into_iter().find(|known| known.protocol == protocol)
 }
 
-/// The protocol that a port is registered for.
 pub fn on_port(port: u16) -> Option<Protocol> {
     ALL.iter().find(|known| known.port == port).map(|known| known.protocol)
 }

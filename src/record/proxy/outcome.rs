@@ -15,9 +15,7 @@ pub struct Recorded {
     pub refused: Vec<Target>,
     /// The same of those that nothing answered.
     pub unanswered: Vec<Target>,
-    /// What there is to tell beside the calls.
     pub notes: Vec<Note>,
-    /// How much of what there was.
     pub counts: Counts,
     /// What the calls take of the budget.
     #[expect(dead_code, reason = "given back by its drop")]

@@ -31,20 +31,16 @@ const PAGES: &str = " page paging next prev previous cursor continuation sync id
 /// Longest name that is looked at, in bytes.
 const LONGEST_BYTES: usize = 64;
 
-/// What a name says of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameKind {
-    /// It is a secret.
     Secret,
     /// It is one unless it is a word: parts of a text are tokens, too.
     Worded,
     /// It is one if nobody chose it.
     Doubtful,
-    /// Nothing.
     Other,
 }
 
-/// Whether a name says that its value is a secret.
 pub fn is_secret_name(name: &str) -> bool {
     matches!(kind(name), NameKind::Secret | NameKind::Worded)
 }

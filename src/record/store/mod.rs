@@ -39,7 +39,6 @@ pub enum Fault {
     Form,
 }
 
-/// Something wrong in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problem {
     /// The line, from 1; 0 where it is not known.
@@ -92,7 +91,6 @@ pub enum FileError {
     /// It is larger than what is read.
     #[error("{file}: {bytes} bytes; a file of calls may have at most {MAX_CALLS_FILE_BYTES}")]
     TooLarge {
-        /// The file as it was named.
         file: String,
         /// Its size, or what it would be.
         bytes: u64,
@@ -100,7 +98,6 @@ pub enum FileError {
     /// One of its documents is broken, and it is not the last one of several.
     #[error("{file}:{problem}")]
     Broken {
-        /// The file as it was named.
         file: String,
         problem: Problem,
         /// How many documents before it are whole.
@@ -124,12 +121,10 @@ impl FileError {
     }
 }
 
-/// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calls {
     /// What holds for all of them.
     pub head: Head,
-    /// The calls, in order.
     pub recordings: Vec<Recording>,
     /// The lines on which they begin.
     pub lines: Vec<u64>,
