@@ -58,13 +58,13 @@ pub struct Start {
 
 impl Scope {
     /// Compiles the globs and opens the directories where they begin; what is not there matches nothing.
-    pub fn new(policy: &Policy, asked: Asked<'_>) -> Result<Self, SearchError> {
+    pub fn new(policy: &Policy, mut asked: Asked<'_>) -> Result<Self, SearchError> {
         let exclude = Exclude::new(asked.exclude, asked.room)?;
         let share = held("globs", asked.globs.unwrap_or_default(), asked.room)?;
         let types = if asked.types.is_empty() { None } else { Some(FileTypes::new(asked.types)?) };
         let globs = asked.globs;
         let mut starts = if let Some(globs) = globs {
-            starts(policy, globs, asked.directory, asked.room, &exclude)?
+            starts(policy, globs, &mut asked, &exclude)?
         } else {
             let dir = match asked.directory {
                 Some(dir) => dir,
@@ -139,10 +139,10 @@ impl Start {
 fn starts(
     policy: &Policy,
     globs: &[String],
-    mut base: Option<Checked<Read>>,
-    room: Option<Room<'_>>,
+    asked: &mut Asked<'_>,
     exclude: &Exclude,
 ) -> Result<Vec<Start>, SearchError> {
+    let (base, room) = (&mut asked.directory, asked.room);
     let wanted = || match room {
         Some(room) if room.cancel.is_cancelled() => Err(SearchError::Cancelled),
         _ => Ok(()),
@@ -153,7 +153,7 @@ fn starts(
         glob::check(glob).map_err(|source| bad_glob("globs", index, source))?;
         let prefix = fixed_prefix(glob);
         let rest = glob[prefix.len()..].trim_start_matches('/');
-        let start = match &base {
+        let start = match base {
             Some(base) => base.shown().join(prefix),
             None if prefix.is_empty() => policy.absolute(".")?,
             None => policy.absolute(prefix)?,

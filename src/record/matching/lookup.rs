@@ -13,7 +13,7 @@ use super::key::{self, Key, Question};
 use super::parts::chooses;
 use super::queue::{Choice, Queue};
 use super::report::Miss;
-use super::volatile_values::{Blank, VolatileValue};
+use super::volatile_values::{Blank, Volatile};
 use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target};
 use crate::record::protocol::parts::Part;
 use crate::record::protocol::{postgres, registry};
@@ -215,7 +215,7 @@ impl Book {
         bare: Key,
         head: impl Iterator<Item = &'a Part>,
         mut blank: Blank,
-    ) -> (Vec<VolatileValue>, Key) {
+    ) -> (Vec<Volatile>, Key) {
         let choosing = self.choosing(bare);
         let chosen = head.filter(|field| chooses(field, choosing));
         let key = key::with_head(bare, chosen, |value| Cow::Owned(blank.text(value)));

@@ -39,7 +39,7 @@ pub use noise::{DeclaredNoise, Noise};
 use queue::Queue;
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
-use volatile_values::{Blank, Pairs, VolatileValue};
+use volatile_values::{Blank, Pairs, Volatile};
 
 use crate::record::call::{Content, Exchange, Protocol, Refusal, Side, Target};
 use crate::record::protocol::parts::Part;
@@ -85,7 +85,7 @@ struct Entry {
     named: bool,
     /// What its connection had done before it.
     done: Arc<Done>,
-    anew: Vec<VolatileValue>,
+    anew: Vec<Volatile>,
     used: AtomicBool,
     /// Whether it may change what is read after it.
     writes: bool,

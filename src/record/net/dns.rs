@@ -1,4 +1,4 @@
-//! FakeNames (RFC 1035): every name gets an address of its own that leads back to the name, so that a connection says which name
+//! Names (RFC 1035): every name gets an address of its own that leads back to the name, so that a connection says which name
 //! it is for, and names can be answered without a network.
 
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! What becomes of connections is decided before they are made: the real server is called first, so that a program that it
 //! refuses is refused by its own call of connect(2).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,27 +27,23 @@ pub enum Decision {
 /// Connections that were decided about and have not come yet.
 pub struct Attempts {
     pub shared: Arc<Hub>,
-    kept: Mutex<Decided>,
-}
-
-#[derive(Default)]
-struct Decided {
-    decisions: HashMap<u64, (Instant, Decision)>,
-    /// Their numbers, the oldest first.
-    order: VecDeque<(Instant, u64)>,
+    /// By the keys of attempts, the oldest first.
+    decided: Mutex<VecDeque<(Instant, u64, Decision)>>,
 }
 
 impl Attempts {
     pub fn new(shared: Hub) -> Self {
-        Self { shared: Arc::new(shared), kept: Mutex::default() }
+        Self { shared: Arc::new(shared), decided: Mutex::default() }
     }
 
     /// What was decided about a connection that comes; or is now, if nobody had told of it before.
     pub fn decision(&self, attempt: Attempt) -> Decision {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).decisions.remove(&attempt.key);
-        if let Some((_, decision)) = kept {
+        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = decided.iter().position(|(_, key, _)| *key == attempt.key);
+        if let Some((.., decision)) = at.and_then(|at| decided.remove(at)) {
             return decision;
         }
+        drop(decided);
         let (decision, dialing) = decide(&self.shared, attempt.to);
         if let Some((context, tell)) = dialing {
             tokio::spawn(dial(context, None, tell));
@@ -73,20 +69,14 @@ impl Attempts {
     }
 
     fn keep(&self, key: u64, decision: Decision) {
-        let now = Instant::now();
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.decisions.insert(key, (now, decision));
-        kept.order.push_back((now, key));
+        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
         // Some never come: their program was ended meanwhile.
         let late = Duration::from_millis(2 * UPSTREAM_CONNECT_MS);
-        while let Some((since, key)) = kept.order.front().copied()
-            && (since.elapsed() > late || kept.order.len() > MAX_RECORDED_CONNECTIONS)
-        {
-            kept.order.pop_front();
-            if kept.decisions.get(&key).is_some_and(|(kept, _)| *kept == since) {
-                kept.decisions.remove(&key);
-            }
+        decided.retain(|(since, other, _)| *other != key && since.elapsed() <= late);
+        if decided.len() == MAX_RECORDED_CONNECTIONS {
+            decided.pop_front();
         }
+        decided.push_back((Instant::now(), key, decision));
     }
 }
 

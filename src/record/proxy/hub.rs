@@ -62,7 +62,7 @@ pub(super) struct Kept {
     refused: BTreeSet<Target>,
     unanswered: BTreeSet<Target>,
     of_target: HashMap<Target, u64>,
-    /// FakeNames and types that have an exchange.
+    /// Names and types that have an exchange.
     asked: HashSet<(String, &'static str)>,
     /// Connections whose servers have not answered yet, by their numbers.
     pub dialing: HashMap<u64, Dialing>,

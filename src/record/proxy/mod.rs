@@ -49,7 +49,6 @@ use crate::record::call::Outline;
 use crate::record::matching::Book;
 use crate::record::net::ca::{Authority, certificates};
 
-/// A connection that a program wants to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// A number that no other one has at the same time.
@@ -78,7 +77,6 @@ pub trait Wires: Send + Sync + 'static {
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Whether calls are recorded or answered.
 #[derive(Clone)]
 pub enum Mode {
     /// Everything goes to the real servers, and is kept.

@@ -59,7 +59,6 @@ pub async fn serve_tcp(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     }
 }
 
-/// Whether connections to this address are questions of names.
 pub fn is_nameserver(to: SocketAddr) -> bool {
     to.port() == 53
 }

@@ -60,7 +60,6 @@ pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io:
 enum Unspoken {
     /// Who connects in advance to what is known may take its time.
     Waits,
-    /// Nothing was recorded of it.
     Missed,
     /// Nothing was said there while recording, so whatever is said now goes to the real server.
     Beyond,

@@ -22,7 +22,6 @@ use crate::record::net::ca::leaf_name;
 /// Most bytes of a first message of a client that are waited for.
 const MAX_HELLO_BYTES: usize = 64 * 1024;
 
-/// What a client says first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientHello {
     pub name: Option<String>,

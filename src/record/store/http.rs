@@ -185,7 +185,7 @@ fn version(side: &Node, kind: &str) -> Result<HttpVersion, Problem> {
     })
 }
 
-/// Headers as a mapping. Those that came more than once are joined by commas as Keploy does, which a cookie does not
+/// Fields as a mapping. Those that came more than once are joined by commas as Keploy does, which a cookie does not
 /// survive, so the true ones then stand in the metadata.
 pub(super) fn to_map(fields: &Headers, name: &str, metadata: &mut Metadata) -> Members {
     let mut map = Headers::new();

@@ -1,4 +1,4 @@
-//! PreparedStatement statements of one connection, commands in the form in which they are looked up, and what calls say of their connection.
+//! Prepared statements of one connection, commands in the form in which they are looked up, and what calls say of their connection.
 
 use std::collections::HashMap;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::message::{self, Opening};
-use super::statement_names::{ClientMessage, StatementNames};
+use super::statement_names::{Input, StatementNames};
 use super::{forms, startup};
 use crate::record::call::{Content, Exchange, Side};
 use crate::record::protocol::control::Control;
@@ -67,13 +67,13 @@ impl PostgresResponder {
     }
 
     /// What is said to a message, unless it is ignored.
-    fn part(&mut self, prompter: &mut Prompter, part: ClientMessage) -> Vec<u8> {
+    fn part(&mut self, prompter: &mut Prompter, part: Input) -> Vec<u8> {
         if let Some(copy) = self.copy.as_mut().filter(|_| !self.skipping) {
             match part {
-                ClientMessage::CopyData(data) => copy.data.extend(data),
-                ClientMessage::CopyEnd(end) => return self.copied(prompter, end),
+                Input::CopyData(data) => copy.data.extend(data),
+                Input::CopyEnd(end) => return self.copied(prompter, end),
                 // While it waits for data the server ignores them.
-                ClientMessage::Flush | ClientMessage::Sync => {}
+                Input::Flush | Input::Sync => {}
                 _ => {
                     self.copy = None;
                     return self.part(prompter, part);
@@ -82,31 +82,31 @@ impl PostgresResponder {
             return Vec::new();
         }
         let mut out = match part {
-            ClientMessage::DescribePortal(_, true) | ClientMessage::Execute(_, true) => Vec::new(),
+            Input::DescribePortal(_, true) | Input::Execute(_, true) => Vec::new(),
             _ => self.end_run(prompter),
         };
         match (part, &mut self.run) {
-            (ClientMessage::Sync, _) => {
+            (Input::Sync, _) => {
                 self.skipping = false;
                 prompter.script.synchronised();
                 out.extend(message::ready(self.state));
                 prompter.unasked.append(&mut self.after);
             }
             _ if self.skipping => {}
-            (ClientMessage::Query(question), _) => out.extend(self.simple(prompter, &[question])),
-            (ClientMessage::Prepare(question), _) => out.extend(self.prepare(prompter, question)),
-            (ClientMessage::Bind(bind), _) => self.run = Some(Run { questions: vec![bind], describe: None }),
-            (ClientMessage::DescribePortal(question, true), Some(run)) => run.describe = Some(question),
-            (ClientMessage::Execute(question, true), Some(run)) => {
+            (Input::Query(question), _) => out.extend(self.simple(prompter, &[question])),
+            (Input::Prepare(question), _) => out.extend(self.prepare(prompter, question)),
+            (Input::Bind(bind), _) => self.run = Some(Run { questions: vec![bind], describe: None }),
+            (Input::DescribePortal(question, true), Some(run)) => run.describe = Some(question),
+            (Input::Execute(question, true), Some(run)) => {
                 run.questions.push(question);
                 out.extend(self.end_run(prompter));
             }
-            (ClientMessage::DescribePortal(question, _) | ClientMessage::Execute(question, _), _) => {
+            (Input::DescribePortal(question, _) | Input::Execute(question, _), _) => {
                 out.extend(self.answered(prompter, &[question], false));
             }
-            (ClientMessage::Close, _) => out.extend(message::message(b'3', &[])),
-            (ClientMessage::Terminate, _) => prompter.then = Some(PlayStep::Close),
-            (ClientMessage::Flush | ClientMessage::CopyData(_) | ClientMessage::CopyEnd(_), _) => {}
+            (Input::Close, _) => out.extend(message::message(b'3', &[])),
+            (Input::Terminate, _) => prompter.then = Some(PlayStep::Close),
+            (Input::Flush | Input::CopyData(_) | Input::CopyEnd(_), _) => {}
         }
         out
     }

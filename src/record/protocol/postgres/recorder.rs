@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use super::message::{self, Opening};
-use super::statement_names::{ClientMessage, StatementNames};
+use super::statement_names::{Input, StatementNames};
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log};
 
@@ -90,7 +90,7 @@ impl PostgresDialogue {
             }
             let draft = match self.names.read(&bytes)? {
                 // A `Bind` is looked up together with its `Execute`, even where one of them failed.
-                ClientMessage::Execute(question, true) if let Some(mut draft) = self.bound.take() => {
+                Input::Execute(question, true) if let Some(mut draft) = self.bound.take() => {
                     draft.push(Side::Client, question);
                     if self.skipping {
                         self.bound = Some(draft);
@@ -98,27 +98,22 @@ impl PostgresDialogue {
                     }
                     draft
                 }
-                ClientMessage::Sync => {
+                Input::Sync => {
                     self.end_run();
                     self.skipping = false;
                     Draft::asked([], at)
                 }
                 _ if self.skipping => continue,
-                ClientMessage::Prepare(question) | ClientMessage::DescribePortal(question, _) => {
+                Input::Prepare(question) | Input::DescribePortal(question, _) => {
                     Draft::asked([question], at).of_session(true)
                 }
-                ClientMessage::Query(question)
-                | ClientMessage::Bind(question)
-                | ClientMessage::Execute(question, _) => {
+                Input::Query(question) | Input::Bind(question) | Input::Execute(question, _) => {
                     self.end_run();
                     Draft::asked([question], at)
                 }
-                ClientMessage::Close => Draft::asked([], at),
+                Input::Close => Draft::asked([], at),
                 // Data that nothing asked for is ignored by the server.
-                ClientMessage::Flush
-                | ClientMessage::CopyData(_)
-                | ClientMessage::CopyEnd(_)
-                | ClientMessage::Terminate => continue,
+                Input::Flush | Input::CopyData(_) | Input::CopyEnd(_) | Input::Terminate => continue,
             };
             return Ok(Some(Running { draft, kind, copies: false }));
         }

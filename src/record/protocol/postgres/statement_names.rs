@@ -11,7 +11,7 @@ use crate::text::escape::hex;
 
 /// A message of a client, in the form in which it is looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ClientMessage {
+pub(super) enum Input {
     /// `Query`, or `FunctionCall`: they are answered up to `ReadyForQuery`.
     Query(Vec<u8>),
     /// `Parse`, or `Describe` of a statement: they answer as often as they are asked.
@@ -57,13 +57,13 @@ impl StatementNames {
     }
 
     /// Reads a message and puts what they stand for in place of names.
-    pub(super) fn read(&mut self, whole: &[u8]) -> Result<ClientMessage, Fault> {
+    pub(super) fn read(&mut self, whole: &[u8]) -> Result<Input, Fault> {
         let (kind, mut rest) = (whole[0], whole.get(5..).unwrap_or_default());
         if !matches!(kind, b'D' | b'E') {
             self.run = None;
         }
         Ok(match kind {
-            b'Q' | b'F' => ClientMessage::Query(whole.to_vec()),
+            b'Q' | b'F' => Input::Query(whole.to_vec()),
             b'P' => {
                 let name = text(&mut rest)?.to_vec();
                 // A statement by its text, and by the types of its parameters where the client gives them.
@@ -75,7 +75,7 @@ impl StatementNames {
                 self.has_room()?;
                 // Whatever the server says to it: a name whose preparation failed is of no use to a client.
                 self.statements.insert(name, meaning);
-                ClientMessage::Prepare(message(b'P', &[b"\0", rest]))
+                Input::Prepare(message(b'P', &[b"\0", rest]))
             }
             b'B' => self.bind(rest)?,
             b'D' => {
@@ -83,11 +83,11 @@ impl StatementNames {
                 let name = text(&mut rest)?;
                 if is_statement {
                     self.run = None;
-                    ClientMessage::Prepare(message(b'D', &[b"S", self.statement(name), b"\0"]))
+                    Input::Prepare(message(b'D', &[b"S", self.statement(name), b"\0"]))
                 } else {
                     let described = self.portals.get(name).map_or(name, |portal| &portal.described);
                     let joined = self.run.as_deref() == Some(name);
-                    ClientMessage::DescribePortal(message(b'D', &[b"P", described, b"\0"]), joined)
+                    Input::DescribePortal(message(b'D', &[b"P", described, b"\0"]), joined)
                 }
             }
             b'E' => {
@@ -95,7 +95,7 @@ impl StatementNames {
                 let joined = self.run.take().as_deref() == Some(name);
                 let rows = rest.first_chunk().map_or(0, |rows| u32::from_be_bytes(*rows));
                 let named = self.portals.get_mut(name).map_or_else(|| name.to_vec(), |portal| portal.execute(rows));
-                ClientMessage::Execute(message(b'E', &[if joined { b"" } else { &named }, b"\0", rest]), joined)
+                Input::Execute(message(b'E', &[if joined { b"" } else { &named }, b"\0", rest]), joined)
             }
             b'C' => {
                 let is_statement = bytes(&mut rest, 1)? == b"S";
@@ -105,13 +105,13 @@ impl StatementNames {
                 } else {
                     drop(self.portals.remove(name));
                 }
-                ClientMessage::Close
+                Input::Close
             }
-            b'S' => ClientMessage::Sync,
-            b'H' => ClientMessage::Flush,
-            b'd' => ClientMessage::CopyData(rest.to_vec()),
-            b'c' | b'f' => ClientMessage::CopyEnd(whole.to_vec()),
-            b'X' => ClientMessage::Terminate,
+            b'S' => Input::Sync,
+            b'H' => Input::Flush,
+            b'd' => Input::CopyData(rest.to_vec()),
+            b'c' | b'f' => Input::CopyEnd(whole.to_vec()),
+            b'X' => Input::Terminate,
             _ => return Err("a message of a client of PostgreSQL is of no known type"),
         })
     }
@@ -120,7 +120,7 @@ impl StatementNames {
         self.statements.get(name).map_or(name, |meaning| meaning)
     }
 
-    fn bind(&mut self, mut rest: &[u8]) -> Result<ClientMessage, Fault> {
+    fn bind(&mut self, mut rest: &[u8]) -> Result<Input, Fault> {
         let name = text(&mut rest)?.to_vec();
         let statement = text(&mut rest)?;
         let statement = self.statement(statement).to_vec();
@@ -131,7 +131,7 @@ impl StatementNames {
         self.has_room()?;
         self.portals.insert(name.clone(), portal);
         self.run = Some(name);
-        Ok(ClientMessage::Bind(bound))
+        Ok(Input::Bind(bound))
     }
 
     /// A `Bind` was answered by a recording of this one: its portal has the name that it has there.
