@@ -68,7 +68,7 @@ pub mod record {
         pub use crate::record::redact::{Secrets, left_over};
     }
     pub mod store {
-        pub use crate::record::store::{Apart, BodyRef, Head, read, write};
+        pub use crate::record::store::{BodyFiles, BodyRef, Head, read, write};
     }
 }
 

@@ -8,6 +8,7 @@
 mod driver;
 mod error;
 mod health;
+mod host;
 mod kernel;
 mod output;
 pub mod packages;
@@ -21,9 +22,10 @@ mod turn;
 
 pub use error::{PythonError, named};
 pub use health::Health;
+pub use host::Host;
 pub use kernel::{Bounds, News, Question};
 pub use output::beginning_and_end;
 pub use protocol::{Raised, Shown, Variable};
-pub use session::{Ground, Ran, Session, Settings, shown_path};
+pub use session::{Ran, Session, Settings, shown_path};
 pub use sessions::Sessions;
 pub use snapshot::Changes;

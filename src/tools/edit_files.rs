@@ -121,7 +121,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
         }
         let globs = std::slice::from_ref(pattern);
         let selection = Selection { globs: Some(globs), ..Selection::default() };
-        let scope = scope(context, &selection).map_err(|error| match error {
+        let scope = scope(context, selection).map_err(|error| match error {
             Error::Glob { source, .. } => Error::Glob { parameter: format!("paths[{index}]"), source },
             error => error,
         })?;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
-use super::python::{Open, ground, has_network, private_directory};
+use super::python::{Open, has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, ExecError, Foreground, place_of};
@@ -57,7 +57,7 @@ impl Tool for InstallPackages {
     const WEIGHT: Weight = Weight::Heavy;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let ground = ground(context, Self::NAME)?;
+        let host = host(context, Self::NAME)?;
         let services = context.services;
         let session = services.python.find(params.session_id.as_deref())?;
         let offline = !has_network(context);
@@ -70,7 +70,7 @@ impl Tool for InstallPackages {
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_INSTALL_SECS));
         let grace = Duration::from_millis(KILL_GRACE_MS);
         let foreground = Foreground {
-            launcher: ground.launcher,
+            launcher: host.launcher,
             running: &services.commands.running,
             cancel: context.cancel,
             timeout,

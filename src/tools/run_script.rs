@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
-use super::python::{Open, ground, note_written, seconds, shown};
+use super::python::{Open, host, note_written, seconds, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Captured, ExecError, Foreground, place_of};
@@ -61,7 +61,7 @@ impl Tool for RunScript {
     const WEIGHT: Weight = Weight::Heavy;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let ground = ground(context, Self::NAME)?;
+        let host = host(context, Self::NAME)?;
         let services = context.services;
         let session = services.python.find(params.session_id.as_deref())?;
         let script = services.policy.read(&params.path).map_err(PythonError::Policy)?;
@@ -80,7 +80,7 @@ impl Tool for RunScript {
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
         let grace = Duration::from_millis(KILL_GRACE_MS);
         let foreground = Foreground {
-            launcher: ground.launcher,
+            launcher: host.launcher,
             running: &services.commands.running,
             cancel: context.cancel,
             timeout,

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::Found;
-use super::names::{self, Kind};
+use super::Redactor;
+use super::secret_names::{self, NameKind};
 use super::stand_in::stand_in;
 use crate::record::protocol::mongo::{self, bson};
 use crate::record::protocol::redis::command;
@@ -44,7 +44,7 @@ pub(super) fn login(bytes: &[u8]) -> Option<Vec<u8>> {
 
 /// A message of `MongoDB` with others in place of the values of keys of secrets, at the same length, and without what proves a
 /// password.
-pub(super) fn documents(message: &mut [u8], found: Found<'_>) {
+pub(super) fn documents(message: &mut [u8], found: Redactor<'_>) {
     let mut is_login = false;
     for (name, kind, at) in elements(message) {
         is_login |= matches!(name.as_str(), "saslStart" | "saslContinue");
@@ -52,9 +52,9 @@ pub(super) fn documents(message: &mut [u8], found: Found<'_>) {
         let other = if is_login && name == "payload" {
             vec![0; value.len()]
         } else {
-            let of = if kind == bson::kind::STRING { found.secrets.kind(&name) } else { Kind::Other };
+            let of = if kind == bson::kind::STRING { found.secrets.kind(&name) } else { NameKind::Other };
             let is_kept = found.is_answer && super::is_hash(value);
-            if is_kept || value.is_empty() || !names::is_secret(of, &name, value, false) {
+            if is_kept || value.is_empty() || !secret_names::is_secret(of, &name, value, false) {
                 continue;
             }
             found.secret(value)

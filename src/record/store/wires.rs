@@ -2,13 +2,13 @@
 //!
 //! Turns of Keploy's kinds `Redis`, `Generic` and `Kafka` are only read.
 
-use super::apart::is_large;
-use super::document::Part;
+use super::bodies::is_large;
+use super::metadata::Spec;
 use super::node::{Members, Node, unpacked};
-use super::{Apart, Fault, Problem};
+use super::{BodyFiles, Fault, Problem};
 use crate::limits::MAX_SHOWN_QUESTION_CHARS;
 use crate::record::call::{Content, Message, Protocol, Side, Wire};
-use crate::record::protocol::{spoken, words};
+use crate::record::protocol::{registry, words};
 
 /// Kinds of what is no protocol that is understood; written is the first.
 const OTHERS: [&str; 2] = ["Generic", "Kafka"];
@@ -19,10 +19,10 @@ const TURNS: [&str; 3] = ["Generic", "Redis", "Kafka"];
 const SIDES: [(&str, Side); 2] = [("client", Side::Client), ("server", Side::Server)];
 
 pub(super) fn kind(protocol: Protocol) -> &'static str {
-    spoken::of(protocol).map_or(OTHERS[0], |spoken| spoken.kind)
+    registry::of(protocol).map_or(OTHERS[0], |known| known.kind)
 }
 
-pub(super) fn write(protocol: Protocol, wire: &Wire, apart: &mut Apart) -> Members {
+pub(super) fn write(protocol: Protocol, wire: &Wire, apart: &mut BodyFiles) -> Members {
     let mut parts = Members::default();
     if is_large(wire.messages.iter().map(|it| it.bytes.len()).sum()) {
         parts.put("messages_ref", apart.put(framed(&wire.messages)));
@@ -48,9 +48,9 @@ fn readable(protocol: Protocol, message: &Message) -> String {
     }
 }
 
-pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
+pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
     let other = OTHERS.contains(&kind).then_some(Protocol::Generic);
-    let protocol = spoken::of_kind(kind).or(other).ok_or_else(|| foreign(kind))?;
+    let protocol = registry::of_kind(kind).or(other).ok_or_else(|| foreign(kind))?;
     let session = part.metadata.is_session();
     let here = part.spec.find("messages", |messages| messages.items(said))?;
     let messages = match here.map_or_else(|| elsewhere(part), |here| Ok(Some(here)))? {
@@ -70,7 +70,7 @@ fn said(message: &Node) -> Result<Message, Problem> {
     }
 }
 
-fn elsewhere(part: &Part<'_>) -> Result<Option<Vec<Message>>, Problem> {
+fn elsewhere(part: &Spec<'_>) -> Result<Option<Vec<Message>>, Problem> {
     part.spec.find("messages_ref", |reference| {
         let bytes = reference.apart(part.bodies)?.unwrap_or_default();
         let expected = "expected messages with their side and their length before them";
@@ -79,7 +79,7 @@ fn elsewhere(part: &Part<'_>) -> Result<Option<Vec<Message>>, Problem> {
 }
 
 /// What one side said before the other did, as Keploy writes it.
-fn in_turns(part: &Part<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
+fn in_turns(part: &Spec<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
     if !TURNS.contains(&kind) {
         return Err(foreign(kind));
     }

@@ -72,7 +72,7 @@ impl Tree {
         let asked = Asked { directory, globs: None, exclude: &[], types: &[], respect_gitignore: false, room: None };
         let scope = Scope::new(&self.policy, asked).unwrap();
         let wanted = Wanted { mode: Mode::Lines, context: 0, multiline: false, most: 10_000, bytes: 1 << 20 };
-        let found = grep(call, &scope, &pattern, wanted).unwrap();
+        let found = grep(call, scope, &pattern, wanted).unwrap();
         let lines = found.files.iter().flat_map(|file| {
             let path = file.path.strip_prefix(self.dir.path()).unwrap().to_str().unwrap().to_owned();
             file.hits.iter().map(move |hit| (path.clone(), hit.line))

@@ -37,7 +37,7 @@ fn values_that_a_run_makes_anew_are_known_by_their_shape() {
 
 #[test]
 fn a_value_stands_for_the_one_that_it_was_given() {
-    let value = |text: &str| vec![Value { text: text.to_owned(), kind: Kind::Id }];
+    let value = |text: &str| vec![Volatile { text: text.to_owned(), kind: Kind::Id }];
     let mut pairs = Pairs::default();
     pairs.know(&value("a"), 0);
     pairs.know(&[value("a"), value("b")].concat(), 1);

@@ -11,7 +11,7 @@ use crate::record::matching::describe;
 
 /// What becomes of a connection, or a stream, after what was recorded of an answer.
 #[derive(Debug)]
-pub struct Held {
+pub struct Truncation {
     /// How long the program may stay before that is told: as long as it did, and a little more.
     pub patience: Duration,
     pub note: Note,
@@ -19,7 +19,7 @@ pub struct Held {
     pub resets: bool,
 }
 
-impl Held {
+impl Truncation {
     /// Tells that the program has stayed longer than when this was recorded, once it has, and ends if the answer had begun.
     pub async fn overstayed(&self, context: &Context) {
         tokio::time::sleep(self.patience).await;

@@ -3,20 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 
+use super::description::short;
+use super::fields::Fields;
 use super::history::Done;
 use super::key::{Key, Question, digest, path_only, virtual_host};
 use super::lookup::Unfound;
-use super::noise::{Fields, Shape};
+use super::noise::Shape;
 use super::parts::{Parts, chooses};
-use super::{Book, Closest, Entry, queue};
+use super::{Book, Closest, Entry};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
 };
-use crate::record::call::{Content, End, Exchange, Message, Protocol, Side, Target, Wire};
+use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target, Wire};
 use crate::record::protocol::http::media_type;
 use crate::record::protocol::parts::{Part, Role};
 use crate::record::protocol::{postgres, words};
-use crate::record::redact::{self, places};
+use crate::record::redact::places;
 
 /// What to do where secrets differ, or a program was given a stand-in and made something of it that the recording has otherwise.
 const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, which the recording has otherwise: record again with the secrets of this run, or with `--keep-secrets` if the program takes them apart";
@@ -64,7 +66,7 @@ impl Book {
             let entry = &self.entries[index];
             let mut compared = Compared::of(entry, asked, &noise, &unfound.choosing);
             if compared.lines.is_empty() {
-                compared.lines = queue::differences(&entry.done, done);
+                compared.lines = histories(&entry.done, done);
             }
             let score = i64::try_from(compared.lines.len()).unwrap_or(i64::MAX) - compared.common;
             ((rank, score, entry.used.load(Ordering::Relaxed), index), &entry.name, compared)
@@ -112,46 +114,6 @@ fn words(exchange: &Exchange) -> String {
     };
     line.truncate(line.floor_char_boundary(MAX_CLOSEST_HEAD_BYTES));
     line
-}
-
-/// A call in a line: `POST http://api.example.com:80/orders`.
-pub fn describe(exchange: &Exchange) -> String {
-    let line = match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => {
-            let request = &http.request;
-            let path = redact::path(&request.path);
-            format!("{} {}://{}{path}", request.method, request.scheme, exchange.target)
-        }
-        Content::Dns(dns) => format!("DNS {} {}", dns.kind, dns.name),
-        _ if let End::Refused(refusal, _) = exchange.end => {
-            let what = if refusal.is_silence() { "no answer" } else { "refused" };
-            format!("TCP {}: {what} ({})", exchange.target, refusal.reason())
-        }
-        _ if exchange.is_silent() => {
-            let end = if exchange.end == End::Closed { " until the server closed it" } else { "" };
-            format!("TCP {}: connected, and nothing was said{end}", exchange.target)
-        }
-        Content::Wire(protocol, wire) => {
-            format!("{} {} {}", protocol.word(), exchange.target, words::said(*protocol, wire))
-        }
-    };
-    shown(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS)
-}
-
-/// A text for one line, without control characters, of at most so many characters.
-fn shown(text: &str, most: usize) -> String {
-    let mut line = String::new();
-    for c in text.chars().take(most) {
-        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
-    }
-    if text.chars().nth(most).is_some() {
-        line.push_str("...");
-    }
-    line
-}
-
-pub(super) fn short(text: &str) -> String {
-    shown(text, MAX_DIFFERENCE_CHARS)
 }
 
 struct Compared {
@@ -349,6 +311,21 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
         part(a),
         part(b)
     ));
+}
+
+/// What was done before a recording and before what is asked, and is not the same; a line each.
+fn histories(recorded: &Done, asked: &Done) -> Vec<String> {
+    let shapes: BTreeSet<&String> = recorded.keys().chain(asked.keys()).collect();
+    let told = |shape: &String| {
+        let said = match (recorded.get(shape), asked.get(shape)) {
+            (recorded, asked) if recorded == asked => return None,
+            (None, _) => "asked after it, recorded without",
+            (_, None) => "recorded after it, asked without",
+            _ => "recorded after it with other values",
+        };
+        Some(format!("`{}`: {said}", short(shape)))
+    };
+    shapes.into_iter().filter_map(told).collect()
 }
 
 fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {

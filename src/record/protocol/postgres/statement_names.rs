@@ -11,7 +11,7 @@ use crate::text::escape::hex;
 
 /// A message of a client, in the form in which it is looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum Input {
     /// `Query`, or `FunctionCall`: they are answered up to `ReadyForQuery`.
     Query(Vec<u8>),
     /// `Parse`, or `Describe` of a statement: they answer as often as they are asked.
@@ -42,14 +42,14 @@ struct Portal {
 }
 
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct StatementNames {
     statements: HashMap<Vec<u8>, Vec<u8>>,
     portals: HashMap<Vec<u8>, Portal>,
     /// The portal that was bound last and not executed since.
     run: Option<Vec<u8>>,
 }
 
-impl Names {
+impl StatementNames {
     pub(super) fn kept(&self) -> usize {
         let statements = self.statements.iter().map(|(name, meaning)| name.len() + meaning.len());
         let size = |(name, portal): (&Vec<u8>, &Portal)| name.len() + portal.name.len() + portal.described.len();
@@ -57,13 +57,13 @@ impl Names {
     }
 
     /// Reads a message and puts what they stand for in place of names.
-    pub(super) fn read(&mut self, whole: &[u8]) -> Result<Part, Fault> {
+    pub(super) fn read(&mut self, whole: &[u8]) -> Result<Input, Fault> {
         let (kind, mut rest) = (whole[0], whole.get(5..).unwrap_or_default());
         if !matches!(kind, b'D' | b'E') {
             self.run = None;
         }
         Ok(match kind {
-            b'Q' | b'F' => Part::Query(whole.to_vec()),
+            b'Q' | b'F' => Input::Query(whole.to_vec()),
             b'P' => {
                 let name = text(&mut rest)?.to_vec();
                 // A statement by its text, and by the types of its parameters where the client gives them.
@@ -75,7 +75,7 @@ impl Names {
                 self.has_room()?;
                 // Whatever the server says to it: a name whose preparation failed is of no use to a client.
                 self.statements.insert(name, meaning);
-                Part::Prepare(message(b'P', &[b"\0", rest]))
+                Input::Prepare(message(b'P', &[b"\0", rest]))
             }
             b'B' => self.bind(rest)?,
             b'D' => {
@@ -83,11 +83,11 @@ impl Names {
                 let name = text(&mut rest)?;
                 if is_statement {
                     self.run = None;
-                    Part::Prepare(message(b'D', &[b"S", self.statement(name), b"\0"]))
+                    Input::Prepare(message(b'D', &[b"S", self.statement(name), b"\0"]))
                 } else {
                     let described = self.portals.get(name).map_or(name, |portal| &portal.described);
                     let joined = self.run.as_deref() == Some(name);
-                    Part::DescribePortal(message(b'D', &[b"P", described, b"\0"]), joined)
+                    Input::DescribePortal(message(b'D', &[b"P", described, b"\0"]), joined)
                 }
             }
             b'E' => {
@@ -95,7 +95,7 @@ impl Names {
                 let joined = self.run.take().as_deref() == Some(name);
                 let rows = rest.first_chunk().map_or(0, |rows| u32::from_be_bytes(*rows));
                 let named = self.portals.get_mut(name).map_or_else(|| name.to_vec(), |portal| portal.execute(rows));
-                Part::Execute(message(b'E', &[if joined { b"" } else { &named }, b"\0", rest]), joined)
+                Input::Execute(message(b'E', &[if joined { b"" } else { &named }, b"\0", rest]), joined)
             }
             b'C' => {
                 let is_statement = bytes(&mut rest, 1)? == b"S";
@@ -105,13 +105,13 @@ impl Names {
                 } else {
                     drop(self.portals.remove(name));
                 }
-                Part::Close
+                Input::Close
             }
-            b'S' => Part::Sync,
-            b'H' => Part::Flush,
-            b'd' => Part::CopyData(rest.to_vec()),
-            b'c' | b'f' => Part::CopyEnd(whole.to_vec()),
-            b'X' => Part::Terminate,
+            b'S' => Input::Sync,
+            b'H' => Input::Flush,
+            b'd' => Input::CopyData(rest.to_vec()),
+            b'c' | b'f' => Input::CopyEnd(whole.to_vec()),
+            b'X' => Input::Terminate,
             _ => return Err("a message of a client of PostgreSQL is of no known type"),
         })
     }
@@ -120,7 +120,7 @@ impl Names {
         self.statements.get(name).map_or(name, |meaning| meaning)
     }
 
-    fn bind(&mut self, mut rest: &[u8]) -> Result<Part, Fault> {
+    fn bind(&mut self, mut rest: &[u8]) -> Result<Input, Fault> {
         let name = text(&mut rest)?.to_vec();
         let statement = text(&mut rest)?;
         let statement = self.statement(statement).to_vec();
@@ -131,7 +131,7 @@ impl Names {
         self.has_room()?;
         self.portals.insert(name.clone(), portal);
         self.run = Some(name);
-        Ok(Part::Bind(bound))
+        Ok(Input::Bind(bound))
     }
 
     /// A `Bind` was answered by a recording of this one: its portal has the name that it has there.

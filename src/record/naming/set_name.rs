@@ -4,14 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::limits::MAX_SET_NAME_BYTES;
 use crate::record::call::{Exchange, Protocol};
-use crate::record::naming::service::service;
+use crate::record::naming::service::{service, slug};
 use crate::record::naming::summary::Summary;
-use crate::record::protocol::spoken;
+use crate::record::protocol::registry;
 
 /// Most hosts that a name tells.
 const MAX_HOSTS: usize = 3;
-/// Longest part of a name, in characters.
-const MAX_PART_CHARS: usize = 40;
 /// Directories beside sets that other programs keep things in and no list shows.
 const RESERVED: [&str; 4] = ["reports", "testReports", "schema", "api-tests"];
 
@@ -90,7 +88,7 @@ fn called(calls: &[Exchange]) -> Vec<String> {
             Protocol::Generic if call.is_no_call() => hosts.extend(label(&call.target.host)),
             Protocol::Generic => host("tcp"),
             Protocol::Dns => {}
-            other => databases.extend(spoken::of(other).map(|spoken| spoken.kind.to_ascii_lowercase())),
+            other => databases.extend(registry::of(other).map(|known| known.kind.to_ascii_lowercase())),
         }
     }
     // A host without a name is worth telling if nothing else is.
@@ -121,15 +119,6 @@ fn label(host: &str) -> Option<String> {
         [] => return None,
     };
     slug(chosen)
-}
-
-/// Letters and digits in lower case, with one dash for whatever stands between them. `None` if none are left.
-pub(in crate::record) fn slug(text: &str) -> Option<String> {
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let joined = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
-    let cut: String = joined.chars().take(MAX_PART_CHARS).collect();
-    let cut = cut.trim_end_matches('-');
-    (!cut.is_empty()).then(|| cut.to_owned())
 }
 
 #[cfg(test)]

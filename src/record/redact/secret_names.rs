@@ -31,31 +31,27 @@ const PAGES: &str = " page paging next prev previous cursor continuation sync id
 /// Longest name that is looked at, in bytes.
 const LONGEST_BYTES: usize = 64;
 
-/// What a name says of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// It is a secret.
+pub(super) enum NameKind {
     Secret,
     /// It is one unless it is a word: parts of a text are tokens, too.
     Worded,
     /// It is one if nobody chose it.
     Doubtful,
-    /// Nothing.
     Other,
 }
 
-/// Whether a name says that its value is a secret.
 pub fn is_secret_name(name: &str) -> bool {
-    matches!(kind(name), Kind::Secret | Kind::Worded)
+    matches!(kind(name), NameKind::Secret | NameKind::Worded)
 }
 
 /// What a name says of its value. Of `user[password]` and `user.password` the last part counts.
-pub(super) fn kind(name: &str) -> Kind {
+pub(super) fn kind(name: &str) -> NameKind {
     let mut words = words(name);
     while words.len() > 1 && words.last().is_some_and(|last| is_in(FORMS, last) || is_number(last)) {
         words.pop();
     }
-    let Some(last) = words.last_mut() else { return Kind::Other };
+    let Some(last) = words.last_mut() else { return NameKind::Other };
     // Of several passwords each has a number.
     last.truncate(last.trim_end_matches(|letter: char| letter.is_ascii_digit()).len());
     let last = last.clone();
@@ -63,13 +59,13 @@ pub(super) fn kind(name: &str) -> Kind {
     let single = joined.strip_suffix('s').unwrap_or(&joined);
     let is_page = is_page(&words);
     if single == "token" || (single.ends_with("sessionid") || single.ends_with("sessid")) && !is_page {
-        Kind::Worded
+        NameKind::Worded
     } else if is_in(DOUBTFUL, &last) && !ends(single) {
-        Kind::Doubtful
+        NameKind::Doubtful
     } else if (ends(single) || ends(&joined) || is_in(LAST, &last)) && !is_page {
-        Kind::Secret
+        NameKind::Secret
     } else {
-        Kind::Other
+        NameKind::Other
     }
 }
 
@@ -94,14 +90,14 @@ fn ends(joined: &str) -> bool {
 }
 
 /// Whether this value of a name is a secret. `is_listed` of those that stand in a list under the name, which are words as often.
-pub(super) fn is_secret(kind: Kind, name: &str, value: &[u8], is_listed: bool) -> bool {
+pub(super) fn is_secret(kind: NameKind, name: &str, value: &[u8], is_listed: bool) -> bool {
     match kind {
         _ if is_stand_in(value) => false,
-        Kind::Secret if is_listed => !is_word(value) && !is_flag(name, value),
-        Kind::Secret => !is_flag(name, value),
-        Kind::Worded => !is_word(value) && !is_flag(name, value),
-        Kind::Doubtful => is_made(value),
-        Kind::Other => false,
+        NameKind::Secret if is_listed => !is_word(value) && !is_flag(name, value),
+        NameKind::Secret => !is_flag(name, value),
+        NameKind::Worded => !is_word(value) && !is_flag(name, value),
+        NameKind::Doubtful => is_made(value),
+        NameKind::Other => false,
     }
 }
 
@@ -122,7 +118,7 @@ pub(super) fn is_counted(name: &str) -> bool {
 pub(super) fn is_secret_variable(name: &str, value: &str) -> bool {
     const FEWEST_BYTES: usize = 8;
     let is_path = ["/", "./", "~/", "../"].iter().any(|begin| value.starts_with(begin));
-    let is_doubtful = || kind(name) == Kind::Doubtful && is_made(value.as_bytes());
+    let is_doubtful = || kind(name) == NameKind::Doubtful && is_made(value.as_bytes());
     let is_one = is_secret_name(name) || is_doubtful() || is_key(name, value.as_bytes());
     is_one && value.len() >= FEWEST_BYTES && !is_word(value.as_bytes()) && !is_path && value.parse::<f64>().is_err()
 }

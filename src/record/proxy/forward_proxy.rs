@@ -6,19 +6,19 @@ use std::sync::Arc;
 use tokio::io::AsyncWriteExt as _;
 
 use super::context::Context;
+use super::hub::Hub;
 use super::requests::Requests;
-use super::shared::Shared;
 use super::stream::Stream;
-use super::{Mode, http_play, miss, record};
+use super::{Mode, miss, record, replay};
 use crate::record::call::{Refusal, Target};
 use crate::record::http::h1;
 
-pub async fn serve(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
+pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     // Requests that do not say where they go, go nowhere.
     let (link, nth) = shared.link(Target { host: String::new(), port: 0 });
     let context = Context { keep: matches!(shared.mode, Mode::Record), link, nth, shared };
-    if let Mode::Replay { replay, .. } = context.shared.mode.clone() {
-        return http_play::serve(context, replay, client).await;
+    if let Mode::Replay { replay: from, .. } = context.shared.mode.clone() {
+        return replay::http1(context, from, client).await;
     }
     let mut requests = Requests::new(&context);
     loop {

@@ -9,9 +9,9 @@ use crate::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTI
 use crate::record::call::{Content, Exchange, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::dialogue::{Fault, Inbox};
 use crate::record::protocol::script::{Script, Who};
-use crate::record::protocol::wire::{PlayStep, Player};
+use crate::record::protocol::wire::{PlayStep, WirePlayer};
 
-pub(in crate::record) trait Role: Send {
+pub(in crate::record) trait Responder: Send {
     /// What it says before it was asked anything.
     fn open(&mut self, _prompter: &mut Prompter) -> Vec<u8> {
         Vec::new()
@@ -26,7 +26,7 @@ pub(in crate::record) trait Role: Send {
     fn refuse(&self, fault: Fault) -> Vec<u8>;
 }
 
-/// Where a role takes its answers from, and what else it does than to say something.
+/// Where a responder takes its answers from, and what else it does than to say something.
 pub(in crate::record) struct Prompter {
     pub(in crate::record) link: Link,
     pub(in crate::record) protocol: Protocol,
@@ -144,9 +144,9 @@ pub(in crate::record) fn said(exchange: &Exchange, by: Side) -> impl DoubleEnded
     wire.into_iter().flat_map(move |wire| wire.said(by))
 }
 
-/// A [`Player`] of any [`Role`].
+/// A [`WirePlayer`] of any [`Responder`].
 pub(in crate::record) struct Play {
-    role: Box<dyn Role>,
+    responder: Box<dyn Responder>,
     prompter: Prompter,
     inbox: Inbox,
     kept: usize,
@@ -156,18 +156,18 @@ pub(in crate::record) struct Play {
 }
 
 impl Play {
-    pub(in crate::record) fn new(role: Box<dyn Role>, prompter: Prompter) -> Self {
-        Self { role, prompter, inbox: Inbox::default(), kept: 0, closed: false, held: false }
+    pub(in crate::record) fn new(responder: Box<dyn Responder>, prompter: Prompter) -> Self {
+        Self { responder, prompter, inbox: Inbox::default(), kept: 0, closed: false, held: false }
     }
 
     fn play(&mut self, steps: &mut Vec<PlayStep>) -> Result<(), Fault> {
         while !self.closed
-            && let Some(message) = self.inbox.message(|rest| self.role.length(rest))?
+            && let Some(message) = self.inbox.message(|rest| self.responder.length(rest))?
         {
             let mut said = std::mem::take(&mut self.prompter.unasked);
-            said.extend(self.role.message(&mut self.prompter, message)?);
+            said.extend(self.responder.message(&mut self.prompter, message)?);
             self.say(said, steps);
-            self.kept = self.role.kept() + self.prompter.script.kept() + self.prompter.unasked.len();
+            self.kept = self.responder.kept() + self.prompter.script.kept() + self.prompter.unasked.len();
             if self.kept > MAX_WIRE_CONNECTION_BYTES {
                 return Err("more than 128 MiB wait for their answers");
             }
@@ -196,9 +196,9 @@ impl Play {
     }
 }
 
-impl Player for Play {
+impl WirePlayer for Play {
     fn open(&mut self) -> Vec<PlayStep> {
-        let (mut steps, said) = (Vec::new(), self.role.open(&mut self.prompter));
+        let (mut steps, said) = (Vec::new(), self.responder.open(&mut self.prompter));
         self.say(said, &mut steps);
         steps
     }
@@ -210,7 +210,7 @@ impl Player for Play {
         }
         self.inbox.push(bytes);
         if let Err(fault) = self.play(&mut steps) {
-            let refusal = self.role.refuse(fault);
+            let refusal = self.responder.refuse(fault);
             self.prompter.script.missed(&self.prompter.link.target, fault);
             self.prompter.then = Some(PlayStep::Close);
             self.held = false;

@@ -17,7 +17,6 @@ const SUFFIX: &str = ".bin";
 /// Looks up a body that is in a file of its own; its path is relative to the set. Says in words why there is none.
 pub type Bodies<'a> = &'a dyn Fn(&BodyRef) -> Result<Vec<u8>, String>;
 
-/// A body in a file of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyRef {
     /// The file, from the directory of the set.
@@ -28,37 +27,31 @@ pub struct BodyRef {
 
 /// Files that belong to a file of calls, by their path from the directory of the set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Apart {
+pub struct BodyFiles {
     files: BTreeMap<String, Vec<u8>>,
-    bytes: u64,
 }
 
-impl Apart {
+impl BodyFiles {
     /// All of them, in the order of their paths.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
     }
 
-    /// All of them, in the order of their paths.
     pub fn into_files(self) -> Vec<(String, Vec<u8>)> {
         self.files.into_iter().collect()
     }
 
-    /// How many bytes they have together.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.files.values().map(|bytes| bytes.len() as u64).sum()
     }
 
     /// Takes what is large; where it is then.
     pub(super) fn put(&mut self, bytes: Vec<u8>) -> Node {
-        let size = bytes.len() as u64;
         let path = format!("{DIRECTORY}/{}{SUFFIX}", hex(&Sha256::digest(&bytes)));
         let mut place = Members::default();
         place.put("path", &path);
-        place.put("size", size);
-        if self.files.insert(path, bytes).is_none() {
-            self.bytes += size;
-        }
+        place.put("size", bytes.len() as u64);
+        self.files.insert(path, bytes);
         place.into()
     }
 }

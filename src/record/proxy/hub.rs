@@ -10,7 +10,6 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::timeout;
 
-use super::attempts::Attempts;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::budget::{Account, Purpose, Share};
 use crate::limits::{
@@ -20,9 +19,9 @@ use crate::limits::{
 use crate::outbound::Verifier;
 use crate::record::call::{Content, Exchange, Link, Refusal, Target};
 use crate::record::net::ca::Authority;
-use crate::record::net::dns::{Names, is_fake};
+use crate::record::net::dns::{FakeNames, is_fake};
 
-pub struct Shared {
+pub struct Hub {
     /// Who pays for what is kept.
     account: Account,
     /// Who knows where connections go.
@@ -30,14 +29,13 @@ pub struct Shared {
     pub mode: Mode,
     pub authority: Arc<Authority>,
     pub verifier: Arc<Verifier>,
-    pub names: Names,
+    pub names: FakeNames,
     /// Turns true when all is to end.
     pub stop: watch::Receiver<bool>,
     /// Places for sockets that are asked for.
     dialing: Semaphore,
     kept: Mutex<Kept>,
     resolved: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
-    pub attempts: Attempts,
 }
 
 /// A connection whose server has not answered yet.
@@ -86,7 +84,7 @@ impl Kept {
     }
 }
 
-impl Shared {
+impl Hub {
     pub fn new(
         wires: Arc<dyn Wires>,
         mode: Mode,
@@ -101,12 +99,11 @@ impl Shared {
             mode,
             authority,
             verifier: Arc::new(verifier),
-            names: Names::default(),
+            names: FakeNames::default(),
             stop,
             dialing: Semaphore::new(MAX_SOCKETS_ASKED_FOR),
             kept: Mutex::default(),
             resolved: Mutex::default(),
-            attempts: Attempts::default(),
         }
     }
 

@@ -10,13 +10,13 @@ use tokio::net::UdpSocket;
 use tokio::sync::Semaphore;
 
 use super::Mode;
-use super::shared::Shared;
+use super::hub::Hub;
 use super::stream::Stream;
 use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_RESOLVE_THREADS};
 use crate::record::call::{Content, Dns, Exchange, Link, Target};
-use crate::record::net::dns::{Question, SERVFAIL};
+use crate::record::net::dns::{DnsQuestion, SERVFAIL};
 
-pub async fn serve_udp(shared: Arc<Shared>, socket: UdpSocket) {
+pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
     let socket = Arc::new(socket);
     let places = Arc::new(Semaphore::new(MAX_RESOLVE_THREADS));
     let mut stop = shared.stop.clone();
@@ -41,7 +41,7 @@ pub async fn serve_udp(shared: Arc<Shared>, socket: UdpSocket) {
 }
 
 /// Answers questions on a connection, each after its length (RFC 1035, 4.2.2).
-pub async fn serve_tcp(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
+pub async fn serve_tcp(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     let mut stop = shared.stop.clone();
     loop {
         let length = tokio::select! {
@@ -59,13 +59,12 @@ pub async fn serve_tcp(shared: Arc<Shared>, mut client: Stream) -> io::Result<()
     }
 }
 
-/// Whether connections to this address are questions of names.
 pub fn is_nameserver(to: SocketAddr) -> bool {
     to.port() == 53
 }
 
-async fn answer(shared: &Arc<Shared>, message: &[u8]) -> Option<Vec<u8>> {
-    let question = match Question::read(message) {
+async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
+    let question = match DnsQuestion::read(message) {
         Ok(question) => question,
         Err(reply) => return reply,
     };
@@ -101,7 +100,7 @@ async fn answer(shared: &Arc<Shared>, message: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The response code that the real resolver gives.
-async fn resolved(shared: &Arc<Shared>, question: &Question, kind: &'static str) -> u8 {
+async fn resolved(shared: &Arc<Hub>, question: &DnsQuestion, kind: &'static str) -> u8 {
     let sent_at = SystemTime::now();
     let found = shared.resolve(&question.name).await;
     let (code, addresses) = match found {

@@ -1,6 +1,5 @@
 //! Matches, one and all.
 
-use super::engine::Want;
 use super::{Budget, Pattern, PatternError};
 use memchr::memmem;
 use std::ops::Range;
@@ -29,6 +28,14 @@ impl Match {
             Some(index) => self.groups.get(index).cloned().flatten(),
         }
     }
+}
+
+/// What is wanted of a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    Span,
+    /// Where its groups are, too.
+    Groups,
 }
 
 /// See [`Pattern::find_iter`].

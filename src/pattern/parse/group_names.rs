@@ -1,6 +1,6 @@
 //! Names of groups (ECMA-262, 22.2.1, `GroupName`).
 
-use super::escapes;
+use super::halves;
 use regex_automata::meta::Regex;
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -41,7 +41,7 @@ fn escaped(source: &str, at: usize) -> Option<(char, usize)> {
         let c = char::from_u32(code).filter(|_| !digits.is_empty())?;
         return Some((c, at + "u{}".len() + digits.len()));
     }
-    let (code, bytes) = escapes::unit_or_pair(rest)?;
+    let (code, bytes) = halves::unit_or_pair(rest)?;
     Some((char::from_u32(code)?, at + 1 + bytes))
 }
 

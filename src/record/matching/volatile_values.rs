@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::closest::short;
+use super::description::short;
 use crate::limits::MAX_DIFFERENCES;
 use crate::record::redact;
 
@@ -27,7 +27,7 @@ const UUID_CHARS: usize = 36;
 const POSTGRES_EPOCH_SECS: u64 = 946_684_800;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Value {
+pub(super) struct Volatile {
     pub(super) text: String,
     kind: Kind,
 }
@@ -47,7 +47,7 @@ pub(super) struct Blank {
     near: SystemTime,
     /// Whether nothing but what stands for secrets is looked for.
     is_exact: bool,
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<Volatile>,
 }
 
 impl Blank {
@@ -62,7 +62,7 @@ impl Blank {
         while at < text.len() {
             if let Some(secret) = secrets.next_if(|secret| secret.start <= at) {
                 let value = String::from_utf8_lossy(&text[secret.clone()]).into_owned();
-                self.values.push(Value { text: value, kind: Kind::Secret });
+                self.values.push(Volatile { text: value, kind: Kind::Secret });
                 out.extend_from_slice(b"\0secret\0");
                 at = secret.end;
                 continue;
@@ -94,7 +94,7 @@ impl Blank {
         let secs = micros.and_then(|micros| u64::try_from(i64::from_be_bytes(*micros)).ok());
         let secs = secs.map(|micros| micros / 1_000_000 + POSTGRES_EPOCH_SECS);
         if !self.is_exact && secs.is_some_and(|secs| self.is_near(secs)) {
-            self.values.push(Value { text: told.to_owned(), kind: Kind::Time });
+            self.values.push(Volatile { text: told.to_owned(), kind: Kind::Time });
             return b"\0micros\0".to_vec();
         }
         self.text(told.as_bytes())
@@ -108,7 +108,7 @@ impl Blank {
         if shape == "uuid" {
             text.make_ascii_lowercase();
         }
-        self.values.push(Value { text, kind });
+        self.values.push(Volatile { text, kind });
         Some((length, shape))
     }
 
@@ -259,7 +259,7 @@ struct Made {
 }
 
 impl Pairs {
-    pub(super) fn know(&mut self, values: &[Value], index: usize) {
+    pub(super) fn know(&mut self, values: &[Volatile], index: usize) {
         for value in values.iter().filter(|value| value.kind == Kind::Id) {
             self.first.entry(value.text.clone()).or_insert(index);
         }
@@ -271,15 +271,15 @@ impl Pairs {
         &self,
         index: usize,
         is_alone: impl Fn(usize) -> bool,
-        recorded: &[Value],
-        asked: &[Value],
+        recorded: &[Volatile],
+        asked: &[Volatile],
     ) -> bool {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = |one: &Value, other: &Value| {
+        let is_new = |one: &Volatile, other: &Volatile| {
             let is_known = self.first.contains_key(&other.text) || made.taken.contains(&one.text);
             !is_known && self.first.get(&one.text) == Some(&index)
         };
-        let fits = |(at, (one, other)): (usize, (&Value, &Value))| match one.kind {
+        let fits = |(at, (one, other)): (usize, (&Volatile, &Volatile))| match one.kind {
             Kind::Time => true,
             Kind::Secret => one.text == other.text || is_alone(at),
             Kind::Id => match made.recorded.get(&other.text) {
@@ -290,15 +290,16 @@ impl Pairs {
         recorded.len() == asked.len() && recorded.iter().zip(asked).enumerate().all(fits)
     }
 
-    pub(super) fn pair(&self, name: &str, recorded: &[Value], asked: &[Value]) {
+    pub(super) fn pair(&self, name: &str, recorded: &[Volatile], asked: &[Volatile]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let pairs = || recorded.iter().zip(asked).filter(|(one, other)| one.text != other.text);
         for (one, other) in pairs().filter(|(one, _)| one.kind == Kind::Id) {
             made.recorded.insert(other.text.clone(), one.text.clone());
             made.taken.insert(one.text.clone());
         }
-        let said =
-            |(one, other): (&Value, &Value)| format!("recorded `{}`, asked `{}`", short(&one.text), short(&other.text));
+        let said = |(one, other): (&Volatile, &Volatile)| {
+            format!("recorded `{}`, asked `{}`", short(&one.text), short(&other.text))
+        };
         let told: Vec<String> = pairs().take(MAX_DIFFERENCES).map(said).collect();
         if !told.is_empty() {
             made.told.entry(name.to_owned()).or_insert_with(|| told.join("; "));
@@ -306,7 +307,7 @@ impl Pairs {
     }
 
     /// A recording with these values has answered who asked with the very same: each stands for itself.
-    pub(super) fn keep(&self, recorded: &[Value]) {
+    pub(super) fn keep(&self, recorded: &[Volatile]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         for value in recorded.iter().filter(|value| value.kind == Kind::Id) {
             if made.taken.insert(value.text.clone()) {

@@ -16,7 +16,7 @@ const MOST_TOLD: usize = 20;
 
 /// A value that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Left {
+pub struct Leftover {
     /// Where it stands: `path`, `field NAME`, `body`, `answer`, `message`.
     pub place: String,
     pub value: String,
@@ -24,13 +24,13 @@ pub struct Left {
 
 /// What looks like a secret in a call whose secrets were replaced: long, letters and digits mixed, and of high entropy. Fields of
 /// the heads of answers are not looked at: numbers of versions and requests are all that stands there.
-pub fn left_over(call: &Exchange) -> Vec<Left> {
+pub fn left_over(call: &Exchange) -> Vec<Leftover> {
     let mut left = Vec::new();
     let mut look = |place: &str, text: &[u8]| {
         for value in text.split(|byte| !(byte.is_ascii_alphanumeric() || b"-_+/=.$".contains(byte))) {
             let value = value.trim_ascii();
             if looks_secret(value) && left.len() < MOST_TOLD {
-                let one = Left { place: place.to_owned(), value: String::from_utf8_lossy(value).into_owned() };
+                let one = Leftover { place: place.to_owned(), value: String::from_utf8_lossy(value).into_owned() };
                 if !left.contains(&one) {
                     left.push(one);
                 }
