@@ -133,7 +133,7 @@ fn replay(
     configuration.path = params.path.is_none().then(|| path.clone());
     let mut more = Vec::new();
     let name = if let Some(name) = &params.mock_name {
-        set_name::check(name).map_err(|error| Error::params(format!("{error}; {}", error.hint())))?;
+        set_name::check(name).map_err(|error| Error::params(format!("{error}; {}", set_name::HINT)))?;
         name.clone()
     } else {
         let known = sets::candidates(sets::list(policy, &path)?);

@@ -245,7 +245,9 @@ fn circles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, B
         let from: BTreeSet<_> = arrows.keys().cloned().collect();
         let to: BTreeSet<_> = arrows.values().flatten().cloned().collect();
         arrows.retain(|part, _| to.contains(part));
-        arrows.values_mut().for_each(|others| others.retain(|other| from.contains(other)));
+        for others in arrows.values_mut() {
+            others.retain(|other| from.contains(other));
+        }
         arrows.retain(|_, others| !others.is_empty());
         if arrows.values().map(BTreeSet::len).sum::<usize>() == before {
             return arrows;

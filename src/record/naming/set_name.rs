@@ -33,11 +33,8 @@ pub enum NameError {
     Reserved(String),
 }
 
-impl NameError {
-    pub fn hint(&self) -> &'static str {
-        "give the name of a set as keploy_list_mocks shows it, such as `order-service-stripe-postgres`"
-    }
-}
+/// What to do about a [`NameError`].
+pub const HINT: &str = "give the name of a set as keploy_list_mocks shows it, such as `order-service-stripe-postgres`";
 
 /// Whether a name that somebody gave can be one of a set.
 pub fn check(name: &str) -> Result<(), NameError> {

@@ -84,7 +84,7 @@ pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem
     let connection = root.get("connectionId", Node::text)?;
     root.need("spec", |spec| {
         let metadata = Metadata::of(spec)?;
-        let read = Spec { spec, metadata: &metadata, bodies };
+        let read = Spec { node: spec, metadata: &metadata, bodies };
         let content = match kind.as_str() {
             "Http" | "Http2" => http::read(&read, &kind)?,
             "gRPC" => grpc::read(&read)?,

@@ -72,7 +72,7 @@ pub(super) fn read(part: &Spec<'_>) -> Result<Content, Problem> {
         Some(_) => HttpVersion::Http11,
         None => HttpVersion::Http2,
     };
-    let request = part.spec.need("grpcReq", |req| {
+    let request = part.node.need("grpcReq", |req| {
         let pseudo = |name: &str| {
             req.get("headers", |headers| headers.get("pseudo_headers", |pseudo| pseudo.get(name, Node::text)))
         };
@@ -86,7 +86,7 @@ pub(super) fn read(part: &Spec<'_>) -> Result<Content, Problem> {
             body: body(part, req)?,
         })
     })?;
-    let response = part.spec.need("grpcResp", |resp| {
+    let response = part.node.need("grpcResp", |resp| {
         let code = |pseudo: &Node| pseudo.find(":status", |code| status(code, false));
         let code = resp.get("headers", |headers| headers.get("pseudo_headers", code))?;
         let Some(status) = code else { return Ok(None) };

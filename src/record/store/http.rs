@@ -77,7 +77,7 @@ pub(super) fn created(exchange: &Exchange) -> u64 {
 
 pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
     let (metadata, headers) = (part.metadata, if kind == "Http2" { "headers" } else { "header" });
-    let request = part.spec.need("req", |req| {
+    let request = part.node.need("req", |req| {
         let fields = from_map(req, headers, key::REQUEST_HEADERS, metadata)?;
         let url = req.need("url", Node::text)?;
         // Some older files have the whole URL.
@@ -102,7 +102,7 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
             body: body(part, req)?,
         })
     })?;
-    let response = part.spec.need("resp", |resp| {
+    let response = part.node.need("resp", |resp| {
         let status = resp.need("status_code", |code| status(code, metadata.is_ours() && is_nothing(resp)))?;
         if status == 0 {
             return Ok(None);

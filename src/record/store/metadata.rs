@@ -65,7 +65,7 @@ impl Metadata {
 
 /// What a document says of one call, by its kind.
 pub(super) struct Spec<'a> {
-    pub(super) spec: &'a Node,
+    pub(super) node: &'a Node,
     pub(super) metadata: &'a Metadata,
     pub(super) bodies: Bodies<'a>,
 }
@@ -73,8 +73,8 @@ pub(super) struct Spec<'a> {
 impl Spec<'_> {
     /// A time of the call, under one of these keys or in the part of one of those.
     pub(super) fn time(&self, keys: &[&str], parts: &[&str]) -> Result<Option<SystemTime>, Problem> {
-        let here = keys.iter().map(|key| self.spec.find(key, Node::time));
-        let within = parts.iter().map(|part| self.spec.get(part, |part| part.find("timestamp", Node::time)));
+        let here = keys.iter().map(|key| self.node.find(key, Node::time));
+        let within = parts.iter().map(|part| self.node.get(part, |part| part.find("timestamp", Node::time)));
         here.chain(within).find_map(Result::transpose).transpose()
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
     let other = OTHERS.contains(&kind).then_some(Protocol::Generic);
     let protocol = registry::of_kind(kind).or(other).ok_or_else(|| foreign(kind))?;
     let session = part.metadata.is_session();
-    let here = part.spec.find("messages", |messages| messages.items(said))?;
+    let here = part.node.find("messages", |messages| messages.items(said))?;
     let messages = match here.map_or_else(|| elsewhere(part), |here| Ok(Some(here)))? {
         Some(messages) => messages,
         None => in_turns(part, kind)?,
@@ -71,7 +71,7 @@ fn said(message: &Node) -> Result<Message, Problem> {
 }
 
 fn elsewhere(part: &Spec<'_>) -> Result<Option<Vec<Message>>, Problem> {
-    part.spec.find("messages_ref", |reference| {
+    part.node.find("messages_ref", |reference| {
         let bytes = reference.apart(part.bodies)?.unwrap_or_default();
         let expected = "expected messages with their side and their length before them";
         unframed(&bytes).ok_or_else(|| Problem::new(0, expected.to_owned()))
@@ -84,7 +84,7 @@ fn in_turns(part: &Spec<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
         return Err(foreign(kind));
     }
     let turns = |side: &str, from: Side| {
-        part.spec.get(&format!("{}{side}", kind.to_ascii_lowercase()), |turns| {
+        part.node.get(&format!("{}{side}", kind.to_ascii_lowercase()), |turns| {
             turns.items(|turn| turned(turn).map(|bytes| Message { from, bytes }))
         })
     };
