@@ -429,7 +429,7 @@ impl Confinement {
         if rules.strict {
             let reason = "commands have no network here, not even a loopback device of their own; the operator can give them \
                           one with --network host";
-            return Err(Fault::because("kill_scope a proxy", reason));
+            return Err(Fault::because("reach a proxy", reason));
         }
         Ok((None, Some(ProxySocket::begin(channel, rules.dial)?)))
     }
