@@ -33,7 +33,9 @@ use crate::sandbox::Exit;
 use crate::text::count::counted;
 use crate::text::reasons::reasons;
 use crate::tools::Services;
-use crate::tools::calling::{Wanted, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached};
+use crate::tools::recorded_calls::{
+    Wanted, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached,
+};
 
 /// What of this process it needs.
 #[derive(Clone, Copy, Debug)]

@@ -45,7 +45,7 @@ pub struct Intercepted<'a> {
     /// Signals for this process that are passed on to everything of the command (signalfd(2); SIGTERM, SIGINT, SIGHUP, SIGQUIT).
     /// It has the grace after the first one; a second one means SIGKILL at once.
     pub signals: Option<BorrowedFd<'a>>,
-    /// Nothing is led anywhere: [`Sockets::tcp_4`](super::Sockets::tcp_4) is a proxy on 127.0.0.1, whose port takes the
+    /// Nothing is led anywhere: [`Sockets::tcp_4`](super::interception::Sockets::tcp_4) is a proxy on 127.0.0.1, whose port takes the
     /// place of [`PROXY_PORT`](super::PROXY_PORT) in the variables.
     pub proxy_only: bool,
 }

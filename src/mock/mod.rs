@@ -30,11 +30,11 @@ mod schema;
 mod server_and_mock;
 mod service;
 mod sink;
+mod spoil;
 mod subscriptions;
 mod sync;
 mod template;
 mod turns;
-mod wire;
 mod yaml;
 
 pub use cassette::{Cassette, CassetteEntry, CassetteRecorder};

@@ -1,8 +1,8 @@
 //! Decides whether a path may be used, and opens it in the same breath. The only maker of [`Checked`] handles.
 //!
 //! Files: `mounts` knows which filesystems there are; `spelling` and `rules` are functions of text; `defaults` lists what is
-//! protected; `allowed` holds the directories and the rules over them; `grant` opens them at start; `repositories` finds what
-//! git obeys; `resolve` holds the descriptors of a walk; this file and `entries` put them together, one function for each kind
+//! protected; `directories` holds the allowed directories and the rules over them; `grant` opens them at start; `repositories` finds what
+//! git obeys; `resolve` turns a path into a handle; this file and `entries` put them together, one function for each kind
 //! of use.
 #![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
 

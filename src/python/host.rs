@@ -1,4 +1,4 @@
-//! What sessions stand on.
+//! What a session uses of its server: launcher, places for programs that stay, policy, writer.
 
 use crate::exec::{Launcher, Slots};
 use crate::fs::Writer;

@@ -25,7 +25,7 @@ use super::scope::scope;
 use super::selection::TestSelection;
 use super::subprojects::who_has;
 use super::tool::is_absent;
-use super::{ignored_files, rerun, runners, verdict};
+use super::{failed_tests, ignored_files, runners, verdict};
 use crate::cancel::Bound;
 use crate::exec::{ExecError, Outcome, Stage, place_of};
 use crate::limits::{MAX_TEST_READ_SECS, TESTS_PROGRESS_BYTES};
@@ -169,7 +169,7 @@ fn told(
     let has_own_harness = !results.own_harness.is_empty();
     let known = context.history.failed(root, runner.id()).unwrap_or_default();
     let is_all = *selection == TestSelection::All && request.filter.is_none();
-    let failed = rerun::left(runner, &known, &results, is_all);
+    let failed = failed_tests::left(runner, &known, &results, is_all);
     let is_filtered = request.filter.is_some();
     let evidence = Evidence {
         is_filtered,

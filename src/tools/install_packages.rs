@@ -10,8 +10,8 @@ use super::command_notes::exit_code;
 use super::python::{Open, has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, ExecError, Foreground, place_of};
-use crate::limits::{DEFAULT_INSTALL_SECS, KILL_GRACE_MS, MAX_INSTALL_SECS, MAX_PACKAGES};
+use crate::exec::{self, ExecError, place_of};
+use crate::limits::{DEFAULT_INSTALL_SECS, MAX_INSTALL_SECS, MAX_PACKAGES};
 use crate::python::packages::{
     ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, missing_builder, script, shortened,
 };
@@ -68,15 +68,7 @@ impl Tool for InstallPackages {
         let dir = place_of(session.directory(&services.policy)?)?;
         let command = exec::Command { line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_INSTALL_SECS));
-        let grace = Duration::from_millis(KILL_GRACE_MS);
-        let foreground = Foreground {
-            launcher: host.launcher,
-            running: &services.commands.running,
-            cancel: context.cancel,
-            timeout,
-            grace,
-            output_cap_bytes: services.commands.output_cap_bytes,
-        };
+        let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let outcome = foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage));
         let outcome = outcome.map_err(PythonError::Exec)?;
         if outcome.cancelled {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{Wanted, last_words, none_in, notes, run_command, secrets, some_of};
 use super::command_notes::exit_code;
+use super::recorded_calls::{Wanted, last_words, none_in, notes, run_command, secrets, some_of};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Play, Ran, load, sets};
 use crate::error::Error;

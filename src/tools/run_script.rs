@@ -9,8 +9,8 @@ use super::command_notes::exit_code;
 use super::python::{Open, host, note_written, seconds, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Captured, ExecError, Foreground, place_of};
-use crate::limits::{DEFAULT_CELL_SECS, KILL_GRACE_MS, MAX_CELL_SECS};
+use crate::exec::{self, Captured, ExecError, place_of};
+use crate::limits::{DEFAULT_CELL_SECS, MAX_CELL_SECS};
 use crate::policy::Kind;
 use crate::python::packages::quoted;
 use crate::python::{PythonError, Session};
@@ -78,15 +78,7 @@ impl Tool for RunScript {
         let dir = place_of(session.directory(&services.policy)?)?;
         let command = exec::Command { line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
-        let grace = Duration::from_millis(KILL_GRACE_MS);
-        let foreground = Foreground {
-            launcher: host.launcher,
-            running: &services.commands.running,
-            cancel: context.cancel,
-            timeout,
-            grace,
-            output_cap_bytes: services.commands.output_cap_bytes,
-        };
+        let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let begun = Instant::now();
         let (outcome, changes) = session.with_changes(&services.policy, context.cancel, || {
             foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage))

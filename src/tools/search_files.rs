@@ -7,9 +7,9 @@ use memchr::memmem::Finder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bulk::Bulk;
 use super::list_directory::open_directory;
 use super::name_list::NameList;
+use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use crate::budget::Account;
 use crate::calls::{Isolation, Reach};
-use crate::exec::{BackgroundCommands, Launcher, Slots};
+use crate::cancel::CancelToken;
+use crate::exec::{BackgroundCommands, Foreground, Launcher, Slots};
 use crate::fs::Writer;
 use crate::limits::{
-    DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES,
+    DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_TIMEOUT_SECS, MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES,
     RESIDENTS_FOR_A_SESSION,
 };
 use crate::policy::Policy;
@@ -110,6 +111,17 @@ impl Commands {
             running: Slots::default(),
             residents: Slots::new(RESIDENTS_FOR_A_SESSION * MAX_PYTHON_SESSIONS),
         }
+    }
+
+    /// How a command is run that its call waits for.
+    pub fn foreground<'a>(
+        &'a self,
+        launcher: &'a Launcher,
+        cancel: &'a CancelToken,
+        timeout: Duration,
+    ) -> Foreground<'a> {
+        let grace = Duration::from_millis(KILL_GRACE_MS);
+        Foreground { launcher, running: &self.running, cancel, timeout, grace, output_cap_bytes: self.output_cap_bytes }
     }
 
     /// Whether a kernel wall stands around commands.

@@ -1,4 +1,4 @@
-//! The databases whose protocols are understood. Each is declared in its folder, and stands in one line here.
+//! The databases whose protocols are understood. Each is declared in its folder, and named in one line here.
 
 use crate::record::call::{Link, Protocol};
 use crate::record::protocol::database::Database;

@@ -10,10 +10,10 @@ mod edit;
 mod http;
 mod json;
 mod leftovers;
+mod logins;
 mod secret_names;
 mod shapes;
 mod stand_in;
-mod wires;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -319,12 +319,12 @@ fn in_wire(protocol: Protocol, wire: &mut Wire, asked: Redactor<'_>, answered: R
         let is_asked = *from == Side::Client;
         match protocol {
             Protocol::Redis if is_asked => {
-                if let Some(other) = wires::login(bytes) {
+                if let Some(other) = logins::login(bytes) {
                     *bytes = other;
                 }
             }
             Protocol::Mongo => {
-                wires::documents(bytes, if is_asked { asked } else { answered });
+                logins::documents(bytes, if is_asked { asked } else { answered });
             }
             _ => {}
         }

@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
-use super::{Bodies, BodyFiles, Problem, dns, emit, grpc, http, wires};
+use super::{Bodies, BodyFiles, Problem, databases, dns, emit, grpc, http};
 use crate::record::call::{Content, End, Exchange, Refusal, Target};
 use crate::record::matching::{DeclaredNoise, Recording};
 
@@ -89,7 +89,7 @@ pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem
             "Http" | "Http2" => http::read(&read, &kind)?,
             "gRPC" => grpc::read(&read)?,
             "DNS" => dns::read(spec)?,
-            _ => wires::read(&read, &kind)?,
+            _ => databases::read(&read, &kind)?,
         };
         let (target, tls) = target(&content, &metadata);
         let sent_at = read.time(&["reqTimestampMock", "reqtimestampmock"], &["req", "grpcReq"])?.unwrap_or(UNIX_EPOCH);
@@ -133,7 +133,7 @@ pub(super) fn write(recording: &Recording, apart: &mut BodyFiles, out: &mut Stri
         Content::Http(http) => (http::kind(http), http::write(http, exchange, &mut metadata, apart)),
         Content::Grpc(http) => ("gRPC", grpc::write(http, exchange, &mut metadata, apart)),
         Content::Dns(dns) => ("DNS", dns::write(dns)),
-        Content::Wire(protocol, wire) => (wires::kind(*protocol), wires::write(*protocol, wire, apart)),
+        Content::Wire(protocol, wire) => (databases::kind(*protocol), databases::write(*protocol, wire, apart)),
     };
     let texts: Members = metadata.0.iter().map(|(name, value)| (name, value)).collect();
     let mut spec = Members::from_iter([("metadata", texts)]);

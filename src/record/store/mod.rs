@@ -4,6 +4,7 @@
 //! can be nothing else in YAML), so one broken document is known by its lines and hides no other one.
 
 mod bodies;
+mod databases;
 mod dns;
 mod document;
 mod emit;
@@ -14,7 +15,6 @@ mod metadata;
 mod node;
 mod noise;
 mod protoscope;
-mod wires;
 
 #[cfg(test)]
 mod tests;

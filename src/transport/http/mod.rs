@@ -9,7 +9,6 @@ mod connection;
 mod conversation;
 mod eviction;
 mod feed;
-mod frames;
 mod headers;
 mod in_flight;
 mod io;

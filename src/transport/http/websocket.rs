@@ -1,5 +1,7 @@
 //! `/mcp/ws`: the messages of stdin and stdout, one a frame, over a `WebSocket`. Each connection is a session of its own.
 
+mod frames;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,7 +26,6 @@ use super::activity::Open;
 use super::calls::{Queue, Stage, Work};
 use super::conversation::Conversation;
 use super::feed::{Fed, Feed, feed};
-use super::frames::{self, Close, Kind};
 use super::headers::single;
 use super::message::{Answer, Message};
 use super::reply::{Reply, empty, later, refuse};
@@ -37,6 +38,7 @@ use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
 use crate::transport::batch;
 use crate::transport::door::Limits;
+use frames::{Close, Kind};
 
 type Stream = TokioIo<Upgraded>;
 

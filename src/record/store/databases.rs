@@ -1,4 +1,4 @@
-//! Protocols that are no HTTP: the bytes of each message, in their order, with what a person can read in it as a comment.
+//! Recorded calls of databases and other protocols that are no HTTP: the bytes of each message, in their order, with what a person can read in it as a comment.
 //!
 //! Turns of Keploy's kinds `Redis`, `Generic` and `Kafka` are only read.
 
