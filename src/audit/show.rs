@@ -237,7 +237,7 @@ fn cleaned(path: &Path) -> PathBuf {
 
 /// The fields come from whoever wrote the file, an agent's arguments among them: none may steer a terminal.
 fn table(row: &Row) -> String {
-    let at = row.at.get(..19).unwrap_or(&row.at).replace('T', " ");
+    let at = row.at.get(..19).map_or_else(|| row.at.clone(), |at| format!("{at}Z").replace('T', " "));
     let safe = |text: &str| shown(text.as_bytes()).into_owned();
     if !matches!(row.event.as_str(), "call" | "begin") {
         let about = [&row.client, &row.id].map(|text| safe(text)).join(" ");

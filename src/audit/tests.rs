@@ -277,19 +277,19 @@ fn calls_without_an_end_are_told() {
         (lines, shown.as_str()),
         (
             7,
-            "2026-01-01 00:00:00  -- start\n\
-             2026-01-01 00:00:03  c        t                ok              0.0 ms  {}\n\
-             2026-01-01 00:00:02  c        t                unended              -  {\"n\":2}\n\
-             2026-01-01 00:00:04  -- start\n\
-             2026-01-01 00:00:07  c        t                ok              0.0 ms  {}\n\
-             2026-01-01 00:00:08  c        t                ok              0.0 ms  {}\n\
-             2026-01-01 00:00:05  c        t                unended              -  {\"n\":1}\n"
+            "2026-01-01 00:00:00Z  -- start\n\
+             2026-01-01 00:00:03Z  c        t                ok              0.0 ms  {}\n\
+             2026-01-01 00:00:02Z  c        t                unended              -  {\"n\":2}\n\
+             2026-01-01 00:00:04Z  -- start\n\
+             2026-01-01 00:00:07Z  c        t                ok              0.0 ms  {}\n\
+             2026-01-01 00:00:08Z  c        t                ok              0.0 ms  {}\n\
+             2026-01-01 00:00:05Z  c        t                unended              -  {\"n\":1}\n"
         )
     );
     let unended = Wanted { outcome: Some("unended".to_owned()), last: Some(1), ..Wanted::default() };
     assert_eq!(
         table(&text, &unended).1,
-        "2026-01-01 00:00:05  c        t                unended              -  {\"n\":1}\n"
+        "2026-01-01 00:00:05Z  c        t                unended              -  {\"n\":1}\n"
     );
 }
 
@@ -392,7 +392,7 @@ fn a_path_is_found_by_what_was_asked_for() {
     let (_, shown) = table(&text, &Wanted { path: Some("/w/none".into()), ..Wanted::default() });
     assert_eq!(
         shown,
-        "2026-01-01 00:00:01  c        t                failed          0.0 ms  [no_tests] {\"path\":\"/w/none\"}\n"
+        "2026-01-01 00:00:01Z  c        t                failed          0.0 ms  [no_tests] {\"path\":\"/w/none\"}\n"
     );
 }
 
@@ -411,11 +411,11 @@ fn a_table_shows_what_is_wanted_and_steers_no_terminal() {
     };
     assert_eq!(
         shown(Wanted::default()).unwrap(),
-        "2026-01-01 00:00:00  -- start\n\
-         2026-01-01 00:00:01  c1       t                ok              1.5 ms  read /w/d1/f\n\
-         2026-01-01 00:00:02  c0       t                ok              1.5 ms  read /w/d2/f\n\
-         2026-01-01 00:00:03  c1       t                ok              1.5 ms  read /w/d3/f\n\
-         2026-01-01 00:00:09  c        $'\\033[2J'       denied          0.0 ms  $'{\"a\":\"\\u202ex\"}'\n\
+        "2026-01-01 00:00:00Z  -- start\n\
+         2026-01-01 00:00:01Z  c1       t                ok              1.5 ms  read /w/d1/f\n\
+         2026-01-01 00:00:02Z  c0       t                ok              1.5 ms  read /w/d2/f\n\
+         2026-01-01 00:00:03Z  c1       t                ok              1.5 ms  read /w/d3/f\n\
+         2026-01-01 00:00:09Z  c        $'\\033[2J'       denied          0.0 ms  $'{\"a\":\"\\u202ex\"}'\n\
          (line 6 cannot be read)\n"
     );
     let count = |wanted: Wanted| shown(Wanted { json: true, ..wanted }).unwrap().lines().count();

@@ -33,6 +33,8 @@ const TELLING: [&str; 20] = [
     "text",
     "input",
 ];
+/// Lines below the output of a program that are read as why it failed.
+const MAX_NOTES: usize = 8;
 /// Depth of arguments below which nothing is remembered.
 const MAX_DEPTH: usize = 16;
 
@@ -108,11 +110,32 @@ pub fn subject(arguments: &Value) -> String {
         }
         _ => None,
     });
-    let told = told.unwrap_or_default();
-    let line = told.trim();
+    line(&told.unwrap_or_default())
+}
+
+/// The first line of a text, as far as a list shows it.
+fn line(text: &str) -> String {
+    let line = text.trim();
     let end = line.find('\n').unwrap_or(line.len());
     let short = &line[..line[..end].floor_char_boundary(RECENT_SUBJECT_BYTES)];
     if short.len() < line.len() { format!("{}…", short.trim_end()) } else { short.to_owned() }
+}
+
+/// Why a call failed, on one line: the notes that a tool has put below the output of a program, or how its message begins.
+pub fn reason(outcome: &Outcome) -> Option<String> {
+    let text = match outcome {
+        Ok(Body::Tool(reply)) => reply.content.iter().find_map(|block| match block {
+            Content::Text(text) => Some(text.as_str()),
+            _ => None,
+        })?,
+        Ok(_) => return None,
+        Err(error) => &error.message,
+    };
+    let mut notes: Vec<&str> =
+        text.lines().rev().map_while(|line| line.strip_prefix('[')?.strip_suffix(']')).take(MAX_NOTES).collect();
+    notes.reverse();
+    let reason = if notes.is_empty() { line(text) } else { line(&notes.join("; ")) };
+    (!reason.is_empty()).then_some(reason)
 }
 
 /// The text of a reply: its beginning and its end if it is long.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::excerpt::{arguments, reply_text, started, subject};
+use super::excerpt::{arguments, reason, reply_text, started, subject};
 use crate::limits::{RECENT_LISTED_PATHS, RECENT_SUBJECT_BYTES, RECENT_UNWRITTEN_BYTES};
 use crate::policy::{Touch, TouchedPath};
 use crate::protocol::Outcome;
-use crate::server::ledger::{Begun, Entry};
+use crate::server::ledger::{Begun, Ending, Entry};
 use crate::text::escape::show_path;
 
 /// What a value takes of memory beside its text, at most, as a multiple of that.
@@ -26,8 +26,9 @@ pub enum Told {
     },
     /// What a call that runs was asked.
     Begun(Arc<Begun>),
-    /// How a call ended, the text of its reply, if it has one, and the background command that it has started.
-    Ended(Arc<Entry>, Option<String>, Option<String>),
+    /// How a call ended, the text of its reply, if it has one, and what a list shows of that under a name:
+    /// the background command that it has started, or why it did not do its work.
+    Ended(Arc<Entry>, Option<String>, Option<(&'static str, String)>),
 }
 
 impl Told {
@@ -39,7 +40,14 @@ impl Told {
 
     /// Of one that has ended.
     pub fn ended(entry: &Arc<Entry>, reply: Option<&Outcome>) -> Self {
-        let told = Self::Ended(Arc::clone(entry), reply.map(reply_text), reply.and_then(started));
+        let added = reply.and_then(|reply| {
+            if entry.outcome == Ending::Ok {
+                started(reply).map(|id| ("background", id))
+            } else {
+                reason(reply).map(|reason| ("reason", reason))
+            }
+        });
+        let told = Self::Ended(Arc::clone(entry), reply.map(reply_text), added);
         if is_short(&entry.call) && entry.paths.len() <= RECENT_LISTED_PATHS { told } else { told.written() }
     }
 
@@ -52,10 +60,10 @@ impl Told {
         match self {
             Self::Written { summary, .. } => summary.into(),
             Self::Begun(call) => members(&head(call, "running")).into(),
-            Self::Ended(entry, _, started) => {
+            Self::Ended(entry, _, added) => {
                 let mut summary = end(entry);
-                if let Some(id) = started {
-                    summary["background"] = id.as_str().into();
+                if let Some((name, text)) = added {
+                    summary[*name] = text.as_str().into();
                 }
                 members(&summary).into()
             }
@@ -84,17 +92,15 @@ impl Told {
         match self {
             Self::Written { summary, detail } => summary.len() + detail.len(),
             Self::Begun(call) => of(call),
-            Self::Ended(entry, text, started) => {
+            Self::Ended(entry, text, added) => {
                 let path = |touched: &TouchedPath| {
                     size_of::<TouchedPath>()
                         + touched.path.as_os_str().len()
                         + touched.real.as_ref().map_or(0, |real| real.as_os_str().len())
                 };
                 let paths: usize = entry.paths.iter().map(path).sum();
-                of(&entry.call)
-                    + size_of::<Entry>()
-                    + paths
-                    + [text, started].into_iter().flatten().map(String::len).sum::<usize>()
+                let added = added.as_ref().map_or(0, |(_, text)| text.len());
+                of(&entry.call) + size_of::<Entry>() + paths + text.as_ref().map_or(0, String::len) + added
             }
         }
     }

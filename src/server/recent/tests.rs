@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::excerpt::{arguments, reply_text, started, subject};
+use super::excerpt::{arguments, reason, reply_text, started, subject};
 use super::*;
 use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS, RECENT_ARGUMENTS_BYTES, RECENT_TEXT_BYTES};
 use crate::policy::{Touch, TouchedPath};
@@ -295,4 +295,21 @@ fn a_reply_names_the_background_command_that_it_started() {
     assert_eq!(of(r#"{"stdout":"","stderr":"","timedOut":false,"commandId":"c1"}"#), Some("c1".to_owned()));
     let long = format!(r#"{{"stdout":"{}","commandId":"c1"}}"#, "x".repeat(600));
     assert_eq!(["{\"commandId\":1}", "{}", "[]", &long].map(of), [const { None }; 4]);
+}
+
+#[test]
+fn the_reason_of_a_failure_is_one_line() {
+    let of = |texts: &[&str]| {
+        let content = texts.iter().copied().map(Content::text).collect();
+        reason(&Ok(Body::Tool(ToolReply { content, ..ToolReply::default() })))
+    };
+    assert_eq!(of(&["[a]\nb\n[exit code: 7]", "[stderr]\nx"]).as_deref(), Some("exit code: 7"));
+    assert_eq!(
+        of(&["(no output)\n[timed out after 2 s]\n[exit code: 137]"]).as_deref(),
+        Some("timed out after 2 s; exit code: 137")
+    );
+    assert_eq!(of(&["no such file\nmore"]).as_deref(), Some("no such file…"));
+    assert_eq!(of(&[""]), None);
+    let refused = Err(RpcError::new(Code::Internal, "not allowed"));
+    assert_eq!(reason(&refused).as_deref(), Some("not allowed"));
 }

@@ -2,6 +2,7 @@
 //! may have it: a browser that goes to an address cannot send a token along, the script of a page can.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -156,6 +157,7 @@ fn describe(tenant: &Tenant) -> Value {
         "callsWaiting": waiting,
         "commandsRunning": (tenant.usage)().commands,
         "outcomes": outcomes,
+        "tooFast": tenant.metrics.rate_limited.load(Relaxed),
     })
 }
 

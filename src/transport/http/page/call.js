@@ -103,8 +103,8 @@ function pairs(all) {
 }
 
 function drawStanding(entry) {
-  const text = entry.command?.end ? `${entry.told}, ${entry.command.end}` : entry.told;
-  at("detail-outcome").replaceChildren(make("span", { class: `outcome ${entry.kind}` }, shown(text)));
+  const text = entry.kind === "running" ? `${entry.told}, ${span(entry.to - entry.from)}` : entry.told;
+  at("detail-outcome").replaceChildren(make("span", { class: `outcome ${entry.kind}` }, shown(text)), " ", ...shown(entry.note ?? ""));
 }
 
 function drawCall(call) {
@@ -117,10 +117,10 @@ function drawCall(call) {
     ["In the background", call.background], ["Client", call.client], ["Session", call.session], ["Error", call.code], ["Trace", call.trace],
     ["Request", size(call.requestBytes)], ["Reply", size(call.replyBytes)],
   ])];
-  if (call.state === "running") {
+  if (call.state === "running" && entry.kind === "running") {
     const bar = make("progress", { "aria-label": "Progress" });
     if (call.progress?.total) [bar.max, bar.value] = [call.progress.total, call.progress.done];
-    parts.push(section("Progress", [make("p", {}, shown(call.progress?.message ?? "running")), bar]));
+    parts.push(section("Progress", bar));
   }
   if (call.paths?.length) {
     const all = call.allPaths ?? call.paths;
@@ -152,33 +152,35 @@ function drawOther(entry) {
   } else {
     const one = entry.command;
     drawStanding(entry);
-    parts.push(pairs([["Client", entry.client], ["In the background", one.id], ["Began", clock(one.at)], ["Output", size(one.bytes)]]));
+    parts.push(pairs([["Client", entry.client], ["In the background", one.id], ["Began", clock(one.at)]]));
     parts.push(section("command", pre(shown(one.command, false)), one.command));
   }
   at("detail-body").replaceChildren(...parts);
 }
 
-async function detail(id) {
+async function detail({ id }) {
+  const key = keyOf({ id });
   try {
     const call = await json(`activity/${id}`);
-    if (state.open === id) drawCall(call);
+    if (state.open === key) drawCall(call);
   } catch (error) {
     if (error instanceof Refused) return;
     // What has been forgotten since is shown as far as it is known here.
     const call = state.calls.get(id);
-    if (state.open === id && call) drawCall(call);
+    if (state.open === key && call) drawCall(call);
   }
 }
 
 function open(entry, hasFocus) {
   if (!entry) return;
+  const wasOpen = state.open;
   state.chosen = keyOf(entry);
-  state.open = entry.id ?? state.chosen;
+  state.open = state.chosen;
   at("detail").hidden = false;
   at("main").classList.add("open");
   if (entry.id) {
-    if (state.whole?.id !== entry.id) drawCall(entry);
-    detail(entry.id);
+    if (wasOpen !== state.open) drawCall(entry);
+    if (!entry.isPast) detail(entry);
   } else {
     drawOther(entry);
   }

@@ -43,16 +43,7 @@ at("filter").addEventListener("input", () => filter(at("filter").value));
 for (const name of TABS) at(`tab-${name}`).addEventListener("click", () => tab(name));
 at("help-button").addEventListener("click", () => at("help").showModal());
 at("help-close").addEventListener("click", () => at("help").close());
-at("older").addEventListener("click", async () => {
-  try {
-    const page = await json(`activity?before=${state.before}`);
-    page.calls.forEach(take);
-    state.before = page.before;
-    about({ ...page, before: page.before });
-  } catch {
-    connection("lost", "older calls cannot be had");
-  }
-});
+at("older").addEventListener("click", older);
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || at("help").open || !at("gate").hidden) return;
@@ -60,7 +51,8 @@ document.addEventListener("keydown", (event) => {
   const { key } = event;
   const done = () => event.preventDefault();
   if (key === "Escape") {
-    if (isTyping) { filter(""); at("list").focus({ preventScroll: true }); } else if (state.open !== null) close();
+    // The list cannot be gone to while it is empty.
+    if (isTyping) { filter(""); event.target.blur(); at("list").focus({ preventScroll: true }); } else if (state.open !== null) close();
     else filter("");
     return done();
   }
@@ -90,6 +82,9 @@ document.addEventListener("keydown", (event) => {
   else if (key === "c" && state.whole) copy(JSON.stringify(state.whole, null, 2));
   else if (/^[12]$/.test(key)) tab(TABS[key - 1]);
 });
+
+at("zone").textContent = `Times are those of this browser: ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`;
+at("axis").title = at("zone").textContent;
 
 setInterval(() => { if (!document.hidden && state.shown.some((entry) => entry.kind === "running")) draw(); }, 1000);
 

@@ -10,36 +10,53 @@ function commandOf(call) {
   return call.background && commands().find((one) => isIts(one) && Date.parse(one.at) >= from && Date.parse(one.at) <= from + call.durationMs + 1);
 }
 
-const spoken = (word) => word.replace("_", " ");
+const spoken = (word) => (word === "lost" ? "ended with the server" : word.replace("_", " "));
+
+// What an earlier run of the server did stays as it was seen last: the next one knows nothing of it, and uses its numbers anew.
+function bury(page) {
+  const begun = Math.max(state.heard, Date.now() - page.uptimeSeconds * 1000);
+  state.isLost = true;
+  state.now = state.heard;
+  const anew = (key) => (key && key.startsWith("past ") ? key : key && `past ${state.position} ${key}`);
+  state.past = calls().slice(0, MOST_KEPT).map((entry) => {
+    const end = entry.kind === "running" ? { kind: "lost", told: "ended with the server" } : {};
+    return { ...entry, ...end, key: anew(keyOf(entry)), isPast: true };
+  });
+  [state.open, state.chosen] = [anew(state.open), anew(state.chosen)];
+  state.calls.clear();
+  state.restarts.push(begun);
+}
 
 // A call with what is to be seen of it: its kind (which has a colour), that in words, when it was, and what is said beside it.
 function seen(call, command = commandOf(call)) {
+  if (call.isPast) return call;
   const from = Date.parse(call.at);
   if (command ? !command.outcome : call.state === "running") {
-    const note = command ? `${size(command.bytes)} of output` : call.progress?.message;
-    return { ...call, command, outcome: undefined, kind: "running", told: `running since ${clock(command?.at ?? call.at)}`, from, to: Math.max(Date.now(), from), note };
+    const note = command ? `${command.bytes} bytes of output` : call.progress?.message?.replace(/^running for .*?, /, "");
+    const told = state.isLost ? `last known ${clock(state.heard)}` : "running";
+    return { ...call, command, kind: "running", told, from, to: Math.max(state.now, from), note };
   }
   if (command) {
     const to = Date.parse(command.at) + command.durationMs;
-    return { ...call, command, outcome: command.outcome, kind: command.outcome, told: `${command.outcome}${command.outcome === "cancelled" ? "" : ", ended"} ${clock(to)}`, from, to, note: command.end };
+    return { ...call, command, kind: command.outcome, told: `${command.outcome}${command.outcome === "cancelled" ? "" : ", ended"} ${clock(to)}`, from, to, note: command.end };
   }
   const word = OUTCOMES.includes(call.outcome) ? call.outcome : "ok";
   const refused = (call.paths ?? []).filter((one) => one.access === "denied").length;
   const more = call.background ? ", in the background" : refused && word !== "denied" ? `, ${refused} denied` : "";
-  return { ...call, kind: refused ? "denied" : word, told: spoken(word) + more, from, to: from + (call.durationMs ?? 0) };
+  return { ...call, kind: refused ? "denied" : word, told: spoken(word) + more, from, to: from + (call.durationMs ?? 0), note: call.reason };
 }
 
 // The calls, first those that run, then the newest. A command that runs on behind a call that is not here stands for it.
 function calls() {
-  const all = [...state.calls.values()].map((call) => seen(call));
+  const all = [...state.past, ...state.calls.values()].map((call) => seen(call));
   const named = new Set(all.map(({ command }) => command && `${command.client} ${command.id}`));
   for (const one of commands()) {
     if (!one.outcome && !named.has(`${one.client} ${one.id}`)) {
       all.push({ ...seen({ client: one.client, tool: "execute_command", subject: one.command, at: one.at, state: "running" }, one), key: `background ${one.client} ${one.id}` });
     }
   }
-  const rank = (entry) => (entry.kind === "running" ? Infinity : entry.id);
-  return all.sort((one, other) => (rank(one) === rank(other) ? other.from - one.from : rank(other) - rank(one)));
+  const rank = (entry) => (entry.kind === "running" ? 2 : entry.isPast ? 0 : 1);
+  return all.sort((one, other) => rank(other) - rank(one) || other.from - one.from || other.id - one.id);
 }
 
 function sessions() {
@@ -52,30 +69,50 @@ function sessions() {
 
 // --- the filter
 
+const UNITS = { ms: 1, s: 1000, m: 60000, h: 3600000 };
+
 function words(text) {
   return text.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
     const isLeftOut = word.length > 1 && word.startsWith("-");
     const rest = isLeftOut ? word.slice(1) : word;
+    const [, sign, count, unit] = rest.match(/^([<>])(\d+\.?\d*)(ms|s|m|h)$/) ?? [];
+    if (sign) {
+      const ms = count * UNITS[unit];
+      return { isLeftOut, fits: ({ from, to }) => (sign === ">" ? to - from > ms : to - from < ms) };
+    }
     const [, key, value] = rest.match(/^(tool|client|session|path|is):(.*)$/) ?? [null, null, rest];
-    return { isLeftOut, key, value };
+    const field = key ? FIELDS[key] : whole;
+    return { isLeftOut, key, value, fits: (entry) => field(entry).toLowerCase().includes(value) };
   });
 }
 
 const FIELDS = {
   tool: (entry) => entry.tool, client: (entry) => entry.client, session: (entry) => entry.session ?? "",
-  path: (entry) => (entry.paths ?? []).map((one) => one.path).join("\n"), is: (entry) => `${entry.kind} ${entry.outcome ?? ""}`,
+  path: (entry) => (entry.paths ?? []).map((one) => one.path).join("\n"), is: (entry) => entry.kind,
 };
-const whole = (entry) => [...Object.values(FIELDS).map((field) => field(entry)), entry.subject, entry.code ?? ""].join("\n");
+const whole = (entry) => [...Object.values(FIELDS).map((field) => field(entry)), entry.subject, entry.code ?? "", entry.note ?? ""].join("\n");
 
 function filtered(entries, text) {
   const asked = words(text);
-  return entries.filter((entry) => asked.every(({ isLeftOut, key, value }) => (key ? FIELDS[key] : whole)(entry).toLowerCase().includes(value) !== isLeftOut));
+  return entries.filter((entry) => asked.every(({ isLeftOut, fits }) => fits(entry) !== isLeftOut));
+}
+
+// Why nothing is listed.
+function nothing(count) {
+  if (!count) return EMPTY[state.tab];
+  const odd = words(state.filter).find(({ key, value }) => key === "is" && !KINDS.some((kind) => kind.includes(value)));
+  if (odd) return `There is no is:${odd.value}; there are ${KINDS.map((kind) => `is:${kind}`).join(", ")}.`;
+  if (state.tab !== "calls" || state.before === null) return "Nothing fits the filter.";
+  const latest = `Nothing among the latest ${state.calls.size} calls`;
+  if (!hasOlder()) return `${latest}; this page keeps no older ones.`;
+  older();
+  return `${latest}; older ones are being looked at.`;
 }
 
 // --- the list
 
 // With older ones that are not here, that many and more.
-const counted = (count) => (count && (state.before || state.calls.size >= MOST_KEPT) ? `${count}+` : String(count));
+const counted = (count) => (state.before === null && state.calls.size < MOST_KEPT ? String(count) : `${count}+`);
 const keyOf = (entry) => entry.key ?? `call ${entry.id}`;
 const idOf = (entry) => keyOf(entry).replace(/[^\w.-]/g, "-");
 
@@ -133,6 +170,8 @@ function draw() {
   isDue = true;
   requestAnimationFrame(() => {
     isDue = false;
+    state.now = state.isLost ? state.heard : Date.now();
+    document.body.classList.toggle("lost", state.isLost);
     const all = { calls: calls(), sessions: sessions() };
     state.shown = filtered(all[state.tab], state.filter);
     if (!state.shown.some((entry) => keyOf(entry) === state.chosen)) state.chosen = null;
@@ -140,7 +179,8 @@ function draw() {
     drawFacts(all.calls);
     drawTimeline();
     drawList(all);
-    if (state.whole?.tool) drawStanding(seen(state.whole));
+    const opened = all.calls.find((entry) => keyOf(entry) === state.open);
+    if (opened) drawStanding(opened);
   });
 }
 
@@ -165,8 +205,8 @@ function drawList(all) {
   list.classList.toggle("dated", state.shown.some((entry) => entry.from < midnight()));
   list.hidden = !wanted.length;
   at("empty").hidden = wanted.length > 0;
-  at("empty").textContent = all[state.tab].length ? "Nothing fits the filter." : EMPTY[state.tab];
-  at("older").hidden = !state.before || state.tab !== "calls" || state.calls.size >= MOST_KEPT;
+  at("empty").textContent = wanted.length ? "" : nothing(all[state.tab].length);
+  at("older").hidden = state.tab !== "calls" || !hasOlder();
 }
 
 const facts = new Map();
@@ -185,12 +225,21 @@ function drawFacts(all) {
     return facts.get(key);
   };
   const wanted = [fact("all", all.length === 1 ? "call" : "calls", "", counted(all.length), "")];
-  for (const word of ["running", ...OUTCOMES]) {
+  const tenants = state.about?.tenants ?? [];
+  const title = [];
+  for (const word of KINDS) {
     const count = filtered(all, `is:${word}`).length;
-    if (count) wanted.push(fact(word, spoken(word), `is:${word}`, counted(count), `outcome ${word}`));
+    // Some that are not here yet are known to be there.
+    const hasMore = hasOlder() && tenants.some(({ outcomes }) => outcomes[word]);
+    if (count || hasMore) wanted.push(fact(word, spoken(word), `is:${word}`, word === "running" ? String(count) : counted(count), `outcome ${word}`));
+    if (count && ["running", "failed"].includes(word)) title.push(`${count} ${word}`);
   }
-  const waiting = (state.about?.tenants ?? []).reduce((sum, tenant) => sum + tenant.callsWaiting, 0);
+  document.title = [title.join(", "), "replay"].filter(Boolean).join(" \u2013 ");
+  const waiting = tenants.reduce((sum, tenant) => sum + tenant.callsWaiting, 0);
   if (waiting) wanted.push(make("li", { class: "soft" }, make("b", {}, String(waiting)), " waiting"));
+  for (const { name, tooFast } of tenants) {
+    if (tooFast) wanted.push(make("li", { class: "soft" }, make("b", {}, String(tooFast)), " came too fast", tenants.length > 1 ? [" from ", ...shown(name)] : []));
+  }
   arrange(at("facts"), wanted);
 }
 

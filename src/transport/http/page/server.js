@@ -1,11 +1,12 @@
 "use strict";
 // Everything that comes from the server may have been written by an agent: it becomes text, never markup.
 
-const MOST_KEPT = 1000;
+const MOST_KEPT = 2000;
 const LOOK_MS = 2000;
 const LOOK_AGAIN_MS = 1000;
 const SILENCE_MS = 45000;
 const OUTCOMES = ["ok", "failed", "denied", "invalid", "cancelled", "gave_up", "panicked", "silent"];
+const KINDS = ["running", ...OUTCOMES, "lost"];
 const TABS = ["calls", "sessions"];
 
 const at = (id) => document.getElementById(id);
@@ -13,6 +14,8 @@ const state = {
   token: sessionStorage.getItem("token") ?? "",
   tab: "calls", filter: "", chosen: null, open: null, shown: [],
   calls: new Map(), before: null, about: null, position: null, run: 0, whole: null, pointed: null,
+  // What earlier runs of the server did, when the next ones began, and until when this one is known.
+  past: [], restarts: [], heard: 0, isLost: false, now: Date.now(),
 };
 
 // --- text
@@ -102,6 +105,12 @@ function connection(kind, text) {
   if (at("connection-text").textContent !== text) at("connection-text").textContent = text;
 }
 
+function lose(text) {
+  state.isLost = true;
+  connection("lost", text);
+  draw();
+}
+
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 function take(call) {
@@ -110,9 +119,32 @@ function take(call) {
   if (state.calls.size > MOST_KEPT) state.calls.delete(Math.min(...state.calls.keys()));
 }
 
+const hasOlder = () => state.before !== null && state.calls.size < MOST_KEPT;
+
+let isAsking = false;
+async function older() {
+  if (isAsking) return;
+  isAsking = true;
+  const { run } = state;
+  try {
+    const page = await json(`activity?before=${state.before}`);
+    if (run === state.run) {
+      page.calls.forEach(take);
+      state.before = page.before;
+      about(page);
+    }
+  } catch {
+    // The stream of calls notices what is wrong.
+  }
+  isAsking = false;
+}
+
 // All that there is: at the start, and after something was missed.
 async function load() {
   const page = await json("activity");
+  const [was, is] = [state.position, page.position].map((position) => position?.split("-")[0]);
+  if (was && was !== is) bury(page);
+  state.isLost = false;
   for (const call of state.calls.values()) if (call.state === "running") state.calls.delete(call.id);
   page.calls.forEach(take);
   page.running.forEach(take);
@@ -123,14 +155,15 @@ async function load() {
 
 function about(page) {
   state.about = page;
+  state.heard = Date.now();
   draw();
 }
 
 async function follow(run) {
   const stop = new AbortController();
-  let heard = Date.now();
+  state.heard = Date.now();
   const watch = setInterval(() => {
-    if (Date.now() - heard > SILENCE_MS || run !== state.run) stop.abort();
+    if (Date.now() - state.heard > SILENCE_MS || run !== state.run) stop.abort();
   }, 1000);
   try {
     const headers = state.position ? { "Last-Event-ID": state.position } : {};
@@ -143,7 +176,7 @@ async function follow(run) {
     for (;;) {
       const { value, done } = await reader.read();
       if (done || run !== state.run) return;
-      heard = Date.now();
+      state.heard = Date.now();
       text += value;
       for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
         await hear(text.slice(0, end));
@@ -173,7 +206,7 @@ async function hear(event) {
   if (call.background) state.about = await json("activity?limit=0");
   take(call);
   state.position = fields.id;
-  if (state.open === call.id) detail(call.id);
+  if (state.open === keyOf(call)) detail(call);
   draw();
   look();
 }
@@ -189,14 +222,14 @@ async function connect() {
       wait = 1000;
       await follow(run);
       if (run !== state.run) return;
-      connection("lost", "the server has ended");
+      lose("the server has ended");
     } catch (error) {
       if (run !== state.run) return;
       if (error instanceof Refused) {
         forget(state.token ? error.message : "");
         return;
       }
-      connection("lost", `no connection; again in ${wait / 1000} s`);
+      lose(`no connection; again in ${wait / 1000} s`);
     }
     await pause(wait);
     wait = Math.min(wait * 2, 16000);
@@ -240,7 +273,7 @@ function forget(message = "") {
   state.token = "";
   sessionStorage.removeItem("token");
   state.calls.clear();
-  state.about = null;
+  Object.assign(state, { about: null, position: null, past: [], restarts: [], isLost: false });
   close();
   draw();
   connection("idle", "not connected");

@@ -3,21 +3,23 @@
 const BAR_PX = 4;
 const LANE_PX = 14;
 const MOST_LANES = 6;
+const SHORTEST_IDLE_MS = 1000;
 const LONGEST_TO_SCALE_MS = 60000;
 // Between the times that are written below, in ms.
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400].map((seconds) => seconds * 1000);
 
 // Times that are drawn to scale, up to now. Where nothing was done for much longer than usual, one ends and the next begins.
-function stretches(entries) {
+function stretches(entries, marks) {
   const busy = [];
-  for (const { from, to } of entries.toSorted((one, other) => one.from - other.from)) {
+  for (const { from, to } of [...entries, ...marks.map((time) => ({ from: time, to: time }))].toSorted((one, other) => one.from - other.from)) {
     const last = busy.at(-1);
     if (last && from <= last.to) last.to = Math.max(last.to, to);
     else busy.push({ from, to });
   }
   const gaps = busy.slice(1).map((one, index) => one.from - busy[index].to).sort((one, other) => one - other);
-  const usual = Math.min(LONGEST_TO_SCALE_MS, 3 * (gaps[Math.floor((gaps.length - 1) * 0.9)] ?? 0));
-  const now = Math.max(Date.now(), busy.at(-1).to);
+  const often = 3 * (gaps[Math.floor((gaps.length - 1) * 0.9)] ?? 0);
+  const usual = Math.max(SHORTEST_IDLE_MS, Math.min(LONGEST_TO_SCALE_MS, often));
+  const now = Math.max(state.now, busy.at(-1).to);
   const parts = [];
   for (const one of [...busy, { from: now, to: now }]) {
     const last = parts.at(-1);
@@ -60,7 +62,7 @@ function bar(entry) {
 }
 
 // The bars of one client, in as many lanes as it takes for none to hide another.
-function lane(name, entries, place, idle, width) {
+function lane(name, entries, place, beside, width) {
   if (!lanes.has(name)) lanes.set(name, make("div", { class: "lane", role: "group", "aria-label": plain(name) }, cell("", name), make("div", { class: "bars" })));
   const element = lanes.get(name);
   const ends = [];
@@ -75,26 +77,27 @@ function lane(name, entries, place, idle, width) {
     return drawn;
   });
   element.lastChild.style.height = `${ends.length * LANE_PX}px`;
-  arrange(element.lastChild, [...idle.map(([left, right]) => {
-    const gap = make("div", { class: "idle" });
-    [gap.style.left, gap.style.width] = [`${left}px`, `${right - left}px`];
-    return gap;
+  arrange(element.lastChild, [...beside.map(([kind, left, wide, title]) => {
+    const part = make("div", { class: kind, title });
+    [part.style.left, part.style.width] = [`${left}px`, `${wide}px`];
+    return part;
   }), ...wanted]);
   return element;
 }
 
-// Times of day below, as many as there is room for, and how long nothing was done.
-function ticks(parts, scale, width) {
+// Times of day below, as many as there is room for, when the server began anew, and how long nothing was done.
+function ticks(parts, scale, width, marks) {
   const found = [];
-  let free = 0;
+  const taken = [];
   const put = (text, left, room, kind) => {
-    if (left < free || left + room > width) return;
+    if (left + room > width || taken.some(([from, to]) => left < to && left + room > from)) return;
     const tick = make("span", { class: kind }, text);
     tick.style.left = `${left}px`;
-    if (kind) tick.style.width = `${room}px`;
+    if (kind === "gap") tick.style.width = `${room}px`;
     found.push(tick);
-    free = left + room;
+    taken.push([left, left + room]);
   };
+  for (const [, left, , title] of marks) put(title, Math.min(left, width - title.length * 7 - 8), title.length * 7 + 8, "mark");
   const step = STEPS.find((ms) => ms >= 90 * scale) ?? STEPS.at(-1);
   parts.forEach((part, index) => {
     const zone = new Date(part.from).getTimezoneOffset() * 60000;
@@ -104,7 +107,7 @@ function ticks(parts, scale, width) {
     const next = parts[index + 1];
     if (!next) return;
     const text = `idle ${span(next.from - part.to).split(" ").slice(0, 2).join(" ")}`;
-    const left = Math.max(part.right, free);
+    const left = Math.max(part.right, ...taken.map(([, to]) => (to <= next.left ? to : 0)));
     if (next.left - left > text.length * 7) put(text, left, next.left - left, "gap");
   });
   at("ticks").replaceChildren(...found);
@@ -114,7 +117,9 @@ function drawTimeline() {
   const isShown = state.tab === "calls" && state.shown.length > 0;
   for (const id of ["lanes", "axis", "told"]) at(id).hidden = !isShown;
   if (!isShown) return;
-  const parts = stretches(state.shown);
+  const first = Math.min(...state.shown.map(({ from }) => from));
+  const restarts = state.restarts.filter((time) => time >= first);
+  const parts = stretches(state.shown, restarts);
   const width = at("ticks").clientWidth;
   if (!width) return;
   const scale = lay(parts, width);
@@ -122,12 +127,13 @@ function drawTimeline() {
     const part = parts.findLast((one) => one.from <= time) ?? parts[0];
     return part.left + (time - part.from) / scale;
   };
-  const idle = parts.slice(1).map((part, index) => [parts[index].right, part.left]);
+  const idle = parts.slice(1).map((part, index) => ["idle", parts[index].right, part.left - parts[index].right, ""]);
+  const marks = restarts.map((time) => ["restart", Math.min(place(time), width - 2), 2, `restart ${clock(time)}`]);
   const groups = Map.groupBy(state.shown.toSorted((one, other) => one.from - other.from), (entry) => entry.client);
   const names = [...groups.keys()].sort();
-  arrange(at("lanes"), names.map((name) => lane(name, groups.get(name), place, idle, width)));
+  arrange(at("lanes"), names.map((name) => lane(name, groups.get(name), place, [...idle, ...marks], width)));
   for (const kept of [bars, lanes]) for (const [key, element] of kept) if (!element.isConnected) kept.delete(key);
-  ticks(parts, scale, width);
+  ticks(parts, scale, width, marks);
   tell();
 }
 
