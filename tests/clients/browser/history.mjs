@@ -24,7 +24,8 @@ export async function causes(page, row, call, file) {
   await page.keyboard.press("Escape");
 
   await page.locator("#filter").fill(">0.9s");
-  await page.waitForFunction(() => [...document.querySelectorAll("#list .row")].some((row) => row.textContent.includes("true slow")));
+  await page.waitForFunction(() => document.getElementById("tab-calls").textContent.includes(" of "));
+  await row("true slow").waitFor();
   const slow = await page.evaluate(() => state.shown.every(({ from, to }) => to - from > 900));
   check("the filter finds what took long", slow);
   await page.locator("#filter").fill("is:foo");
@@ -57,18 +58,19 @@ export async function burst(page, call, file) {
   }
   await page.reload();
   await page.locator("#list .row").first().waitFor();
-  const facts = await text(page, "facts");
+  const facts = (await text(page, "facts")).replace(/\s+/g, " ");
   check("the header says that it does not know all", facts.includes("0+ denied") && facts.includes("200+ calls"), facts);
   await page.locator("#facts button", { hasText: "denied" }).click();
   await page.locator("#list .row", { hasText: "/etc/hidden" }).waitFor();
   check("the filter finds what is older", true);
-  const over = await page.evaluate(() => ["denied", "ok"].map((kind) => Number(getComputedStyle(document.querySelector(`.bar.${kind}`) ?? document.body.appendChild(make("i", { class: `bar ${kind}` }))).zIndex)));
-  check("what was refused is drawn above what was not", over[0] > over[1], over);
   await page.keyboard.press("Escape");
+  await page.locator("#lanes .bar.ok").first().waitFor();
+  const over = await page.evaluate(() => ["denied", "ok"].map((kind) => Number(getComputedStyle(document.querySelector(`.bar.${kind}`)).zIndex)));
+  check("what was refused is drawn above what was not", over[0] > over[1], over);
 }
 
-// `server` is killed, and another one begun by `begin`.
-export async function restart(page, call, server, begin) {
+// `server` is killed, and another one begun by `begin`, of which `anew` reads a file.
+export async function restart(page, call, server, begin, anew) {
   const row = (text) => page.locator("#list .row", { hasText: text });
   await call("alice", "execute_command", { command: "sleep 500", background: true });
   await call("alice", "execute_command", { command: "echo boom; exit 3", background: true });
@@ -87,7 +89,7 @@ export async function restart(page, call, server, begin) {
   check("and counts no further", later === took, [took, later]);
   await begin();
   await page.locator("#connection[data-state=live]").waitFor({ timeout: 40000 });
-  await call("alice", "read_file", { path: "/etc/anew" });
+  await anew("/etc/anew");
   await row("/etc/anew").waitFor();
   const ends = await Promise.all(["sleep 500", "echo boom"].map((text) => row(text).locator(".outcome").textContent()));
   check("another run of the server leaves ends as they were", ends[0] === "ended with the server" && /^failed, ended /.test(ends[1]), ends);

@@ -310,7 +310,7 @@ try {
   await burst(page, call, cart);
   await restart(page, call, server, async () => {
     [server] = await listening(new URL(origin).host);
-  });
+  }, (path) => rpc("alice", "tools/call", { name: "read_file", arguments: { path } }));
   await context.close();
 } catch (error) {
   check("page does not throw", false, [String(error?.stack ?? error), faults]);
