@@ -77,6 +77,7 @@ fn a_call_is_told_whole() {
     let tenant = json!({
         "name": "anyone", "revoked": false, "place": {"roots": [root], "walls": "off", "background": []}, "sessions": [],
         "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0, "outcomes": {"denied": 1, "ok": 1},
+        "tooFast": 0,
     });
     let expected = json!({
         "version": env!("CARGO_PKG_VERSION"), "uptimeSeconds": null, "you": {"name": "anyone", "operator": true},
@@ -97,6 +98,8 @@ fn a_call_is_told_whole() {
     });
     assert_eq!(whole, expected);
     let denied = &calls[0];
+    let reason = denied["reason"].as_str().unwrap();
+    assert!(reason.starts_with("`/etc/hostname` is outside the allowed directories"), "{reason}");
     assert_eq!(
         (&denied["code"], &denied["paths"][0]),
         (&json!(-32001), &json!({"path": "/etc/hostname", "access": "denied"}))

@@ -147,8 +147,8 @@ function row(entry) {
   const subject = near(entry);
   const version = subject + JSON.stringify({ ...entry, to: 0 });
   if (known?.version !== version) {
-    const about = cell("subject", entry.note ? `${subject} — ${entry.note}` : subject);
-    about.title = plain(subject);
+    const about = make("span", { class: "subject", title: plain(entry.note ? `${subject} — ${entry.note}` : subject) }, cell("", subject));
+    if (entry.note) about.append(cell("note", ` — ${entry.note}`));
     element.replaceChildren(
       cell("time", entry.at ? clock(entry.at) : ""), cell("client", entry.client),
       make("span", { class: "state" }, make("span", { class: `outcome ${entry.kind}` }, entry.told)), cell("tool", entry.tool), about, cell("took"),
