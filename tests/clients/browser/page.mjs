@@ -230,7 +230,7 @@ try {
   }
   check("page moves by keys", drawn.length === 11 && moves.join() === [drawn[0], drawn[1], drawn[0]].join(), moves);
   await page.keyboard.press("?");
-  check("page helps", await page.locator("#help").isVisible());
+  check("page helps, and names the time zone", /Times are those of this browser: \S+\./.test(await page.locator("#help").innerText()));
   await page.keyboard.press("Escape");
 
   for (const word of ["failed", "denied", "ok"]) {

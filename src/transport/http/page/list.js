@@ -17,7 +17,7 @@ function bury(page) {
   const begun = Math.max(state.heard, Date.now() - page.uptimeSeconds * 1000);
   state.isLost = true;
   state.now = state.heard;
-  const anew = (key) => (key && key.startsWith("past ") ? key : key && `past ${state.position} ${key}`);
+  const anew = (key) => (!key || key.startsWith("past ") ? key : `past ${state.position} ${key}`);
   state.past = calls().slice(0, MOST_KEPT).map((entry) => {
     const end = entry.kind === "running" ? { kind: "lost", told: "ended with the server" } : {};
     return { ...entry, ...end, key: anew(keyOf(entry)), isPast: true };
@@ -49,7 +49,7 @@ function seen(call, command = commandOf(call)) {
 // The calls, first those that run, then the newest. A command that runs on behind a call that is not here stands for it.
 function calls() {
   const all = [...state.past, ...state.calls.values()].map((call) => seen(call));
-  const named = new Set(all.map(({ command }) => command && `${command.client} ${command.id}`));
+  const named = new Set(all.map(({ command, isPast }) => command && !isPast && `${command.client} ${command.id}`));
   for (const one of commands()) {
     if (!one.outcome && !named.has(`${one.client} ${one.id}`)) {
       all.push({ ...seen({ client: one.client, tool: "execute_command", subject: one.command, at: one.at, state: "running" }, one), key: `background ${one.client} ${one.id}` });
@@ -147,8 +147,10 @@ function row(entry) {
   const subject = near(entry);
   const version = subject + JSON.stringify({ ...entry, to: 0 });
   if (known?.version !== version) {
-    const about = make("span", { class: "subject", title: plain(entry.note ? `${subject} — ${entry.note}` : subject) }, cell("", subject));
-    if (entry.note) about.append(cell("note", ` — ${entry.note}`));
+    // An error that names what it is about says it all.
+    const parts = entry.note?.includes(`\`${entry.subject}\``) ? [entry.note] : [subject, entry.note].filter(Boolean);
+    const about = make("span", { class: "subject", title: plain(parts.join(" — ")) }, cell("", parts[0]));
+    if (parts[1]) about.append(cell("note", ` — ${parts[1]}`));
     element.replaceChildren(
       cell("time", entry.at ? clock(entry.at) : ""), cell("client", entry.client),
       make("span", { class: "state" }, make("span", { class: `outcome ${entry.kind}` }, entry.told)), cell("tool", entry.tool), about, cell("took"),
