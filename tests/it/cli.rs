@@ -92,7 +92,7 @@ fn complaint(tree: &Tree, arguments: &[&str]) -> String {
 fn an_unknown_subcommand_is_told_the_nearest_or_where_they_are_listed() {
     let tree = Tree::new();
     let top = "Usage: replay [OPTIONS] --mcp-server\n       replay [OPTIONS] <COMMAND>";
-    let calls = "Usage: replay calls [OPTIONS] <COMMAND>";
+    let calls = "Usage: replay calls <COMMAND>";
     for (line, word, tip, usage) in [
         ("servr", "servr", "'replay --help' lists the subcommands", top),
         ("tool", "tool", "the nearest is 'replay tools'", top),
@@ -149,13 +149,9 @@ fn an_address_that_cannot_be_listened_at_is_named() {
     let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = held.local_addr().unwrap().to_string();
     let next = "give another port (0 takes any that is free), or an address that this machine has";
-    for (address, cause) in
-        [(&*taken, "Address already in use (os error 98)"), ("127.0.0.1:1", "Permission denied (os error 13)")]
-    {
-        let expected = format!("replay: --http {address} cannot be listened at: {cause}; {next}\n");
-        let said = complaint(&tree, &["--mcp-server", "--http", address, "--allow", "."]);
-        assert_eq!(said, expected);
-    }
+    let cause = "Address already in use (os error 98)";
+    let expected = format!("replay: --http {taken} cannot be listened at: {cause}; {next}\n");
+    assert_eq!(complaint(&tree, &["--mcp-server", "--http", &taken, "--allow", "."]), expected);
 }
 
 #[test]
