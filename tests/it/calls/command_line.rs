@@ -181,7 +181,7 @@ fn the_status_of_the_program_is_the_status() {
 }
 
 /// Makes a set, without a server.
-fn record_a_refusal(tree: &Tree) {
+pub fn record_a_refusal(tree: &Tree) {
     let (_held, address) = nobody("127.0.0.1:0");
     tree.file("shop.py", client(&[format!("http://{address}/a")]));
     replay(tree, &["calls", "record", "--", "python3", "shop.py"]);
