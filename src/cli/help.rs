@@ -6,6 +6,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, Error, FromArgMatches as _};
 
 use super::Cli;
+use crate::text::nearest::nearest;
 
 /// What may be reached on the disk.
 pub const DIRECTORIES: &str = "Directories";
@@ -28,8 +29,8 @@ It is a server of the Model Context Protocol (MCP). The kernel holds the command
   replay sandbox run --allow .:rw -- ls -la /                     run a program inside the walls
 
   replay tools        every tool
-  replay --help       the flags that most people need
-  man replay          everything (or: replay help)
+  replay --help       more: --http for a team, calls to record a program's calls, mock for a fake server
+  replay help         every flag; for a subcommand: replay SUBCOMMAND --help
 ";
 
 /// The flags of every mode that a subcommand reads, by its words: headings, and ids of single flags. What stands for a subcommand
@@ -99,9 +100,46 @@ pub fn parse() -> Result<Cli, Error> {
         {
             let tip = format!("a manifest is served with '--tools-from {file}'");
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        } else if error.kind() == ErrorKind::InvalidSubcommand
+            && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        {
+            let tip = subcommand_tip(&command, word, &error);
+            error.remove(ContextKind::SuggestedSubcommand);
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         }
         error
     })
+}
+
+/// What an unknown subcommand may be meant to be, wherever that stands, or where they are listed.
+fn subcommand_tip(command: &Command, word: &str, error: &Error) -> String {
+    // It begins with the words that were understood.
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let understood = usage.split_whitespace().skip(1).take_while(|word| word.starts_with(char::is_alphabetic));
+    let understood = understood.collect::<Vec<_>>().join(" ");
+    let mut known = Vec::new();
+    subcommands(command, command.get_name(), &mut known);
+    let near = nearest(word, known.iter().map(|(_, name)| name.as_str()));
+    let mut near: Vec<&str> =
+        known.iter().filter(|(_, name)| near == Some(name)).map(|(words, _)| words.as_str()).collect();
+    if let Some(here) =
+        near.iter().copied().find(|words| words.rsplit_once(' ').is_some_and(|(above, _)| above == understood))
+    {
+        near = vec![here];
+    }
+    if near.is_empty() {
+        return format!("'{understood} --help' lists the subcommands");
+    }
+    format!("the nearest is '{}'", near.join("' or '"))
+}
+
+/// Adds the words and the name of every subcommand below, as help lists them.
+fn subcommands(command: &Command, words: &str, known: &mut Vec<(String, String)>) {
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        let words = format!("{words} {}", inner.get_name());
+        subcommands(inner, &words, known);
+        known.push((words, inner.get_name().to_owned()));
+    }
 }
 
 /// The same command line, of which each help shows no flag that means nothing there, and says where the rest is.
@@ -119,8 +157,11 @@ fn narrowed(command: Command, words: &[&str], everywhere: &[Arg]) -> Command {
     let mut command = own.fold(command, Command::arg);
     if everywhere.iter().any(|arg| arg.is_hide_short_help_set() && is_read(arg)) {
         let example = command.get_after_help().map(|said| format!("{said}\n\n")).unwrap_or_default();
-        let words = [&["replay", "help"][..], words].concat().join(" ");
-        command = command.after_help(format!("{example}Every flag, in full: man replay, or `{words}`."));
+        let full = [&["replay", "help"][..], words].concat().join(" ");
+        let one = [&["replay"][..], words, &["SUBCOMMAND", "--help"]].concat().join(" ");
+        let below = if command.has_subcommands() { format!("For a subcommand: `{one}`.") } else { String::new() };
+        command = command.after_long_help(format!("{example}{below}"));
+        command = command.after_help(format!("{example}Every flag, in full: `{full}`."));
     }
     command.mut_subcommands(|inner| {
         let name = inner.get_name().to_owned();

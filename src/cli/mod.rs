@@ -10,11 +10,12 @@ mod python;
 mod ranges;
 mod telemetry;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use ranges::*;
 
@@ -136,7 +137,7 @@ pub enum SandboxAction {
 #[derive(Clone, Debug, Args)]
 pub struct CallArgs {
     /// The tool, as `replay tools` lists it
-    #[arg(value_parser = PossibleValuesParser::new(tool_names()), hide_possible_values = true)]
+    #[arg(value_parser = ToolName, hide_possible_values = true)]
     pub tool: String,
     /// Its arguments: `key=value` each, or one JSON object
     #[arg(value_name = "KEY=VALUE|JSON")]
@@ -160,9 +161,32 @@ pub struct BenchArgs {
     pub rounds: u32,
 }
 
-/// For completions; a name that is none of them is an error of the command line.
-fn tool_names() -> Vec<String> {
-    TOOLS.iter().map(|make| make().name().to_owned()).collect()
+/// The name of a tool. Completions know all of them; the error about another one names the nearest, and where all are.
+#[derive(Clone)]
+struct ToolName;
+
+impl ToolName {
+    fn known() -> PossibleValuesParser {
+        PossibleValuesParser::new(TOOLS.iter().map(|make| make().name().to_owned()))
+    }
+}
+
+impl TypedValueParser for ToolName {
+    type Value = String;
+
+    fn parse_ref(&self, command: &clap::Command, arg: Option<&Arg>, typed: &OsStr) -> Result<String, clap::Error> {
+        Self::known().parse_ref(command, arg, typed).map_err(|mut error| {
+            error.remove(ContextKind::ValidValue);
+            let list = "'replay tools --tools all' lists the tools".into();
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![list]));
+            error
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values: Vec<_> = Self::known().possible_values()?.collect();
+        Some(Box::new(values.into_iter()))
+    }
 }
 
 /// A derived document.

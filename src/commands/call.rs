@@ -1,19 +1,21 @@
 //! `replay call`: the same core as the server's, for one question on the command line.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::{Map, Value, json};
 
-use super::process::{logging, print, status};
+use super::process::{logging, print, quoted, status};
 use crate::cli::{CallArgs, Options};
 use crate::compose::{alone, wall_in};
 use crate::config::Config;
 use crate::protocol::{Body, Content, Incoming, Outcome, Revision, ToolReply, parse, render};
 use crate::server::{Admission, Outbox, Server, Session};
+use crate::tools::TOOLS;
 
 /// Progress and logs have no reader here.
 struct Nowhere;
@@ -51,7 +53,7 @@ pub fn run(options: &Options, asked: &CallArgs) -> Result<ExitCode> {
 
 /// What the server answers. Fails when the arguments cannot be read; a tool's own failure is an answer.
 fn answer(server: &Arc<Server>, CallArgs { tool, arguments, .. }: &CallArgs) -> Result<(Outcome, Revision)> {
-    let arguments = self::arguments(arguments)?;
+    let arguments = self::arguments(tool, arguments)?;
     if tool == "execute_command" && [json!(true), json!("true")].contains(&arguments["background"]) {
         bail!("a background command would end with this program; `replay --mcp-server` keeps them");
     }
@@ -70,20 +72,41 @@ fn answer(server: &Arc<Server>, CallArgs { tool, arguments, .. }: &CallArgs) -> 
 }
 
 /// `key=value` pairs, or one JSON object.
-fn arguments(typed: &[String]) -> Result<Value> {
+fn arguments(tool: &str, typed: &[String]) -> Result<Value> {
     if let [only] = typed
         && only.trim_start().starts_with('{')
     {
-        return serde_json::from_str(only).context("the arguments are not JSON");
+        return serde_json::from_str(only).map_err(|error| {
+            let example =
+                json!(required(tool).next().map(|name| (name, "VALUE")).into_iter().collect::<HashMap<_, _>>());
+            anyhow!("the arguments are not JSON: {error}; they are an object such as '{example}'")
+        });
     }
     let mut members = Map::new();
-    for pair in typed {
-        let (key, value) = pair
-            .split_once('=')
-            .with_context(|| format!("`{pair}` is neither key=value nor the only argument as a JSON object"))?;
-        members.insert(key.to_owned(), value.into());
+    let mut bare = None;
+    for word in typed {
+        match word.split_once('=') {
+            Some((key, value)) => drop(members.insert(key.to_owned(), value.into())),
+            None => bare = bare.or(Some(word)),
+        }
+    }
+    if let Some(word) = bare {
+        let name = required(tool).find(|name| !members.contains_key(name));
+        let meant = name.map(|name| format!("; write {name}={}", quoted(word))).unwrap_or_default();
+        bail!("`{word}` is neither key=value nor the only argument as a JSON object{meant}");
     }
     Ok(Value::Object(members))
+}
+
+/// The parameters that the tool must be given, in the order of its schema.
+fn required(tool: &str) -> impl Iterator<Item = String> {
+    let known = TOOLS.iter().map(|make| make()).find(|known| known.name() == tool);
+    let schema = known.map(|known| known.descriptor().input_schema).unwrap_or_default();
+    let names =
+        schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    names
+        .into_iter()
+        .filter(move |name| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name))))
 }
 
 fn text(reply: &ToolReply) -> String {

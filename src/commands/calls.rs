@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 
-use super::process::{catch, exit_status, logging};
+use super::process::{catch, exit_status, logging, quoted, unseen};
 use crate::budget::Room;
 use crate::calls::sets::Set;
 use crate::calls::{
@@ -189,12 +189,10 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
     let folder = folder(services);
     let named = (line.as_str(), folder.as_str());
     let count = exchanges.len();
-    if count == 0 && did_not_run(&ran) {
-        let hint = sees(services, &ran, true).into_iter();
-        tell(
-            "the command did not run; nothing was recorded",
-            &notes(services, &ran).into_iter().chain(hint).collect::<Vec<_>>(),
-        );
+    if count == 0 {
+        let why = if did_not_run(&ran) { "the command did not run" } else { "no call of the program went through" };
+        let hint = unseen(services, ran.outcome.exit, true).into_iter().collect();
+        tell(&format!("recorded nothing: {why}"), &[vec![isolation(&ran)], notes(services, &ran), hint].concat());
         return Ok(exit_status(ran.outcome.exit));
     }
     let (policy, writer) = (&services.policy, &services.writer);
@@ -204,12 +202,12 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
     let (kept, exchanges) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
     let summary = Summary::of(&exchanges);
     let mut text = if summary.is_nothing {
-        "no calls were captured".to_owned()
+        "recorded no call that was answered, only that none was,".to_owned()
     } else {
         format!("recorded {} ({})", calls(summary.calls as u64), summary.protocol_words().join(", "))
     };
     let _ = write!(text, " as {}: {}", kept.name, kept.path.display());
-    let hint = sees(services, &ran, summary.is_nothing).into_iter().collect();
+    let hint = unseen(services, ran.outcome.exit, summary.is_nothing).into_iter().collect();
     let unreached = if summary.is_nothing { unreached(services, &ran, &exchanges) } else { Vec::new() };
     tell(&text, &[vec![isolation(&ran)], left_out(&kept), notes(services, &ran), unreached, hint].concat());
     Ok(exit_status(ran.outcome.exit))
@@ -217,18 +215,6 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
 
 fn calls(count: u64) -> String {
     counted(count, "call", "calls")
-}
-
-/// What the program may have missed of the disk: said when it could not be run, or `idle`, without a call, has failed.
-fn sees(services: &Services, ran: &Ran, idle: bool) -> Option<String> {
-    let failed = matches!(ran.outcome.exit, Exit::Code(code) if code != 0);
-    if !services.commands.are_walled() || !(did_not_run(ran) || idle && failed) {
-        return None;
-    }
-    let roots = services.policy.roots().iter().map(|root| root.path().display().to_string());
-    let roots = roots.collect::<Vec<_>>().join(", ");
-    let home = if services.commands.standing.private_home { ", HOME is a private one" } else { "" };
-    Some(format!("the program sees the allowed directories only ({roots}); --allow DIR shows it more{home}"))
 }
 
 fn test(
@@ -297,7 +283,7 @@ fn test(
     more.extend(loaded.torn);
     more.extend(missed(&report));
     let is_unused = report.replayed == 0 && report.missed_count == 0;
-    more.extend(sees(services, &ran, is_unused));
+    more.extend(unseen(services, ran.outcome.exit, is_unused));
     let was_waited_for = is_unused && !report.unused.is_empty();
     // A server whose calls at its start were all answered waits for requests as well.
     let is_unasked = ran.counts.listening > 0 && ran.counts.own == 0;
@@ -412,15 +398,6 @@ fn shell_line(program: &[OsString]) -> Result<String> {
 fn in_the_shells_place(program: &[OsString], line: &str) -> String {
     let is_program = matches!(program, [first, _, ..] if !first.to_string_lossy().contains('='));
     if is_program { format!("exec {line}") } else { line.to_owned() }
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |char: char| char.is_ascii_alphanumeric() || "-_./=:,@%+".contains(char);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 fn print(text: &str) -> Result<u8> {

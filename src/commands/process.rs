@@ -15,6 +15,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::sandbox::Exit;
+use crate::tools::Services;
 
 /// Prints what was asked for.
 pub fn print(text: impl AsRef<[u8]>) -> Result<ExitCode> {
@@ -34,6 +35,31 @@ pub fn exit_status(exit: Exit) -> u8 {
         Exit::Signal(signal) => 128 + signal,
     };
     u8::try_from(status).unwrap_or(u8::MAX)
+}
+
+/// A word as a shell reads it.
+pub fn quoted(word: &str) -> String {
+    let plain = |char: char| char.is_ascii_alphanumeric() || "-_./=:,@%+".contains(char);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// What a program that ended so may have missed of the disk: said where the shell found nothing to run (sh(1), "Exit Status") or
+/// could not run it, and where `idle`, without a call, it failed.
+pub fn unseen(services: &Services, exit: Exit, idle: bool) -> Option<String> {
+    let failed = matches!(exit, Exit::Code(126 | 127)) || idle && matches!(exit, Exit::Code(1..));
+    if !failed || !services.commands.are_walled() {
+        return None;
+    }
+    let roots = services.policy.roots().iter().map(|root| root.path().display().to_string());
+    let roots = roots.collect::<Vec<_>>().join(", ");
+    let home = if services.commands.standing.private_home { ", HOME is a private one" } else { "" };
+    Some(format!(
+        "the program sees the system's programs and the allowed directories only ({roots}); --allow DIR shows it more{home}"
+    ))
 }
 
 /// The signals that end this process, as a descriptor. Before any thread starts, so that all leave them to it.

@@ -149,14 +149,14 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
                  server: {own}"
             );
         }
-        (Some(reason), _) => tracing::info!("commands are refused: {reason}; walls around the server: {own}"),
-        (None, Some(Tier::Off)) => {
+        (_, None) => tracing::info!("{}; walls around the server: {own}", standing.word()),
+        (_, Some(Tier::Off)) => {
             tracing::warn!(
                 "commands run without walls (--sandbox off), network: {network}; walls around the server: {own}"
             );
         }
-        (None, tier) => {
-            let tier = tier.map_or("none", Tier::as_str);
+        (_, Some(tier)) => {
+            let tier = tier.as_str();
             let gaps = match standing.gaps.len() as u64 {
                 0 => String::new(),
                 count => format!(" ({}, see `replay sandbox explain`)", counted(count, "gap", "gaps")),

@@ -28,7 +28,7 @@ pub fn start(config: &Config, policy: &Policy) -> Result<Commands> {
         output_cap_bytes: config.output_cap_bytes,
         running: Slots::new(config.max_commands),
         residents: Slots::new(limits::RESIDENTS_FOR_A_SESSION * config.max_python_sessions),
-        ..Commands::refused("")
+        ..Commands::none()
     };
     if let Some(reason) = &config.sandbox.refused {
         return Ok(bounds(WallStatus::refused(reason.clone(), Vec::new())));

@@ -43,7 +43,7 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
         launcher::start(config, &policy)?
     } else {
-        Commands::refused("the set of tools has no commands")
+        Commands::none()
     };
     let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
     let memory = Memory::new(config.search_memory_bytes);

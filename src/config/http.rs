@@ -242,8 +242,11 @@ pub fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
     let Some(path) = &args.token_file else {
         let Some(token) = std::env::var_os(TOKEN_VARIABLE) else { return Ok(Vec::new()) };
         let token = token.into_string().ok().filter(|token| token.len() >= MIN_TOKEN_BYTES);
-        let token =
-            token.with_context(|| format!("{TOKEN_VARIABLE} must be at least {MIN_TOKEN_BYTES} bytes of text"))?;
+        let token = token.with_context(|| {
+            format!(
+                "{TOKEN_VARIABLE} must be at least {MIN_TOKEN_BYTES} bytes of text; `replay token new NAME` makes one"
+            )
+        })?;
         return Ok(vec![TokenEntry { operator: true, ..TokenEntry::of("default", &token) }]);
     };
     let shown = path.display();

@@ -239,7 +239,7 @@ pub enum StartError {
         path: PathBuf,
     },
     /// Nothing there.
-    #[error("the allowed directory {} does not exist", Quoted(.path))]
+    #[error("the allowed directory {} does not exist; make it first, or allow another one", Quoted(.path))]
     Missing {
         /// The directory as given.
         path: PathBuf,

@@ -230,12 +230,13 @@ fn row(text: &mut String, name: impl std::fmt::Display, words: impl std::fmt::Di
 fn heading(text: &mut String, plan: &Plan, standing: &WallStatus, kernel: &str) {
     text.push_str("walls\n");
     match (&standing.refused, standing.tier) {
-        (Some(reason), _) => {
-            row(text, "commands", format!("refused: {reason}"));
+        (refused, None) => {
+            let none = || standing.word().into_owned();
+            row(text, "commands", refused.as_ref().map_or_else(none, |reason| format!("refused: {reason}")));
             row(text, "shown below", format!("the rules that `{}` would have", plan.tier.as_str()));
         }
-        (None, Some(Tier::Off)) => row(text, "tier", "off: commands run outside any kernel wall"),
-        (None, _) => row(text, "tier", plan.tier.as_str()),
+        (_, Some(Tier::Off)) => row(text, "tier", "off: commands run outside any kernel wall"),
+        (_, Some(_)) => row(text, "tier", plan.tier.as_str()),
     }
     for (tier, reason) in &standing.tried {
         row(text, format!("not {}", tier.as_str()), reason);

@@ -10,9 +10,9 @@ use super::wire::MemoryHold;
 /// `list_allowed_directories` and by `replay sandbox explain`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WallStatus {
-    /// What holds commands; `None` when they are refused.
+    /// What holds commands; `None` when they are refused, or the tools have none.
     pub tier: Option<Tier>,
-    /// Why commands are refused, in one line; `None` when they run.
+    /// Why commands are refused, in one line; `None` when they run, or the tools have none.
     pub refused: Option<String>,
     /// The tiers that could not be built, each with the reason, in the order in which they were tried.
     pub tried: Vec<(Tier, String)>,
@@ -48,6 +48,11 @@ impl WallStatus {
         }
     }
 
+    /// The tools have no commands, so nothing holds any.
+    pub fn none() -> Self {
+        Self { refused: None, ..Self::refused("", Vec::new()) }
+    }
+
     /// Commands run with no wall around them.
     pub fn off() -> Self {
         Self { tier: Some(Tier::Off), refused: None, network: Network::Host, ..Self::refused("", Vec::new()) }
@@ -58,7 +63,7 @@ impl WallStatus {
         match (&self.refused, self.tier) {
             (Some(reason), _) => format!("commands are refused: {reason}").into(),
             (None, Some(tier)) => tier.as_str().into(),
-            (None, None) => "none".into(),
+            (None, None) => "the tools have no commands".into(),
         }
     }
 
@@ -125,6 +130,7 @@ mod tests {
         let refused = WallStatus::refused("the kernel is too old", Vec::new());
         assert_eq!(refused.instruction(), "execute_command is refused: no kernel wall stands around it.");
         assert_eq!(refused.word(), "commands are refused: the kernel is too old");
+        assert_eq!(WallStatus::none().word(), "the tools have no commands");
     }
 
     #[test]

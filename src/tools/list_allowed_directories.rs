@@ -26,7 +26,7 @@ pub struct Output {
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sandbox {
-    /// namespaces, landlock, off, or none when commands are refused
+    /// namespaces, landlock, off, or none when no command runs
     tier: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,

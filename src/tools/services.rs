@@ -100,8 +100,13 @@ pub struct Commands {
 impl Commands {
     /// Rules under which no command runs, for this reason.
     pub fn refused(reason: impl Into<String>) -> Self {
+        Self { standing: WallStatus::refused(reason, Vec::new()), ..Self::none() }
+    }
+
+    /// The same for tools that have no commands.
+    pub fn none() -> Self {
         Self {
-            standing: WallStatus::refused(reason, Vec::new()),
+            standing: WallStatus::none(),
             launcher: None,
             scratch: None,
             background: None,

@@ -6,6 +6,7 @@ mod reload;
 mod tenants;
 
 use std::fs::File;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, getrlimit};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -165,9 +166,15 @@ pub fn prepare(
 
 /// A listener with room for a crowd: beyond those that wait the system drops who comes, and a client tries again a second later.
 fn listen(address: SocketAddr) -> Result<TcpListener> {
-    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
-    rustix::net::listen(&listener, HTTP_BACKLOG).with_context(|| format!("{address} cannot be listened at"))?;
-    Ok(listener)
+    let listen = || {
+        let listener = TcpListener::bind(address)?;
+        rustix::net::listen(&listener, HTTP_BACKLOG)?;
+        Ok(listener)
+    };
+    listen().map_err(|error: io::Error| {
+        let next = "give another port (0 takes any that is free), or an address that this machine has";
+        anyhow!("--http {address} cannot be listened at: {error}; {next}")
+    })
 }
 
 /// How many connections there may be of those that were asked for: calls need open files as well.

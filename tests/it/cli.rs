@@ -81,6 +81,132 @@ fn commands_are_refused_when_no_wall_can_hold_what_was_asked_for() {
     assert!(!tree.has("x"));
 }
 
+/// What is said to a command line that is not understood, or cannot be carried out.
+fn complaint(tree: &Tree, arguments: &[&str]) -> String {
+    let (status, stdout, stderr) = parts(&run(tree.root(), arguments));
+    assert_eq!((status, stdout.as_str()), (Some(2), ""), "{arguments:?}: {stderr}");
+    stderr
+}
+
+#[test]
+fn an_unknown_subcommand_is_told_the_nearest_or_where_they_are_listed() {
+    let tree = Tree::new();
+    let top = "Usage: replay [OPTIONS] --mcp-server\n       replay [OPTIONS] <COMMAND>";
+    let calls = "Usage: replay calls <COMMAND>";
+    for (line, word, tip, usage) in [
+        ("servr", "servr", "'replay --help' lists the subcommands", top),
+        ("tool", "tool", "the nearest is 'replay tools'", top),
+        ("record -- ls", "record", "the nearest is 'replay mock record' or 'replay calls record'", top),
+        ("calls recrod", "recrod", "the nearest is 'replay calls record'", calls),
+        ("calls replay", "replay", "'replay calls --help' lists the subcommands", calls),
+    ] {
+        let expected = format!(
+            "error: unrecognized subcommand '{word}'\n\n  tip: {tip}\n\n{usage}\n\nFor more information, try '--help'.\n"
+        );
+        assert_eq!(complaint(&tree, &line.split(' ').collect::<Vec<_>>()), expected, "{line}");
+    }
+}
+
+#[test]
+fn an_unknown_tool_is_told_the_nearest_and_where_they_are_listed() {
+    let tree = Tree::new();
+    let list = "  tip: 'replay tools --tools all' lists the tools\n\nFor more information, try '--help'.\n";
+    for (typed, similar) in [("grep_file", "  tip: a similar value exists: 'grep_files'\n"), ("xyz", "")] {
+        let expected = format!("error: invalid value '{typed}' for '<TOOL>'\n\n{similar}{list}");
+        assert_eq!(complaint(&tree, &["call", typed]), expected);
+    }
+    let expected = "error: invalid value 'file' for '--tools <SET,...>'\n  [possible values: files, command, calls, python, tests, \
+                    all]\n\n  tip: a similar value exists: 'files'\n\nFor more information, try '--help'.\n";
+    assert_eq!(complaint(&tree, &["tools", "--tools", "file"]), expected);
+}
+
+#[test]
+fn arguments_that_are_none_are_shown_as_they_would_be_right() {
+    let tree = Tree::new();
+    for (arguments, expected) in [
+        (
+            &["read_file", "src/lib.rs"][..],
+            "`src/lib.rs` is neither key=value nor the only argument as a JSON object; write path=src/lib.rs",
+        ),
+        (
+            &["grep_files", "fn main", "directory=."],
+            "`fn main` is neither key=value nor the only argument as a JSON object; write regex='fn main'",
+        ),
+        (&["list_allowed_directories", "x"], "`x` is neither key=value nor the only argument as a JSON object"),
+        (
+            &["read_file", r#"{"path": src}"#],
+            "the arguments are not JSON: expected value at line 1 column 10; they are an object such as '{\"path\":\"VALUE\"}'",
+        ),
+    ] {
+        let said = complaint(&tree, &[&["call"], arguments, &["--allow", "."]].concat());
+        assert_eq!(said, format!("replay: {expected}\n"));
+    }
+}
+
+#[test]
+fn an_address_that_cannot_be_listened_at_is_named() {
+    let tree = Tree::new();
+    let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = held.local_addr().unwrap().to_string();
+    let next = "give another port (0 takes any that is free), or an address that this machine has";
+    let cause = "Address already in use (os error 98)";
+    let expected = format!("replay: --http {taken} cannot be listened at: {cause}; {next}\n");
+    assert_eq!(complaint(&tree, &["--mcp-server", "--http", &taken, "--allow", "."]), expected);
+}
+
+#[test]
+fn a_program_that_is_not_seen_is_told_what_is() {
+    let tree = Tree::new();
+    let missing = ["sandbox", "run", "--allow", ".", "--", "no-such-program"];
+    let (status, stdout, stderr) = parts(&run(tree.root(), &missing));
+    let (_, hint) = stderr.split_once('\n').unwrap();
+    let sees = format!(
+        "replay: the program sees the system's programs and the allowed directories only ({}); --allow DIR shows it more, HOME is \
+         a private one\n",
+        tree.root().display()
+    );
+    assert_eq!((status, stdout.as_str(), hint), (Some(127), "", sees.as_str()), "{stderr}");
+    let failed = run(tree.root(), &["sandbox", "run", "--allow", ".", "--", "sh", "-c", "exit 3"]);
+    assert_eq!(parts(&failed), (Some(3), String::new(), String::new()));
+}
+
+#[test]
+fn a_start_that_cannot_be_names_the_next_step() {
+    let tree = Tree::new();
+    for (arguments, expected) in [
+        (
+            &["tools", "--allow", "/nonexistent"][..],
+            "the allowed directory `/nonexistent` does not exist; make it first, or allow another one",
+        ),
+        (
+            &["mock", "--tools-from", "nope.yaml"],
+            "`nope.yaml` cannot be read: No such file or directory (os error 2); `replay mock --help` lists what makes such a file",
+        ),
+    ] {
+        assert_eq!(complaint(&tree, arguments), format!("replay: {expected}\n"));
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
+    command.args(["--mcp-server", "--http", "127.0.0.1:0", "--allow", "."]).current_dir(tree.root());
+    command.stdin(std::process::Stdio::null()).env("REPLAY_TOKEN", "short");
+    let expected = "replay: REPLAY_TOKEN must be at least 16 bytes of text; `replay token new NAME` makes one\n";
+    assert_eq!(parts(&command.output().unwrap()), (Some(2), String::new(), expected.to_owned()));
+}
+
+#[test]
+fn tools_without_commands_are_told_as_a_fact() {
+    let tree = Tree::new();
+    let mut server =
+        Server::open(&tree, "2025-11-25", &["--allow", &tree.root().display().to_string(), "--tools", "files"]);
+    let listed = server.call("list_allowed_directories", json!({}));
+    assert_eq!(listed.result()["structuredContent"]["sandbox"], json!({"tier": "none", "network": "none", "gaps": 0}));
+    server.close_stdin();
+    server.recv_to_end();
+    server.wait_exit();
+    let stderr = server.stderr();
+    let said = stderr.lines().last().unwrap().split_once("  INFO ").unwrap().1;
+    assert_eq!(said.split_once(';').unwrap().0, "the tools have no commands", "{stderr}");
+}
+
 #[test]
 fn a_start_that_cannot_be_says_why() {
     let tree = Tree::new();

@@ -36,9 +36,9 @@ blocks! {
     vs_code: "json" "{\"servers\"",
     codex: "toml" "[mcp_servers.replay]",
     python_sdk: "python" "import anyio",
-    files: "console" "$ replay call grep_files",
+    files: "console" "$ printf 'fn area",
     walls: "sh" "replay sandbox run",
-    recorded_calls: "console" "$ replay calls record",
+    recorded_calls: "console" "$ echo 'import",
     a_fake_server: "yaml" "# mock.yaml",
     python_session: "json" "{\"name\": \"run_python_code\"",
     a_team: "sh" "mkdir -p share",
@@ -185,13 +185,12 @@ fn the_examples_of_the_overview_work() {
     let lines = overview.lines().filter(|line| line.starts_with("  replay "));
     let examples: Vec<&str> = lines.map(|line| line.trim().split("   ").next().unwrap()).collect();
     let statuses = examples.iter().map(|example| shell(&tree, "project", &format!("{example} </dev/null")).status);
-    assert_eq!(statuses.collect::<Vec<_>>(), [0; 5], "{examples:?}");
+    assert_eq!(statuses.collect::<Vec<_>>(), [0; 6], "{examples:?}");
 }
 
 fn files(block: &str) {
     let tree = stage();
-    tree.file("demo/src/lib.rs", "pub fn area(w: f64, h: f64) -> f64 {\n\tlet unit = \"m²\";\n\tw * h\n}\n");
-    tree.file("demo/src/main.rs", "fn main() {\n}\n");
+    tree.dir("demo");
     for (command, expected) in commands(block) {
         let said = shell(&tree, "demo", command).out.replace(&tree.text("demo"), "/home/me/demo");
         assert_eq!(said.lines().collect::<Vec<_>>(), expected, "{command}");
@@ -216,13 +215,10 @@ fn walls(block: &str) {
 fn recorded_calls(block: &str) {
     let tree = stage();
     let mut upstream = Upstream::start();
-    let program = "import json, urllib.request\ndef price():\n    return json.load(urllib.request.urlopen(URL))['n']\n\
-                   if __name__ == '__main__':\n    print(price())\n";
-    tree.file("shop/shop.py", program.replace("URL", &format!("'{}/price'", upstream.url())));
-    let test = "import shop, unittest\nclass Test(unittest.TestCase):\n    def test_price(self):\n        self.assertEqual(shop.price(), 1)\n";
-    tree.file("shop/test_shop.py", test);
+    tree.dir("shop");
     let asked = commands(block);
-    let [(record, recorded), (test, replayed)] = &asked[..] else { panic!("{asked:?}") };
+    let [(write, _), (record, recorded), (test, replayed)] = &asked[..] else { panic!("{asked:?}") };
+    assert_eq!(shell(&tree, "shop", &write.replace("http://example.com", &(upstream.url() + "/price"))).status, 0);
     for (command, expected) in [(record, recorded), (test, replayed)] {
         let ended = shell(&tree, "shop", command);
         let said: Vec<&str> = ended.out.lines().filter(|line| expected.contains(line)).collect();

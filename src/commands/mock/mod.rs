@@ -285,7 +285,8 @@ fn build(name: &str, bytes: &[u8]) -> Result<(Catalog, Vec<FileProblem>), LoadEr
 /// The whole file, but not more than one byte over what is allowed: what is too long is refused, not read.
 fn read(path: &Path) -> Result<Vec<u8>> {
     let cannot = || format!("`{}` cannot be read", path.display());
-    let file = File::open(path).with_context(cannot)?;
+    let file = File::open(path)
+        .map_err(|error| anyhow!("{}: {error}; `replay mock --help` lists what makes such a file", cannot()))?;
     let metadata = file.metadata().with_context(cannot)?;
     if metadata.is_file() && metadata.len() > MAX_MANIFEST_BYTES {
         bail!("`{}` is {} bytes; at most {MAX_MANIFEST_BYTES} are read", path.display(), metadata.len());

@@ -4,6 +4,7 @@ mod explain;
 mod probe;
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 
@@ -11,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::process::{catch_signals, exit_status, logging, print, status};
+use super::process::{catch_signals, exit_status, logging, print, status, unseen};
 use crate::cli::{Options, SandboxAction};
 use crate::compose::alone;
 use crate::config::Config;
@@ -33,8 +34,7 @@ pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
 
 /// What starts commands. Fails, with the reason, where they are refused.
 fn launcher(commands: &Commands) -> Result<&Launcher> {
-    let why = || commands.standing.refused.as_deref().unwrap_or("the set of tools has none");
-    commands.launcher.as_ref().with_context(|| format!("commands are refused: {}", why()))
+    commands.launcher.as_ref().with_context(|| commands.standing.word().into_owned())
 }
 
 /// One program on its own, which is neither watched nor kept.
@@ -80,7 +80,11 @@ fn run_program(options: &Options, program: &[OsString]) -> Result<u8> {
             job.kill();
         }
         match job.next_event()? {
-            News::Said(Event::Ended { exit, .. }, _) => return Ok(exit_status(exit)),
+            News::Said(Event::Ended { exit, .. }, _) => {
+                // Nobody may be reading stderr.
+                let _ = unseen(services, exit, false).map(|hint| writeln!(std::io::stderr(), "replay: {hint}"));
+                return Ok(exit_status(exit));
+            }
             News::Said(Event::Refused { step, cause }, _) => {
                 let reason = std::io::Error::from(cause);
                 return Err(reason).context(format!("the program was not started: {step}"));

@@ -4,6 +4,7 @@ use pretty_assertions::assert_eq;
 
 use replay::internals::limits::MIN_BODY_APART_BYTES;
 
+use super::refused::nobody;
 use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
@@ -137,6 +138,7 @@ fn the_program_has_the_environment_of_the_shell() {
         [&environment[..], &["SSL_CERT_FILE=/etc/none", REPLAY, "calls", action, "--env", "ADDED=1", "--", program]]
             .concat()
     };
+    record_a_refusal(&tree);
     for action in ["record", "test"] {
         let ended = run(&tree, &words(action), |_| {});
         assert_eq!((ended.status, ended.out.as_str()), (0, "postgres://me:pass@db/shop t 1\n"), "{}", ended.err);
@@ -164,30 +166,44 @@ fn the_status_of_the_program_is_the_status() {
     let quiet = replay(&tree, &["calls", "record", "--", "echo $npm_config_update_notifier $NO_UPDATE_NOTIFIER"]);
     assert_eq!(quiet.out, "false 1\n");
     let recorded = replay(&tree, &["calls", "record", "--", "exit 7"]);
-    assert_eq!(recorded.status, 7);
-    assert!(recorded.err.starts_with("replay: no calls were captured as mock-"), "{}", recorded.err);
     let sees = format!(
-        "replay: the program sees the allowed directories only ({}); --allow DIR shows it more, HOME is a private one\n",
+        "replay: the program sees the system's programs and the allowed directories only ({}); --allow DIR shows it more, HOME is \
+         a private one\n",
         tree.root().display()
     );
-    assert!(recorded.err.ends_with(&sees), "{}", recorded.err);
-    assert!(!quiet.err.contains("allowed directories"), "{}", quiet.err);
+    let nothing = "replay: recorded nothing: no call of the program went through\nreplay: isolation: seccomp\n";
+    assert_eq!((recorded.status, recorded.err), (7, format!("{nothing}{sees}")));
+    assert_eq!(quiet.err, nothing);
+    assert_eq!(sets(&tree), 0);
+    record_a_refusal(&tree);
     let failed = replay(&tree, &["calls", "test", "--", "exit 7"]);
     assert!(failed.status == 7 && failed.err.ends_with(&sees), "{failed:?}");
+}
+
+/// Makes a set, without a server.
+pub fn record_a_refusal(tree: &Tree) {
+    let (_held, address) = nobody("127.0.0.1:0");
+    tree.file("shop.py", client(&[format!("http://{address}/a")]));
+    replay(tree, &["calls", "record", "--", "python3", "shop.py"]);
+    assert_eq!(sets(tree), 1);
+}
+
+/// How many sets there are.
+fn sets(tree: &Tree) -> usize {
+    std::fs::read_dir(tree.path("keploy")).unwrap().count()
 }
 
 #[test]
 fn a_command_that_does_not_run_leaves_no_set() {
     let tree = Tree::new();
     let missing = replay(&tree, &["calls", "record", "--", "no-such-program"]);
-    let (said, rest) = missing.err.split_once("replay: the command did not run; nothing was recorded\n").unwrap();
+    let (said, rest) = missing.err.split_once("replay: recorded nothing: the command did not run\n").unwrap();
     assert!(
-        said.contains("no-such-program") && rest.starts_with("replay: the program sees the allowed"),
+        said.contains("no-such-program")
+            && rest.starts_with("replay: isolation: seccomp\nreplay: the program sees the system's programs"),
         "{missing:?}"
     );
-    let sets: Vec<_> =
-        std::fs::read_dir(tree.path("keploy")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!((missing.status, sets.len()), (127, 0), "{sets:?}");
+    assert_eq!((missing.status, sets(&tree)), (127, 0));
     // Without walls it sees everything.
     let open = replay(&tree, &["calls", "record", "--sandbox", "off", "--", "no-such-program"]);
     assert!(open.status == 127 && !open.err.contains("allowed directories"), "{}", open.err);

@@ -59,7 +59,11 @@ fn a_refused_connection_is_refused_by_connect_and_so_from_the_recording() {
         let recorded =
             replay(&tree, &["calls", "record", "--isolation", isolation, "--", "python3", "ask.py", &four, &six]);
         assert_eq!((recorded.status, recorded.out.as_str()), (0, refused.as_str()), "{isolation}: {}", recorded.err);
-        assert!(recorded.err.starts_with("replay: no calls were captured as mock-"), "{}", recorded.err);
+        assert!(
+            recorded.err.starts_with("replay: recorded no call that was answered, only that none was, as mock-"),
+            "{}",
+            recorded.err
+        );
         let note = format!("\nreplay: 8 connections were refused: {four}, {}\n", six.replacen("::1", "[::1]", 1));
         assert!(recorded.err.contains(&note), "{}", recorded.err);
         let tested =
@@ -114,7 +118,7 @@ fn a_set_of_refused_connections_does_not_become_the_latest() {
     assert!(both.starts_with("replay: recorded 1 call (HTTP) as shop-"), "{both}");
     let set = both.split(" as ").nth(1).unwrap().split(':').next().unwrap().to_owned();
     let none = record(&[&bad]).err;
-    assert!(none.starts_with("replay: no calls were captured as mock-"), "{none}");
+    assert!(none.starts_with("replay: recorded no call that was answered, only that none was, as mock-"), "{none}");
     upstream.stop();
     record(&[&good, &bad]);
     tree.file("shop.py", client(&[good, bad]));

@@ -141,7 +141,11 @@ fn who_needs_more_than_the_walls_let_through_waits_for_a_restart() {
             format!("{read}:rw"),
             format!("`{read}` lies below no directory that the server was started for, or is only read there"),
         ),
-        ("gone", format!("{elsewhere}/none"), format!("the allowed directory `{elsewhere}/none` does not exist")),
+        (
+            "gone",
+            format!("{elsewhere}/none"),
+            format!("the allowed directory `{elsewhere}/none` does not exist; make it first, or allow another one"),
+        ),
     ] {
         let new = format!("Bearer {}", stage.tokens(&["new", name, "--own", &own]).trim_end());
         reload(&stage.server, "the tokens were read again");
