@@ -12,5 +12,5 @@ pub use error::CallsError;
 pub use isolation::Isolation;
 pub use keeping::{Kept, Loaded, NotKept, add_noise, declared, keep, load};
 pub use page::page;
-pub use run::{Ground, Play, Ran, Reach, Run, run};
+pub use run::{Play, Ran, Reach, Run, RunHost, run};
 pub use summary::{left, table};

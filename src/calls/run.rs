@@ -31,7 +31,7 @@ const WITHOUT_NEWS: [(&str, &str); 3] =
 
 /// What the server has for all runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Ground<'a> {
+pub struct RunHost<'a> {
     /// Who pays for what is recorded.
     pub account: &'a Account,
     pub launcher: &'a Launcher,
@@ -112,7 +112,7 @@ pub struct Ran {
 /// Runs a command. `on_progress` is told how long it runs. A command that is ended, also by cancelling, has made the calls
 /// that it has made: they are in what comes back.
 pub fn run(
-    ground: &Ground<'_>,
+    ground: &RunHost<'_>,
     run: &Run<'_>,
     play: Play,
     cancel: &CancelToken,
@@ -171,7 +171,7 @@ pub fn run(
 /// Starts what answers. It needs threads, not time.
 fn start(
     mut interception: Interception,
-    ground: &Ground<'_>,
+    ground: &RunHost<'_>,
     mode: Mode,
     authority: &Arc<Authority>,
     proxy_only: bool,
@@ -206,7 +206,7 @@ fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
 }
 
 /// Puts the run's certificates where the command can read them; the variables that lead programs there.
-fn show(ground: &Ground<'_>, authority: &Authority, bundle: &[u8]) -> Result<Vec<(OsString, OsString)>, CallsError> {
+fn show(ground: &RunHost<'_>, authority: &Authority, bundle: &[u8]) -> Result<Vec<(OsString, OsString)>, CallsError> {
     const FILES: [&str; 3] = ["bundle.pem", "authority.pem", "java.p12"];
     let java = authority.trust_store(ground.roots);
     let contents = [bundle, authority.pem().as_bytes(), &java];

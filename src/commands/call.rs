@@ -1,6 +1,5 @@
 //! `replay call`: the same core as the server's, for one question on the command line.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -77,8 +76,7 @@ fn arguments(tool: &str, typed: &[String]) -> Result<Value> {
         && only.trim_start().starts_with('{')
     {
         return serde_json::from_str(only).map_err(|error| {
-            let example =
-                json!(required(tool).next().map(|name| (name, "VALUE")).into_iter().collect::<HashMap<_, _>>());
+            let example = required(tool).next().map_or_else(|| json!({}), |name| json!({ name: "VALUE" }));
             anyhow!("the arguments are not JSON: {error}; they are an object such as '{example}'")
         });
     }

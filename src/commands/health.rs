@@ -10,7 +10,7 @@ use super::report;
 use crate::cli::HealthArgs;
 use crate::config;
 use crate::limits::MAX_KEPT_NAME_BYTES;
-use crate::outbound::{Question, Target, ask};
+use crate::outbound::{HttpTarget, Question, ask};
 use crate::text::escape::show;
 
 /// Prints `ok`, or says why not; then the exit status is 1, because 2 means nothing to a container's HEALTHCHECK.
@@ -26,7 +26,7 @@ pub fn run(args: &HealthArgs) -> Result<ExitCode> {
 
 /// Fails, with the reason, unless the server says that it is well.
 fn check(args: &HealthArgs) -> Result<()> {
-    let mut target = Target::parse(&args.url).with_context(|| "the URL of the server")?;
+    let mut target = HttpTarget::parse(&args.url).with_context(|| "the URL of the server")?;
     if target.path == "/" {
         target = target.below("health");
     }

@@ -15,7 +15,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::cli::TelemetryArgs;
 use crate::limits::EXPORT_TIMEOUT_MS;
-use crate::outbound::{Target, Trust};
+use crate::outbound::{HttpTarget, Trust};
 use crate::telemetry::{Sampler, Settings};
 use crate::text::reasons::reasons;
 
@@ -70,14 +70,14 @@ impl Variables<'_> {
     }
 
     /// Where to, as far as the variables say it.
-    fn target(&self) -> Result<Option<Target>> {
+    fn target(&self) -> Result<Option<HttpTarget>> {
         const OWN: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
         const BASE: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
         if let Some(url) = self.get(OWN) {
-            return Target::parse(&url).context(OWN).map(Some);
+            return HttpTarget::parse(&url).context(OWN).map(Some);
         }
         let Some(url) = self.get(BASE) else { return Ok(None) };
-        Target::parse(&url).context(BASE).map(|target| Some(target.below("v1/traces")))
+        HttpTarget::parse(&url).context(BASE).map(|target| Some(target.below("v1/traces")))
     }
 }
 
@@ -85,7 +85,7 @@ fn resolve(flag: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Res
     let variables = Variables(variable);
     let is_on = |name: &str, value: &str| variables.get(name).is_some_and(|set| set.eq_ignore_ascii_case(value));
     let target = match flag {
-        Some(url) => Some(Target::parse(url).context("--otlp-endpoint")?.below("v1/traces")),
+        Some(url) => Some(HttpTarget::parse(url).context("--otlp-endpoint")?.below("v1/traces")),
         None if is_on("OTEL_SDK_DISABLED", "true") || is_on("OTEL_TRACES_EXPORTER", "none") => None,
         None => match variables.target() {
             Ok(target) => target,

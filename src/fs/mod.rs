@@ -41,5 +41,5 @@ pub use remove::remove;
 pub use rename::move_no_clobber;
 pub use tree::{Tree, TreeEntry, TreeOptions, tree};
 pub use version::Version;
-pub use walk::{Ended, Found, Visitor, WalkOptions, walk};
+pub use walk::{Ended, Visitor, WalkEntry, WalkOptions, walk};
 pub use write::{Durability, Writer};

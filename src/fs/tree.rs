@@ -12,7 +12,7 @@ use crate::policy::{Checked, Kind, Read};
 
 use super::error::FsError;
 use super::listing::Order;
-use super::walk::{Found, Visitor, WalkOptions, walk};
+use super::walk::{Visitor, WalkEntry, WalkOptions, walk};
 
 /// How a tree is listed.
 pub struct TreeOptions<'a> {
@@ -123,7 +123,7 @@ impl Visitor for Lister<'_> {
         !self.is_closed(rel) && (self.keep)(rel, Kind::Directory)
     }
 
-    fn visit(&self, (): &mut (), out: &mut Stretch, found: &Found<'_>, (): &()) {
+    fn visit(&self, (): &mut (), out: &mut Stretch, found: &WalkEntry<'_>, (): &()) {
         let kind = found.kind();
         if !(self.keep)(found.rel(), kind) {
             return;

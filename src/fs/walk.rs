@@ -84,7 +84,7 @@ pub trait Visitor: Sync {
     }
 
     /// Looks at an entry; `notes` are those of its directory.
-    fn visit(&self, local: &mut Self::Local, out: &mut Self::Out, found: &Found<'_>, notes: &Self::Notes);
+    fn visit(&self, local: &mut Self::Local, out: &mut Self::Out, found: &WalkEntry<'_>, notes: &Self::Notes);
 
     /// A directory, by its path below the start, could not be read or lies too deep.
     fn unreadable(&self, out: &mut Self::Out, rel: &[u8]);
@@ -102,7 +102,7 @@ pub enum Ended {
 }
 
 /// An entry that a walk came upon.
-pub struct Found<'a> {
+pub struct WalkEntry<'a> {
     rel: &'a [u8],
     name: usize,
     kind: Kind,
@@ -112,7 +112,7 @@ pub struct Found<'a> {
     rules: &'a Rules,
 }
 
-impl Found<'_> {
+impl WalkEntry<'_> {
     /// Its path below the start, as bytes with slashes between.
     pub fn rel(&self) -> &[u8] {
         self.rel
@@ -339,7 +339,7 @@ impl<V: Visitor> Walker<'_, V> {
             own.path.extend_from_slice(listed.name);
             let (name, at) = (place.rel.len(), step.place());
             let (kind, inode, rules) = (listed.kind, listed.inode, &**self.start.rules());
-            let found = Found { rel: &own.path, name, kind, inode, place: at, dir, rules };
+            let found = WalkEntry { rel: &own.path, name, kind, inode, place: at, dir, rules };
             self.visitor.visit(&mut own.local, out, &found, notes);
         }
     }

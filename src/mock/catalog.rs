@@ -16,7 +16,7 @@ use super::template::Template;
 use crate::limits::MAX_MOCK_TOOLS;
 use crate::protocol::SERVER_INFO_KEY;
 use crate::schema::Validator;
-use crate::server::Exchange;
+use crate::server::AdmittedRequest;
 
 /// Everything that is served until it is swapped for something else.
 #[derive(Debug)]
@@ -192,7 +192,7 @@ impl Catalog {
     }
 
     /// A result with what its revision requires; of one that may be cached more is required.
-    pub fn finished(&self, exchange: &Exchange<'_>, mut result: Value, cached: bool) -> Value {
+    pub fn finished(&self, exchange: &AdmittedRequest<'_>, mut result: Value, cached: bool) -> Value {
         if exchange.ticket.revision.is_stateless()
             && !self.exact
             && let Some(members) = result.as_object_mut()

@@ -8,7 +8,7 @@ use super::asks::Asks;
 use super::sync::lock;
 use crate::cancel::CancelToken;
 use crate::protocol::Response;
-use crate::server::Exchange;
+use crate::server::AdmittedRequest;
 
 #[derive(Debug, Default)]
 pub struct ClientState {
@@ -37,7 +37,7 @@ impl ClientState {
     }
 
     /// Sends it a request and waits for the answer, as [`Asks::ask`] does, until the call ends or the client.
-    pub fn ask(&self, exchange: &Exchange<'_>, method: &str, params: Option<&Value>) -> Option<Value> {
+    pub fn ask(&self, exchange: &AdmittedRequest<'_>, method: &str, params: Option<&Value>) -> Option<Value> {
         self.asks.ask(exchange.outbox, method, params, &[&exchange.ticket.cancel, &self.over])
     }
 

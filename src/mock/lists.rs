@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::catalog::Catalog;
 use super::performance::Performance;
 use crate::protocol::{Body, Code, Outcome, RpcError};
-use crate::server::Exchange;
+use crate::server::AdmittedRequest;
 
 /// A completion offers at most so many values (server/utilities/completion).
 const MAX_OFFERED: usize = 100;
@@ -62,7 +62,12 @@ fn prompt(performance: &Performance<'_>) -> Result<Value, RpcError> {
 }
 
 /// One page of a list. The entries are JSON text already: a list of thousands is only copied.
-fn page(catalog: &Catalog, exchange: &Exchange<'_>, params: &Value, (member, entries): &(&str, Vec<&str>)) -> Outcome {
+fn page(
+    catalog: &Catalog,
+    exchange: &AdmittedRequest<'_>,
+    params: &Value,
+    (member, entries): &(&str, Vec<&str>),
+) -> Outcome {
     let from = match &params["cursor"] {
         Value::Null => 0,
         Value::String(cursor) if entries.len() > catalog.page_size => {

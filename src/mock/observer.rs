@@ -11,7 +11,7 @@ use super::asks::answer_of;
 use super::sync::lock;
 use crate::limits::MAX_RECORDED_MESSAGES;
 use crate::protocol::{Body, Id, Outcome, Request, Response, Revision, render};
-use crate::server::{Exchange, ExclusiveWork, Outbox, Service};
+use crate::server::{AdmittedRequest, ExclusiveWork, Outbox, Service};
 use crate::tools::Weight;
 
 /// One message of a client and what came of it.
@@ -86,11 +86,16 @@ impl Observed {
     }
 
     /// Lets `work` send its messages through a tap, if somebody wants them.
-    fn tapped<T>(&self, exchange: &Exchange<'_>, seen: &mut SeenMessage, work: impl FnOnce(&Exchange<'_>) -> T) -> T {
+    fn tapped<T>(
+        &self,
+        exchange: &AdmittedRequest<'_>,
+        seen: &mut SeenMessage,
+        work: impl FnOnce(&AdmittedRequest<'_>) -> T,
+    ) -> T {
         let (messages, reply) = (Mutex::default(), Mutex::default());
         let (keeps, id) = (self.wants_messages, &exchange.ticket.id);
         let tap = OutboxTap { outbox: exchange.outbox, asked: &self.asked, keeps, id, messages, reply };
-        let done = work(&Exchange { outbox: &tap, ..*exchange });
+        let done = work(&AdmittedRequest { outbox: &tap, ..*exchange });
         let late = tap.reply.into_inner().unwrap_or_else(PoisonError::into_inner);
         seen.reply = late.or_else(|| seen.reply.take());
         for mut message in tap.messages.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -200,7 +205,7 @@ impl Service for Observed {
         false
     }
 
-    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         let revision = exchange.ticket.revision;
         let mut seen = self.came(exchange.request, Some(revision));
         let begun = Instant::now();
@@ -217,7 +222,7 @@ impl Service for Observed {
         outcome
     }
 
-    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
+    fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
         let seen = lock(&self.leaving).remove(&exchange.ticket.id);
         let Some(mut seen) = seen else { return self.inner.served(exchange, outcome) };
         self.tapped(exchange, &mut seen, |exchange| self.inner.served(exchange, outcome));

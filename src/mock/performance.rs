@@ -17,7 +17,7 @@ use super::turns::{has_answers, request_state};
 use crate::cancel::CancelToken;
 use crate::limits::{MAX_MOCK_HANG_MS, MOCK_END_GRACE_MS};
 use crate::protocol::{Body, Code, Outcome, RpcError, notification, render};
-use crate::server::{ErrorStyle, Exchange, Level};
+use crate::server::{AdmittedRequest, ErrorStyle, Level};
 
 /// One request on its way.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ pub struct Performance<'a> {
     /// How refusals reach clients of handshake revisions.
     pub errors: ErrorStyle,
     pub catalog: &'a Catalog,
-    pub exchange: &'a Exchange<'a>,
+    pub exchange: &'a AdmittedRequest<'a>,
     pub params: &'a Value,
     /// What `${args...}` is.
     pub arguments: &'a Value,

@@ -10,7 +10,7 @@ use super::client::ClientState;
 use super::redact::Redactor;
 use super::sync::lock;
 use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError, SERVER_INFO_KEY, notification};
-use crate::server::{Exchange, Service, stateless_revisions};
+use crate::server::{AdmittedRequest, Service, stateless_revisions};
 use crate::tools::Weight;
 
 /// What becomes of a request that was not recorded.
@@ -58,7 +58,7 @@ impl CassettePlayer {
     }
 
     /// Sends what the server sent before this answer. `None` when the client does not want the answer any more.
-    fn prelude(&self, entry: &CassetteEntry, exchange: &Exchange<'_>) -> Option<()> {
+    fn prelude(&self, entry: &CassetteEntry, exchange: &AdmittedRequest<'_>) -> Option<()> {
         let ticket = exchange.ticket;
         let token = ticket.progress_token.as_ref().and_then(|id| serde_json::from_str::<Value>(id.as_json()).ok());
         for message in &entry.before {
@@ -187,7 +187,7 @@ impl Service for CassettePlayer {
         if waits { Weight::Waits } else { Weight::Light }
     }
 
-    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         let method = &*exchange.request.method;
         let revision = exchange.ticket.revision;
         let params = params(exchange.request);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::service::Mock;
 use super::turns::called;
 use crate::protocol::{Body, Outcome, Request, Response};
-use crate::server::{Exchange, Outbox, Server, Service};
+use crate::server::{AdmittedRequest, Outbox, Server, Service};
 use crate::tools::Weight;
 
 /// A server and what a manifest puts beside it.
@@ -41,7 +41,7 @@ impl Service for ServerAndMock {
         if self.is_mocked(request) { self.mock.weight(request) } else { self.server.weight(request) }
     }
 
-    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         if self.is_mocked(exchange.request) {
             return self.mock.serve(exchange);
         }
@@ -76,7 +76,7 @@ impl Service for ServerAndMock {
         Some(Ok(Body::Raw(ours.to_string().into())))
     }
 
-    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
+    fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
         if !self.is_mocked(exchange.request) {
             self.server.served(exchange, outcome);
         }

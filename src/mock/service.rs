@@ -14,7 +14,7 @@ use super::subscriptions::Subscriptions;
 use super::turns::{RequestTurn, Turns, arguments};
 use super::{lists, schema};
 use crate::protocol::{Body, Code, Outcome, Request, Response, RpcError, fault};
-use crate::server::{ErrorStyle, Exchange, Outbox, Service, stateless_revisions};
+use crate::server::{AdmittedRequest, ErrorStyle, Outbox, Service, stateless_revisions};
 use crate::text::nearest::shortened;
 use crate::tools::Weight;
 
@@ -108,7 +108,7 @@ impl Mock {
     fn performance<'a>(
         &'a self,
         turn: &'a RequestTurn,
-        exchange: &'a Exchange<'a>,
+        exchange: &'a AdmittedRequest<'a>,
         params: &'a Value,
         arguments: &'a Value,
     ) -> Performance<'a> {
@@ -116,7 +116,7 @@ impl Mock {
         Performance { client, errors: self.errors, catalog, exchange, params, arguments, tool: None }
     }
 
-    fn call(&self, turn: &RequestTurn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+    fn call(&self, turn: &RequestTurn, exchange: &AdmittedRequest<'_>, params: &Value) -> Option<Outcome> {
         let catalog = &*turn.catalog;
         let fault = turn.fault(self.fault);
         let invalid = |message: String| Some(Err(RpcError::new(Code::InvalidParams, message)));
@@ -155,7 +155,7 @@ impl Mock {
         outcome
     }
 
-    fn dispatch(&self, turn: &RequestTurn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+    fn dispatch(&self, turn: &RequestTurn, exchange: &AdmittedRequest<'_>, params: &Value) -> Option<Outcome> {
         let catalog = &*turn.catalog;
         let revision = exchange.ticket.revision;
         let handshake = !revision.is_stateless();
@@ -221,7 +221,7 @@ impl Service for Mock {
         if self.turns.give(request, &self.catalog(), self.fault) { Weight::Waits } else { Weight::Light }
     }
 
-    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         let turn = self.turns.take(&exchange.ticket.id).unwrap_or_else(|| RequestTurn::late(self.catalog()));
         let catalog = &*turn.catalog;
         let params: Value = match exchange.request.params.map(|raw| serde_json::from_str(raw.get())) {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::fault::MockFault;
 use crate::limits::SLOWLORIS_PAUSE_MS;
 use crate::protocol::{Body, Id, Outcome, render};
-use crate::server::Exchange;
+use crate::server::AdmittedRequest;
 
 /// What is sent instead of `outcome`; `None` when all was sent here. `pause` waits, and says whether to go on.
 pub fn spoil(
     fault: MockFault,
-    exchange: &Exchange<'_>,
+    exchange: &AdmittedRequest<'_>,
     outcome: Outcome,
     pause: &dyn Fn(Duration) -> bool,
 ) -> Option<Outcome> {

@@ -13,7 +13,7 @@ use super::sync::{lock, wait};
 use crate::cancel::CancelToken;
 use crate::limits::MAX_MOCK_HANG_MS;
 use crate::protocol::{Body, Code, Outcome, RpcError, notification};
-use crate::server::{Exchange, Outbox};
+use crate::server::{AdmittedRequest, Outbox};
 
 /// Key that ties a notification to the request that asked for it (2026-07-28, basic/patterns/subscriptions).
 const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
@@ -86,7 +86,12 @@ impl Subscriptions {
     }
 
     /// subscriptions/listen: a request that is open for as long as its client wants to hear something.
-    pub fn listen(self: &Arc<Self>, catalog: &Catalog, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+    pub fn listen(
+        self: &Arc<Self>,
+        catalog: &Catalog,
+        exchange: &AdmittedRequest<'_>,
+        params: &Value,
+    ) -> Option<Outcome> {
         let id: Value = serde_json::from_str(exchange.ticket.id.as_json()).unwrap_or_default();
         let wishes = params["notifications"].clone();
         let acknowledged = json!({"notifications": wishes, "_meta": { SUBSCRIPTION_KEY: id }});

@@ -17,7 +17,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{self, ClientConfig, ClientConnection, InvalidMessage, StreamOwned};
 
 pub use answer::Answer;
-pub use target::Target;
+pub use target::HttpTarget;
 pub use verify::{Verifier, reason};
 
 /// Why there is no answer.
@@ -94,7 +94,7 @@ pub struct Question<'a> {
 ///
 /// Looking up a name takes as long as the system's resolver lets it: there is no way to stop that.
 pub fn ask(
-    target: &Target,
+    target: &HttpTarget,
     trust: Option<&Trust>,
     question: Question<'_>,
     deadline: Instant,
@@ -130,7 +130,7 @@ pub fn ask(
 }
 
 /// What TLS has against the other side, if it was that.
-fn refused(target: &Target, trust: Option<&Trust>, cause: &io::Error) -> Option<OutboundError> {
+fn refused(target: &HttpTarget, trust: Option<&Trust>, cause: &io::Error) -> Option<OutboundError> {
     let host = target.authority();
     match cause.get_ref()?.downcast_ref()? {
         rustls::Error::InvalidCertificate(fault) => {
@@ -163,7 +163,7 @@ fn exchange(mut stream: impl Read + Write, request: &[u8]) -> io::Result<Vec<u8>
 }
 
 /// Tries the addresses of the name in their order.
-fn connect(target: &Target, deadline: Instant) -> Result<TcpStream, OutboundError> {
+fn connect(target: &HttpTarget, deadline: Instant) -> Result<TcpStream, OutboundError> {
     let host = || target.authority();
     let found = (target.host.as_str(), target.port).to_socket_addrs();
     let found = found.map_err(|cause| OutboundError::Name { host: host(), cause })?;

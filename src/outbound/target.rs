@@ -24,7 +24,7 @@ pub enum TargetError {
 
 /// A place that can be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct HttpTarget {
     /// Whether it is `https`.
     pub is_encrypted: bool,
     /// A name or an address, an IPv6 address without its brackets.
@@ -34,7 +34,7 @@ pub struct Target {
     pub path: String,
 }
 
-impl Target {
+impl HttpTarget {
     /// Reads a URL; a fragment is left out.
     pub fn parse(url: &str) -> Result<Self, TargetError> {
         let (is_encrypted, rest) = match url.split_once("://") {
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_url_is_taken_apart() {
         let read = |url: &str| {
-            let target = Target::parse(url).unwrap();
+            let target = HttpTarget::parse(url).unwrap();
             (target.is_encrypted, target.host.clone(), target.port, target.path.clone(), target.authority())
         };
         let host = || "h.example".to_owned();
@@ -105,13 +105,13 @@ mod tests {
         assert_eq!(read("HTTPS://h.example/a?b#c"), (true, host(), 443, "/a?b".to_owned(), host()));
         let local = ("::1".to_owned(), "[::1]:4318".to_owned());
         assert_eq!(read("http://[::1]:4318?q"), (false, local.0, 4318, "/?q".to_owned(), local.1));
-        let below = |url: &str| Target::parse(url).unwrap().below("v1/traces").path;
+        let below = |url: &str| HttpTarget::parse(url).unwrap().below("v1/traces").path;
         assert_eq!(["http://h", "http://h/", "http://h/a/?b"].map(below), ["/v1/traces", "/v1/traces", "/a/v1/traces"]);
     }
 
     #[test]
     fn what_cannot_be_asked_is_refused() {
-        let refused = |url: &str| Target::parse(url).unwrap_err();
+        let refused = |url: &str| HttpTarget::parse(url).unwrap_err();
         for url in ["", "h.example:4318", "grpc://h", "//h"] {
             assert_eq!(refused(url), TargetError::Scheme(url.to_owned()));
         }

@@ -14,10 +14,10 @@ const QUESTION: Question<'static> = Question { method: "POST", headers: "A: b\r\
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// A listener, and the URL of a path of it.
-fn listener(scheme: &str) -> (TcpListener, Target) {
+fn listener(scheme: &str) -> (TcpListener, HttpTarget) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("{scheme}://localhost:{}/path", listener.local_addr().unwrap().port());
-    let target = Target { host: "127.0.0.1".to_owned(), ..Target::parse(&url).unwrap() };
+    let target = HttpTarget { host: "127.0.0.1".to_owned(), ..HttpTarget::parse(&url).unwrap() };
     (listener, target)
 }
 

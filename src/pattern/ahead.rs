@@ -77,12 +77,12 @@ fn meets(set: &CharSet, class: &Class) -> bool {
 }
 
 /// The characters, and perhaps the end, one of which must stand at a position for a match to go on there.
-struct Found {
+struct NextChars {
     class: Class,
     end: bool,
 }
 
-impl Found {
+impl NextChars {
     fn ahead(&self) -> Ahead {
         let mut bytes = [false; 256];
         for &(first, last) in self.class.ranges() {
@@ -98,7 +98,7 @@ impl Found {
 }
 
 /// What can stand at instruction `from`; `None` if anything can, or if it would be too much work to know.
-fn gather(program: &Program, from: usize, in_word: bool) -> Option<Found> {
+fn gather(program: &Program, from: usize, in_word: bool) -> Option<NextChars> {
     let mut ranges: Vec<(char, char)> = Vec::new();
     let mut end = false;
     let mut waiting = vec![from];
@@ -155,5 +155,5 @@ fn gather(program: &Program, from: usize, in_word: bool) -> Option<Found> {
             Op::Literal { .. } | Op::Class { .. } | Op::Run(_) | Op::Reference { .. } | Op::Accept => return None,
         }
     }
-    Some(Found { class: Class::new(ranges), end })
+    Some(NextChars { class: Class::new(ranges), end })
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::cancel::{Bound, CancelToken};
-use crate::fs::{Ended, Found, FsError, Order, Visitor, WalkOptions, walk};
+use crate::fs::{Ended, FsError, Order, Visitor, WalkEntry, WalkOptions, walk};
 use crate::limits::{MAX_CHANGED_FILES, MAX_SNAPSHOT_FILES, MAX_WALK_DEPTH, SNAPSHOT_MS, SNAPSHOT_PAUSE_TIMES};
 use crate::policy::{Checked, Kind, Read};
 
@@ -159,7 +159,7 @@ impl Visitor for Looker<'_> {
     }
 
     // Directories are asked about too: a tree of nothing but directories is no shorter.
-    fn visit(&self, (): &mut (), out: &mut Self::Out, found: &Found<'_>, (): &()) {
+    fn visit(&self, (): &mut (), out: &mut Self::Out, found: &WalkEntry<'_>, (): &()) {
         if self.stop.is_cancelled() {
             return;
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::Call;
 use super::error::SearchError;
-use super::lines::{FileSearcher, Found, Hit, How, Limits, Stopped};
+use super::lines::{FileMatches, FileSearcher, Hit, How, Limits, Stopped};
 use super::memory::{self, Memory, Notes, Recall};
 use super::scope::{Scope, Start, to_path};
 use crate::budget::{Exhausted, Room, Share};
@@ -149,7 +149,7 @@ struct Settled {
 /// What a stretch of files came to.
 #[derive(Default)]
 struct Stretch {
-    results: Vec<Result<(PathBuf, Found), Failure>>,
+    results: Vec<Result<(PathBuf, FileMatches), Failure>>,
     skipped: u64,
     unreadable: Vec<PathBuf>,
     weight: usize,
@@ -161,7 +161,7 @@ enum Failure {
 }
 
 impl Stretch {
-    fn add(&mut self, searched: Result<Found, Stopped>, path: impl FnOnce() -> PathBuf, mode: Mode) {
+    fn add(&mut self, searched: Result<FileMatches, Stopped>, path: impl FnOnce() -> PathBuf, mode: Mode) {
         let result = match searched {
             Ok(mut found) => {
                 if mode == Mode::Files && found.cut {
@@ -223,7 +223,7 @@ impl<'a> Visitor for Search<'a> {
         memory::entries(self.recall, dir)
     }
 
-    fn visit(&self, local: &mut Self::Local, out: &mut Stretch, found: &fs::Found<'_>, notes: &Notes) {
+    fn visit(&self, local: &mut Self::Local, out: &mut Stretch, found: &fs::WalkEntry<'_>, notes: &Notes) {
         let kind = found.kind();
         if !matches!(kind, Kind::File | Kind::Symlink) || !self.scope.holds(self.start, found) {
             return;
@@ -287,7 +287,7 @@ struct Gathered<'a> {
     room: Room<'a>,
     /// What was taken of the budget for what was found.
     share: Share,
-    files: Vec<(PathBuf, Found)>,
+    files: Vec<(PathBuf, FileMatches)>,
     /// Matches, or files, since the last time it began.
     units: u64,
     bytes: usize,
@@ -391,7 +391,7 @@ impl<'a> Gathered<'a> {
 
 /// Leaves the first `most` matches, and no context of those that are left out: a search that ends at a match has already
 /// brought the lines before it.
-fn cut(found: &mut Found, most: u64, context: usize) {
+fn cut(found: &mut FileMatches, most: u64, context: usize) {
     found.matches = found.matches.min(most);
     let mut matches = 0;
     let kept = found.hits.iter().take_while(|hit| {

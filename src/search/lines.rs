@@ -32,7 +32,7 @@ pub struct Hit {
 
 /// What a search of one file came to.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FileMatches {
     /// In the order of the file; empty when only the number was asked for, or the bytes were used up.
     pub hits: Vec<Hit>,
     /// Lines that match, those without a hit included.
@@ -137,7 +137,7 @@ impl<'a> FileSearcher<'a> {
     }
 
     /// Searches an open file. One with a NUL near its beginning is binary and has no lines.
-    pub fn search(&mut self, file: &OpenFile, limits: Limits) -> Result<Found, Stopped> {
+    pub fn search(&mut self, file: &OpenFile, limits: Limits) -> Result<FileMatches, Stopped> {
         if self.how.multiline {
             return self.search_over_lines(file, limits);
         }
@@ -151,11 +151,11 @@ impl<'a> FileSearcher<'a> {
         let is_whole = file.read_start(bytes, most).map_err(|_| Stopped::Unreadable)?;
         let reading = Reading::of(bytes);
         if reading == Reading::Binary {
-            return Ok(Found::default());
+            return Ok(FileMatches::default());
         }
         // No part of the first line for whoever reads the file, so none for `^` either.
         let bom = if bytes.starts_with(UTF8_BOM) { UTF8_BOM.len() } else { 0 };
-        let mut collector = Collector { finder, found: Found::default(), limits, kept: 0, gap: false };
+        let mut collector = Collector { finder, found: FileMatches::default(), limits, kept: 0, gap: false };
         let searcher = if reading == Reading::Decoded { &mut self.wide } else { &mut self.plain };
         let (room, share) = (self.room, self.room.share());
         let mut source = Source { inner: file.reader(bom as u64), room, share, short: None };
@@ -182,7 +182,7 @@ impl<'a> FileSearcher<'a> {
     }
 
     /// A match may begin and end anywhere, so the file is in memory as a whole; a larger one is not searched.
-    fn search_over_lines(&mut self, file: &OpenFile, limits: Limits) -> Result<Found, Stopped> {
+    fn search_over_lines(&mut self, file: &OpenFile, limits: Limits) -> Result<FileMatches, Stopped> {
         let bytes = &mut self.buffer;
         let size = file.size().min(MAX_LINE_BUFFER_BYTES as u64);
         self.room.cover(&mut self.share, size as usize).map_err(Stopped::Memory)?;
@@ -192,7 +192,7 @@ impl<'a> FileSearcher<'a> {
             return Err(Stopped::Unreadable);
         }
         let text = match Reading::of(bytes) {
-            Reading::Binary => return Ok(Found::default()),
+            Reading::Binary => return Ok(FileMatches::default()),
             Reading::Decoded => {
                 let (encoding, bom) = Encoding::for_bom(bytes).ok_or(Stopped::Unreadable)?;
                 self.room.cover(&mut self.share, bytes.len() * DECODING_COPIES).map_err(Stopped::Memory)?;
@@ -201,7 +201,7 @@ impl<'a> FileSearcher<'a> {
             Reading::Bytes => Cow::Borrowed(bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes)),
         };
         let finder = &self.pattern.text_finder(&text, self.budget);
-        let mut collector = Collector { finder, found: Found::default(), limits, kept: 0, gap: false };
+        let mut collector = Collector { finder, found: FileMatches::default(), limits, kept: 0, gap: false };
         let searched = self.plain.search_slice(finder, &text, &mut collector);
         if let Some(failure) = finder.failure() {
             let line = line_at(&text, text.len().saturating_sub(failure.rest)) as u64;
@@ -257,7 +257,7 @@ impl<R: Read> Read for Source<'_, R> {
 
 struct Collector<'a, M> {
     finder: &'a M,
-    found: Found,
+    found: FileMatches,
     limits: Limits,
     /// Bytes of text in the hits.
     kept: usize,

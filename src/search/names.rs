@@ -11,7 +11,7 @@ use super::error::SearchError;
 use super::memory::{self, Notes, Recall};
 use super::scope::{Scope, Start};
 use crate::budget::Share;
-use crate::fs::{self, Ended, Entries, Found, OpenDir, Visitor};
+use crate::fs::{self, Ended, Entries, OpenDir, Visitor, WalkEntry};
 use crate::limits::{FOUND_COPIES, GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES, SEARCH_PROGRESS_STEP};
 use crate::policy::Kind;
 
@@ -177,7 +177,7 @@ impl Visitor for Look<'_> {
         memory::entries(self.recall, dir)
     }
 
-    fn visit(&self, local: &mut u64, out: &mut Stretch, found: &Found<'_>, _: &Notes) {
+    fn visit(&self, local: &mut u64, out: &mut Stretch, found: &WalkEntry<'_>, _: &Notes) {
         *local += 1;
         if *local == SEARCH_PROGRESS_STEP {
             let seen = self.seen.fetch_add(*local, Ordering::Relaxed) + *local;

@@ -9,7 +9,7 @@ use super::Call;
 use super::error::SearchError;
 use super::types::FileTypes;
 use crate::budget::{Room, Share};
-use crate::fs::{self, Found, Order, WalkOptions};
+use crate::fs::{self, Order, WalkEntry, WalkOptions};
 use crate::limits::{GLOB_BYTES_PER_BYTE, MAX_WALK_DEPTH};
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
 use crate::text::glob::{self, GlobError, GlobMatcher, escape, few_enough, fixed_prefix};
@@ -118,7 +118,7 @@ impl Scope {
     }
 
     /// Whether an entry below a start belongs to the scope.
-    pub(super) fn holds(&self, start: &Start, found: &Found<'_>) -> bool {
+    pub(super) fn holds(&self, start: &Start, found: &WalkEntry<'_>) -> bool {
         start.globs.as_ref().is_none_or(|globs| globs.is_match(found.rel()))
             && self.types.as_ref().is_none_or(|types| types.holds(found.name()))
             && !self.exclude.matches(found.rel())

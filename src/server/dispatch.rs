@@ -8,7 +8,7 @@ use super::call;
 use super::instructions::instructions;
 use super::level::Level;
 use super::listing::{cacheable, server_info};
-use super::service::{Exchange, Service};
+use super::service::{AdmittedRequest, Service};
 use super::session_state::stateless_revisions;
 use super::tool_server::Server;
 use crate::budget::Account;
@@ -30,13 +30,13 @@ impl Service for Server {
         self.services.account.clone()
     }
 
-    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         Some(self.dispatch(exchange))
     }
 
     /// Tells the client what became of a request, if it asked for that much.
-    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
-        let Exchange { ticket, request, outbox, .. } = exchange;
+    fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
+        let AdmittedRequest { ticket, request, outbox, .. } = exchange;
         let (level, text) = match outcome {
             Ok(_) => (Level::Debug, "answered".to_owned()),
             Err(error) if error.code == Code::Internal => (Level::Error, error.message.clone()),
@@ -53,8 +53,8 @@ impl Service for Server {
 }
 
 impl Server {
-    fn dispatch(&self, exchange: &Exchange<'_>) -> Outcome {
-        let Exchange { session, ticket, request, outbox } = *exchange;
+    fn dispatch(&self, exchange: &AdmittedRequest<'_>) -> Outcome {
+        let AdmittedRequest { session, ticket, request, outbox } = *exchange;
         let revision = ticket.revision;
         let handshake = !revision.is_stateless();
         if ["initialize", "server/discover", "tools/list"].contains(&&*request.method)

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ledger::Ending;
-use super::service::{Exchange, Service};
+use super::service::{AdmittedRequest, Service};
 use crate::protocol::{Outcome, Request};
 
 /// Upper ends of the classes of durations, in milliseconds.
@@ -179,7 +179,7 @@ impl Service for Metered {
         Some(&*self.inner)
     }
 
-    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         if exchange.request.method != "tools/call" {
             return self.inner.serve(exchange);
         }

@@ -23,7 +23,7 @@ pub use ledger::{Begun, Ending, Entry, Ledger, Observer, size};
 pub use level::Level;
 pub use metrics::{Families, Metered, Metrics};
 pub use recent::{Follower, News, Recent, View};
-pub use service::{Exchange, ExclusiveWork, Outbox, Service, Ticket};
+pub use service::{AdmittedRequest, ExclusiveWork, Outbox, Service, Ticket};
 pub use session::{Admission, Session};
 pub use session_state::stateless_revisions;
 pub use spans::{Traced, Way};

@@ -56,7 +56,7 @@ pub struct Ticket {
 
 /// One admitted request, and all that may be asked about it.
 #[derive(Clone, Copy)]
-pub struct Exchange<'a> {
+pub struct AdmittedRequest<'a> {
     /// Whose request it is.
     pub session: &'a SessionState,
     pub ticket: &'a Ticket,
@@ -89,9 +89,9 @@ pub trait Service: Send + Sync {
         self.inner().map_or_else(Account::default, Service::account)
     }
     /// Answers one; `None` is silence.
-    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome>;
+    fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome>;
     /// After a request was served or has panicked, before its answer leaves.
-    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
+    fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
         if let Some(inner) = self.inner() {
             inner.served(exchange, outcome);
         }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::in_flight::{GivenUp, InFlight, Removed};
-use super::service::{Exchange, Outbox, Service, Ticket};
+use super::service::{AdmittedRequest, Outbox, Service, Ticket};
 use super::session_state::{SessionState, stateless_revisions};
 use crate::budget::Account;
 use crate::protocol::{Code, Id, Meta, Outcome, Request, Response, Revision, RpcError};
@@ -108,7 +108,7 @@ impl Session {
         let trace = ticket.trace.as_ref().map(|trace| tracing::field::display(&trace.parent));
         let span = tracing::debug_span!("request", id = %ticket.id, method = %show(request.method.as_bytes()), trace);
         let _entered = span.enter();
-        let exchange = Exchange { session: &self.state, ticket, request, outbox };
+        let exchange = AdmittedRequest { session: &self.state, ticket, request, outbox };
         ticket.cancel.begin();
         let served = catch_unwind(AssertUnwindSafe(|| self.service.serve(&exchange)));
         let outcome = served.unwrap_or_else(|_| {

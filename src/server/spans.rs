@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::service::{Exchange, Service};
+use super::service::{AdmittedRequest, Service};
 use super::session_state::ClientInfo;
 use crate::protocol::{Body, Code, Meta, Outcome};
 use crate::telemetry::{Begun, Failure, Tracer};
@@ -35,8 +35,8 @@ impl Traced {
         }
     }
 
-    fn begin(&self, exchange: &Exchange<'_>) -> Option<Begun> {
-        let Exchange { session, ticket, request, .. } = exchange;
+    fn begin(&self, exchange: &AdmittedRequest<'_>) -> Option<Begun> {
+        let AdmittedRequest { session, ticket, request, .. } = exchange;
         let mut span = self.tracer.begin(ticket.trace.as_ref())?;
         let method = &*request.method;
         let named = Named::of(request.params);
@@ -104,7 +104,7 @@ fn fail(span: &mut Begun, code: Code, message: &str) {
 }
 
 /// Says how it went. What a tool says of its failure may be what a file holds, and is not told.
-fn end(mut span: Begun, exchange: &Exchange<'_>, outcome: Option<&Outcome>) {
+fn end(mut span: Begun, exchange: &AdmittedRequest<'_>, outcome: Option<&Outcome>) {
     let failure = |kind: &'static str| Some(Failure { kind: kind.into(), message: String::new() });
     if exchange.ticket.cancel.is_cancelled() {
         span.went(failure("cancelled"));
@@ -129,7 +129,7 @@ impl Service for Traced {
         Some(&*self.inner)
     }
 
-    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         let Some(span) = self.begin(exchange) else { return self.inner.serve(exchange) };
         let outcome = self.inner.serve(exchange);
         end(span, exchange, outcome.as_ref());

@@ -8,13 +8,13 @@ use super::queue::Queue;
 use super::sampler::Sampler;
 use super::span::Span;
 use crate::limits::{EXPORT_PAUSE_MS, EXPORT_TRIES, MAX_EXPORT_PAUSE_MS};
-use crate::outbound::{Question, Target, Trust, ask};
+use crate::outbound::{HttpTarget, Question, Trust, ask};
 
 /// Where spans go, and what all of them have in common.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where they are posted to.
-    pub target: Target,
+    pub target: HttpTarget,
     /// Whom a target over TLS must be vouched for by.
     pub trust: Option<Trust>,
     /// Whole lines of the head that are sent along, each with its line end.

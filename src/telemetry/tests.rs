@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::limits::{MAX_WAITING_SPANS, SPANS_PER_EXPORT};
-use crate::outbound::Target;
+use crate::outbound::HttpTarget;
 use crate::protocol::TraceContext;
 
 const LONG: Duration = Duration::from_mins(1);
@@ -53,7 +53,7 @@ fn collector(answers: Vec<&'static str>) -> (Settings, Receiver<(String, Value)>
 
 fn settings(port: u16) -> Settings {
     Settings {
-        target: Target::parse(&format!("http://127.0.0.1:{port}/v1/traces")).unwrap(),
+        target: HttpTarget::parse(&format!("http://127.0.0.1:{port}/v1/traces")).unwrap(),
         trust: None,
         headers: "X-Own: value\r\n".to_owned(),
         timeout: LONG,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::command_notes::exit_code;
 use super::services::Services;
-use crate::calls::{CallsError, Ground, Isolation, Kept, Play, Ran, Reach, Run, run};
+use crate::calls::{CallsError, Isolation, Kept, Play, Ran, Reach, Run, RunHost, run};
 use crate::cancel::CancelToken;
 use crate::exec::{self, Launcher, Stage, place_of};
 use crate::limits::{CALLS_OUTPUT_BYTES, DEFAULT_CALLS_TIMEOUT_SECS};
@@ -44,7 +44,7 @@ pub fn run_command(
         return Err(CallsError::Refused { reason });
     };
     let tmp = rules.standing.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
-    let ground = Ground {
+    let ground = RunHost {
         account: &services.account,
         launcher,
         running: &rules.running,

@@ -119,7 +119,7 @@ fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
     let cassette = Cassette::read(&path.display().to_string(), &bytes)?;
     let upstream = |way: &str| {
         let target = asked.target.as_ref().with_context(|| format!("--on-miss {way} needs --target"))?;
-        Ok::<_, anyhow::Error>(Box::new(target::Target::start(target)?))
+        Ok::<_, anyhow::Error>(Box::new(target::UpstreamProgram::start(target)?))
     };
     let on_miss = match asked.on_miss {
         OnMissArg::Fail => CassetteMiss::Fail,

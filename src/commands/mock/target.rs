@@ -171,7 +171,7 @@ impl Ledger {
 }
 
 /// A server that is asked for what a cassette does not have, one question after another.
-pub struct Target {
+pub struct UpstreamProgram {
     conversation: Mutex<Conversation>,
     /// Its process group is its own, so that what a shell leaves behind goes with it.
     group: Pid,
@@ -185,7 +185,7 @@ struct Conversation {
     opened: bool,
 }
 
-impl Target {
+impl UpstreamProgram {
     /// Starts it. It is opened as a client opens a server when the first question comes.
     pub fn start(command: &str) -> Result<Self> {
         let (child, stdin, stdout) = start(command, true)?;
@@ -196,7 +196,7 @@ impl Target {
     }
 }
 
-impl Upstream for Target {
+impl Upstream for UpstreamProgram {
     fn ask(&self, method: &str, params: &Value) -> Result<Value, String> {
         let mut conversation = lock(&self.conversation);
         if !conversation.opened && method != "initialize" {

@@ -109,7 +109,7 @@ fn nothing_outside_is_listed_while_links_come_and_go() {
     std::fs::write(tree.at("O/only-outside"), "TOPSECRET").unwrap();
     let cancel = CancelToken::new();
     let options = super::walking::on_threads(2, &cancel);
-    let secrets = |found: &Found<'_>| {
+    let secrets = |found: &WalkEntry<'_>| {
         assert!(!found.rel().ends_with(b"only-outside"));
         if let Ok(file) = found.open() {
             assert_ne!(file.read_all(99, "x".as_ref()).unwrap(), b"TOPSECRET");

@@ -6,11 +6,11 @@ use crate::policy::Kind;
 /// Collects what `note` says of each entry.
 pub(super) struct Notes<'a> {
     pub(super) enter: &'a (dyn Fn(&[u8]) -> bool + Sync),
-    pub(super) note: &'a (dyn Fn(&Found<'_>) -> String + Sync),
+    pub(super) note: &'a (dyn Fn(&WalkEntry<'_>) -> String + Sync),
 }
 
 const ENTER: &(dyn Fn(&[u8]) -> bool + Sync) = &|_| true;
-const REL: &(dyn Fn(&Found<'_>) -> String + Sync) = &|found| {
+const REL: &(dyn Fn(&WalkEntry<'_>) -> String + Sync) = &|found| {
     let mark = if found.kind() == Kind::Directory { "/" } else { "" };
     format!("{}{mark}", String::from_utf8_lossy(found.rel()))
 };
@@ -26,7 +26,7 @@ impl Visitor for Notes<'_> {
         (self.enter)(rel)
     }
 
-    fn visit(&self, (): &mut (), out: &mut Self::Out, found: &Found<'_>, (): &()) {
+    fn visit(&self, (): &mut (), out: &mut Self::Out, found: &WalkEntry<'_>, (): &()) {
         out.0.push((self.note)(found));
     }
 
@@ -217,7 +217,7 @@ fn files_are_opened_as_files_only() {
     tree.link("A/sub/ln", "deep/f");
     rustix::fs::mknodat(CWD, tree.at("A/sub/fifo"), rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
     let cancel = CancelToken::new();
-    let note = |found: &Found<'_>| {
+    let note = |found: &WalkEntry<'_>| {
         let text = found.open().map(|file| String::from_utf8(file.read_all(99, "x".as_ref()).unwrap()).unwrap());
         format!("{} {}", found.name().display(), text.unwrap_or("-".into()))
     };
@@ -259,7 +259,7 @@ fn a_panic_in_a_visitor_ends_the_walk_and_reaches_the_caller() {
     }
     let cancel = CancelToken::new();
     let start = read(&tree, "A/sub");
-    let note = |found: &Found<'_>| {
+    let note = |found: &WalkEntry<'_>| {
         assert!(found.name() != "x", "on purpose");
         String::new()
     };

@@ -11,7 +11,7 @@ use pretty_assertions::assert_eq;
 const LARGE: usize = MAX_WHOLE_SEARCH_BYTES as usize + 1000;
 const ALL: Limits = Limits { most: 9, bytes: 1 << 20 };
 
-fn search(content: impl AsRef<[u8]>, pattern: &str, how: How, limits: Limits) -> Result<Found, Stopped> {
+fn search(content: impl AsRef<[u8]>, pattern: &str, how: How, limits: Limits) -> Result<FileMatches, Stopped> {
     search_within(&Budget::new(Bound::default()), content, pattern, how, limits)
 }
 
@@ -21,7 +21,7 @@ fn search_within(
     pattern: &str,
     how: How,
     limits: Limits,
-) -> Result<Found, Stopped> {
+) -> Result<FileMatches, Stopped> {
     let tree = Tree::new();
     std::fs::write(tree.at("A/x"), content).unwrap();
     let file = OpenFile::of(&tree.policy.read(tree.at("A/x")).unwrap()).unwrap();
@@ -98,7 +98,7 @@ fn what_is_not_wanted_is_only_counted() {
     let text = "a\n".repeat(100);
     let count =
         search(&text, "a", How { context: 3, count_only: true, multiline: false }, Limits { most: u64::MAX, bytes: 0 });
-    assert_eq!(count, Ok(Found { hits: Vec::new(), matches: 100, cut: false }));
+    assert_eq!(count, Ok(FileMatches { hits: Vec::new(), matches: 100, cut: false }));
     let some = search(&text, "a", How::default(), Limits { most: 50, bytes: 10 }).unwrap();
     assert_eq!((some.hits.len(), some.matches, some.cut), (5, 50, true));
 }
@@ -120,7 +120,7 @@ fn a_cancelled_search_of_a_large_file_ends() {
 fn a_match_over_lines_counts_as_each_of_them() {
     let how = How { multiline: true, ..How::default() };
     let text = "a\nb\nx\na\nb\n";
-    let lines = |found: &Found| found.hits.iter().map(|hit| (hit.line, hit.text.clone())).collect::<Vec<_>>();
+    let lines = |found: &FileMatches| found.hits.iter().map(|hit| (hit.line, hit.text.clone())).collect::<Vec<_>>();
     let all = search(text, "a\\nb", how, ALL).unwrap();
     let expected: Vec<_> = [(1, "a"), (2, "b"), (4, "a"), (5, "b")].map(|(line, text)| (line, text.to_owned())).into();
     assert_eq!((lines(&all), all.matches, all.cut), (expected.clone(), 4, false));

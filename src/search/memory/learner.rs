@@ -16,7 +16,7 @@ use super::recall::Recall;
 use super::signature::Signer;
 use super::store::Notes;
 use crate::cancel::CancelToken;
-use crate::fs::{Entries, Found, OpenDir, Order, Visitor, WalkOptions, walk};
+use crate::fs::{Entries, OpenDir, Order, Visitor, WalkEntry, WalkOptions, walk};
 use crate::limits::{LEARNING_PAUSE_MS, MAX_LEARNED_TREES, MAX_SIGNED_FILE_BYTES, MAX_WALK_DEPTH};
 use crate::policy::{Checked, Kind, Read};
 
@@ -124,7 +124,7 @@ impl Visitor for Visit<'_> {
         self.recall.entries(dir)
     }
 
-    fn visit(&self, own: &mut Own, full: &mut Full, found: &Found<'_>, notes: &Notes) {
+    fn visit(&self, own: &mut Own, full: &mut Full, found: &WalkEntry<'_>, notes: &Notes) {
         if full.0 || found.kind() != Kind::File || !notes.wants_signature(found.place()) {
             return;
         }

@@ -8,7 +8,7 @@ use super::Inner;
 use super::query::Query;
 use super::signature::Signature;
 use super::store::Notes;
-use crate::fs::{Entries, Found, OpenDir, OpenFile, Version};
+use crate::fs::{Entries, OpenDir, OpenFile, Version, WalkEntry};
 use crate::limits::{LONG_SETTLED_SECS, MAX_REMEMBERED_FILE_BYTES, SETTLED_SECS};
 
 /// What is known about one pattern, for the time of one search. Shared by its threads.
@@ -76,7 +76,7 @@ impl Recall {
     }
 
     /// Whether the file is known to have no match, as it is at this moment. If anything is known of it, that takes a `stat`.
-    pub fn rules_out(&self, found: &Found<'_>, notes: &Notes) -> bool {
+    pub fn rules_out(&self, found: &WalkEntry<'_>, notes: &Notes) -> bool {
         let known = notes.known_without(found.place(), self.bits(), &self.query);
         known.is_some_and(|known| found.version() == Some(known))
     }

@@ -12,7 +12,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::cancel::CancelToken;
-use crate::fs::{Entries, Found, Listing, OpenDir, OpenFile, Order, Version, Visitor, WalkOptions, walk};
+use crate::fs::{Entries, Listing, OpenDir, OpenFile, Order, Version, Visitor, WalkEntry, WalkOptions, walk};
 use crate::pattern::{Options, Pattern};
 use crate::policy::{Access, Grant, Kind, Policy};
 use crate::search::{Asked, Call, Mode, Scope, Wanted, grep};
@@ -117,7 +117,7 @@ impl Tree {
         self.store().find(&version_of(&self.at(name)), 0, || true).is_some()
     }
 
-    fn each_file(&self, recall: &Recall, act: &(dyn Fn(&Found<'_>, &Notes) + Sync)) {
+    fn each_file(&self, recall: &Recall, act: &(dyn Fn(&WalkEntry<'_>, &Notes) + Sync)) {
         let options = WalkOptions {
             threads: Some(1),
             order: Order::Paths,
@@ -150,7 +150,7 @@ impl Tree {
 /// Does something with each file that a search comes upon.
 struct Each<'a> {
     recall: &'a Recall,
-    act: &'a (dyn Fn(&Found<'_>, &Notes) + Sync),
+    act: &'a (dyn Fn(&WalkEntry<'_>, &Notes) + Sync),
 }
 
 impl Visitor for Each<'_> {
@@ -164,7 +164,7 @@ impl Visitor for Each<'_> {
         self.recall.entries(dir)
     }
 
-    fn visit(&self, (): &mut (), (): &mut (), found: &Found<'_>, notes: &Notes) {
+    fn visit(&self, (): &mut (), (): &mut (), found: &WalkEntry<'_>, notes: &Notes) {
         if found.kind() == Kind::File {
             (self.act)(found, notes);
         }

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 pub use ending::Ending;
 
-use super::service::{Exchange, ExclusiveWork, Outbox, Service};
+use super::service::{AdmittedRequest, ExclusiveWork, Outbox, Service};
 use crate::cancel::CancelToken;
 use crate::limits::MAX_KEPT_NAME_BYTES;
 use crate::policy::{Touched, TouchedPath};
@@ -153,7 +153,7 @@ struct Flight {
 }
 
 impl Entered {
-    fn call(&self, exchange: &Exchange<'_>) -> Begun {
+    fn call(&self, exchange: &AdmittedRequest<'_>) -> Begun {
         let called = exchange.request.called.as_ref();
         let mut tool = called.and_then(|called| called.name.as_deref()).unwrap_or_default().to_owned();
         tool.truncate(tool.floor_char_boundary(MAX_KEPT_NAME_BYTES));
@@ -259,7 +259,7 @@ impl Service for Entered {
         self.ledger.observers.iter().all(|observer| observer.is_prompt()) && self.inner.is_prompt()
     }
 
-    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         if exchange.request.method != "tools/call" {
             return self.inner.serve(exchange);
         }
@@ -282,7 +282,7 @@ impl Service for Entered {
         let served = {
             let _entered = flight.touched.enter();
             let outbox = Overheard { outbox: exchange.outbox, call: &flight.call, ledger: &self.ledger };
-            let exchange = Exchange { outbox: &outbox, ..*exchange };
+            let exchange = AdmittedRequest { outbox: &outbox, ..*exchange };
             catch_unwind(AssertUnwindSafe(|| self.inner.serve(&exchange)))
         };
         self.lock().retain(|other| !Arc::ptr_eq(other, &flight));

@@ -31,7 +31,7 @@ impl Service for Acts {
         Weight::Light
     }
 
-    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         let params: Value = serde_json::from_str(exchange.request.params.unwrap().get()).unwrap();
         let path = params["arguments"]["path"].as_str().unwrap_or_default();
         match params["name"].as_str().unwrap() {

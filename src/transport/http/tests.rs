@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::conversation::Conversation;
 use super::tenant::{Nothing, Offer, Tenant, TenantLimits, Usage};
 use crate::protocol::{Body, Outcome, Request};
-use crate::server::{Exchange, Service, Session};
+use crate::server::{AdmittedRequest, Service, Session};
 use crate::tools::Weight;
 
 /// A service that has nothing to say.
@@ -19,7 +19,7 @@ impl Service for Silent {
         Weight::Light
     }
 
-    fn serve(&self, _exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, _exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         Some(Ok(Body::Raw("{}".into())))
     }
 }

@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::protocol::{Body, Content, Outcome, Request, ToolReply};
-use crate::server::{Admission, Exchange, Service, Session};
+use crate::server::{Admission, AdmittedRequest, Service, Session};
 use crate::transport::http::feed::Nowhere;
 use crate::transport::http::tenant::Usage;
 use crate::transport::http::tests::served;
@@ -22,7 +22,7 @@ impl Service for Panics {
         true
     }
 
-    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         self.0.lock().unwrap().push(thread::current().id());
         assert!(exchange.request.called.as_ref().unwrap().name.as_deref() != Some("panic"), "on purpose");
         Some(Ok(Body::Raw("{}".into())))
@@ -37,7 +37,7 @@ impl Service for Large {
         Weight::Heavy
     }
 
-    fn serve(&self, _exchange: &Exchange<'_>) -> Option<Outcome> {
+    fn serve(&self, _exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         let content = vec![Content::text("\u{1}".repeat(100_000))];
         Some(Ok(Body::Tool(ToolReply { content, ..ToolReply::default() })))
     }
