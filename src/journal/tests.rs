@@ -1,0 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
+
+mod picture;
+mod program;
+mod property;
