@@ -48,7 +48,7 @@ impl Store {
         let dir = self.entry_dir(number)?;
         let Some(end) = stat(&dir, OsStr::new("end")).map_err(failed())? else { return Ok(None) };
         let text = object::handle(&dir, OsStr::new("end")).and_then(|end| end.ok_or(Errno::NOENT));
-        let text = text.and_then(|end| object::reopen(end, OFlags::RDONLY)).map_err(failed())?;
+        let text = text.and_then(|end| object::reopen(&end, OFlags::RDONLY)).map_err(failed())?;
         let mut digits = [0; 20];
         let got = pread(text, &mut digits, 0).map_err(failed())?;
         let bytes = std::str::from_utf8(&digits[..got]).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0);

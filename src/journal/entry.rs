@@ -60,7 +60,8 @@ pub(super) struct Old {
     pub(super) content: Content,
     /// The entry whose file a copied content is.
     pub(super) copied_by: u64,
-    pub(super) kept: Option<Kept>,
+    /// One by each entry that kept it; some may be gone again.
+    pub(super) kept: Vec<Kept>,
     pub(super) after: Option<After>,
 }
 
@@ -133,7 +134,7 @@ impl Entry {
                     attributes: None,
                     content: Content::Same,
                     copied_by: self.number,
-                    kept: None,
+                    kept: Vec::new(),
                     after: None,
                 };
                 self.olds.entry(stat.id).or_insert(old);
@@ -144,7 +145,7 @@ impl Entry {
             Event::Content { id, content } => self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.content = content,
             Event::Kept { id, file, is_copy } => {
                 let entry = self.number;
-                self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.kept = Some(Kept { entry, file, is_copy });
+                self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.kept.push(Kept { entry, file, is_copy });
             }
             Event::Deep => self.is_deep = true,
             Event::Left { dir, name, after } => {
@@ -316,7 +317,7 @@ impl Old {
         if matches!(self.content, Content::Same | Content::Grew) && newer.content != Content::Same {
             (self.content, self.copied_by) = (newer.content, newer.copied_by);
         }
-        self.kept = self.kept.or(newer.kept);
+        self.kept.extend(newer.kept);
         self.attributes = self.attributes.take().or(newer.attributes);
         self.after = match (self.after, newer.after) {
             (Some(first), Some(last)) => Some(After {

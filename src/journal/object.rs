@@ -11,7 +11,7 @@ use rustix::fs::{
     XattrFlags, chmodat, chownat, copy_file_range, ftruncate, getxattr, ioctl_ficlone, linkat, listxattr, makedev,
     mkfifoat, openat, readlinkat, removexattr, seek, setxattr, statx, symlinkat, utimensat,
 };
-use rustix::io::{Errno, pread};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, pread};
 use serde::{Deserialize, Serialize};
 
 use super::log::Bytes;
@@ -114,8 +114,11 @@ pub(super) fn stat_of(handle: impl AsFd) -> Result<Stat, Errno> {
     stat(handle, OsStr::new(""))?.ok_or(Errno::NOENT)
 }
 
-/// A handle that only stands for the object, whatever it is.
+/// A handle that only stands for what is under a name, whatever it is; with an empty name, for the directory itself.
 pub(super) fn handle(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, Errno> {
+    if name.is_empty() {
+        return fcntl_dupfd_cloexec(dir, 0).map(Some);
+    }
     there(openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()))
 }
 
@@ -142,18 +145,18 @@ pub(super) fn names(dir: impl AsFd) -> Result<Vec<OsString>, Errno> {
 
 /// The only path to what a handle of whatever kind stands for. There is no other for the mode and the attributes of what may
 /// not be read, and none that opens just this object to read or write it.
-fn magic(handle: impl AsFd) -> String {
-    format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd())
+fn magic(handle: BorrowedFd<'_>) -> String {
+    format!("/proc/self/fd/{}", handle.as_raw_fd())
 }
 
 /// Opens what a handle stands for. Only for regular files: others can do something when they are opened.
-pub(super) fn reopen(handle: impl AsFd, flags: OFlags) -> Result<OwnedFd, Errno> {
-    openat(CWD, magic(handle), flags | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+pub(super) fn reopen(handle: &impl AsFd, flags: OFlags) -> Result<OwnedFd, Errno> {
+    openat(CWD, magic(handle.as_fd()), flags | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// All extended attributes, access control lists included; `None` if they may not be read.
-pub(super) fn attributes(handle: impl AsFd) -> Result<Option<Attributes>, Errno> {
-    let path = magic(handle);
+pub(super) fn attributes(handle: &impl AsFd) -> Result<Option<Attributes>, Errno> {
+    let path = magic(handle.as_fd());
     let mut list = Vec::with_capacity(ATTRIBUTE_BYTES);
     match listxattr(&path, spare_capacity(&mut list)) {
         Err(Errno::NOTSUP) => return Ok(Some(Vec::new())),
@@ -182,11 +185,11 @@ pub(super) fn restore(handle: BorrowedFd<'_>, was: &Stat, attributes_were: Optio
     }
     if !was.is_link() {
         if stat_of(handle)?.mode != was.mode {
-            set_mode(handle, was.mode)?;
+            set_mode(&handle, was.mode)?;
         }
         if let Some(were) = attributes_were {
             let path = magic(handle);
-            let present = attributes(handle)?.unwrap_or_default();
+            let present = attributes(&handle)?.unwrap_or_default();
             for (name, _) in present.iter().filter(|(name, _)| !were.iter().any(|(other, _)| other == name)) {
                 removexattr(&path, name.0.as_slice())?;
             }
@@ -198,8 +201,8 @@ pub(super) fn restore(handle: BorrowedFd<'_>, was: &Stat, attributes_were: Optio
     if now.mtime == was.mtime { Ok(()) } else { set_mtime(handle, was.mtime) }
 }
 
-pub(super) fn set_mode(handle: impl AsFd, mode: u32) -> Result<(), Errno> {
-    chmodat(CWD, magic(handle), Mode::from_raw_mode(mode & 0o7777), AtFlags::empty())
+pub(super) fn set_mode(handle: &impl AsFd, mode: u32) -> Result<(), Errno> {
+    chmodat(CWD, magic(handle.as_fd()), Mode::from_raw_mode(mode & 0o7777), AtFlags::empty())
 }
 
 pub(super) fn set_mtime(handle: impl AsFd, mtime: i64) -> Result<(), Errno> {
@@ -213,9 +216,9 @@ pub(super) fn with_access<T>(dir: BorrowedFd<'_>, mut act: impl FnMut() -> Resul
     match act() {
         Err(Errno::ACCESS) => {
             let mode = stat_of(dir)?.mode;
-            set_mode(dir, mode | 0o700)?;
+            set_mode(&dir, mode | 0o700)?;
             let done = act();
-            set_mode(dir, mode)?;
+            set_mode(&dir, mode)?;
             done
         }
         done => done,
@@ -256,7 +259,7 @@ pub(super) fn copy_object(object: BorrowedFd<'_>, dir: BorrowedFd<'_>, name: &Os
     let stat = stat_of(object)?;
     match stat.kind() {
         FileType::RegularFile => {
-            let Ok(from) = reopen(object, OFlags::RDONLY) else { return Ok(None) };
+            let Ok(from) = reopen(&object, OFlags::RDONLY) else { return Ok(None) };
             let to = openat(dir, name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;
             return copy(to, from, stat.size, most);
         }

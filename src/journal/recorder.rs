@@ -141,11 +141,19 @@ impl Recorder {
             let (file, _) = own.next_file();
             if let Some(stat) = found {
                 own.note_attributes(at, &stat)?;
-                if own.entry.olds.get(&stat.id).is_some_and(|old| old.kept.is_none()) {
+                if own.entry.olds.get(&stat.id).is_some_and(|old| old.kept.is_empty()) {
                     own.note(Event::Kept { id: stat.id, file, is_copy: false });
                 }
             }
             Ok(file)
+        })
+    }
+
+    /// What the store kept is about to stand under the name.
+    pub(super) fn puts(&mut self, at: At<'_>) -> Result<(), JournalError> {
+        self.recording(at, |own| {
+            own.name(at)?;
+            own.goes_deep(at).map(drop)
         })
     }
 
@@ -208,10 +216,8 @@ impl Recorder {
             return Ok((own, *known));
         }
         let moved = || JournalError::Moved { path: self.roots[at.root].shown.join(at.path) };
-        let mut dir = self.roots[at.root].handle.as_fd().try_clone_to_owned().map_err(|source| JournalError::Io {
-            what: format!("{}: duplicating its handle", self.roots[at.root].shown.display()),
-            source,
-        })?;
+        let root = object::handle(&self.roots[at.root].handle, OsStr::new(""));
+        let mut dir = root.and_then(|root| root.ok_or(Errno::NOENT)).map_err(self.failed(at, "looking for its directory"))?;
         let mut noted = Vec::new();
         for name in at.path {
             let above = stat_of(&dir).map_err(self.failed(at, "looking for its directory"))?;
@@ -260,18 +266,24 @@ impl Recorder {
 
     /// An object gets another place. Where names are not noted it would be lost from sight.
     fn moves(&mut self, from: At<'_>, stat: &Stat, to: At<'_>) -> Result<(), JournalError> {
-        if self.entry.is_new(stat.id) || self.directory(to)?.1 {
+        if self.entry.is_new(stat.id) || !self.goes_deep(to)? {
             return Ok(());
-        }
-        if !self.entry.is_deep {
-            self.note(Event::Deep);
         }
         if stat.is_dir() { self.note_attributes(from, stat) } else { self.keep(from, stat) }
     }
 
+    /// Something old gets this place: whether names are not noted there.
+    fn goes_deep(&mut self, to: At<'_>) -> Result<bool, JournalError> {
+        let is_noted = self.directory(to)?.1;
+        if !is_noted && !self.entry.is_deep {
+            self.note(Event::Deep);
+        }
+        Ok(!is_noted)
+    }
+
     /// Keeps an object that may lose its last name.
     fn keep(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
-        if self.entry.olds.get(&stat.id).is_none_or(|old| old.kept.is_some()) {
+        if self.entry.olds.get(&stat.id).is_none_or(|old| !old.kept.is_empty()) {
             return Ok(());
         }
         if stat.is_dir() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, OFlags, unlinkat};
 use rustix::io::Errno;
 
 use super::entry::{Entry, Old, Place};
@@ -34,7 +34,7 @@ pub(super) struct Survey {
 /// What is looked for.
 #[derive(Clone, Copy)]
 pub(super) enum Look<'a> {
-    /// What the entry has changed; this is its directory in the store. Directories that it made are looked through only if something
+    /// What the entry has changed; this is its directory in the store, where links to what is still there are let go of. Directories that it made are looked through only if something
     /// old was put into one.
     Changes(BorrowedFd<'a>),
     /// What is there.
@@ -61,10 +61,13 @@ impl Survey {
             let place = Place { root: number, path: Bytes(Vec::new()) };
             let looked = object::stat_of(&root.handle).and_then(|mut stat| {
                 stat.id = first(stat.id);
-                walk.object(root.handle.as_fd(), OsStr::new(""), &stat)?;
+                walk.object(root.handle.as_fd(), OsStr::new(""), stat)?;
                 walk.dir(root.handle.as_fd(), stat.id, &place, 0)
             });
             looked.map_err(JournalError::io(format!("{}: looking through it", root.shown.display())))?;
+        }
+        if let Look::Changes(store) = look {
+            walk.kept(store).map_err(JournalError::io("looking through what was kept"))?;
         }
         Ok(walk.survey)
     }
@@ -97,9 +100,9 @@ impl Walk<'_> {
             return Ok(());
         }
         for name in entry.names.get(&id).into_iter().flat_map(BTreeMap::keys) {
-            let found = self.stat(dir, name.name())?;
-            if let Some(stat) = &found {
-                self.object(dir, name.name(), stat)?;
+            let mut found = self.stat(dir, name.name())?;
+            if let Some(stat) = &mut found {
+                *stat = self.object(dir, name.name(), *stat)?;
                 self.below(dir, name, stat, &place.join(name), &(id, name.clone()), depth)?;
             }
             self.survey.names.insert((id, name.clone()), found);
@@ -134,7 +137,7 @@ impl Walk<'_> {
             let place = place.join(&name);
             self.survey.inner.push((place.clone(), stat, key.clone()));
             if self.entry.olds.contains_key(&stat.id) {
-                self.object(inner.as_fd(), name.name(), &stat)?;
+                self.object(inner.as_fd(), name.name(), stat)?;
                 self.survey.inside.insert(stat.id, place.clone());
             }
             self.below(inner.as_fd(), &name, &stat, &place, key, depth + 1)?;
@@ -142,18 +145,57 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn object(&mut self, dir: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> Result<(), Errno> {
-        let is_known = self.survey.objects.insert(stat.id, *stat).is_some();
-        if let (Look::Changes(kept), Some(old), false) = (self.look, self.entry.olds.get(&stat.id), is_known)
-            && let Some(handle) = object::handle(dir, name)?
-        {
-            self.survey.differences.insert(stat.id, differences(old, stat, &handle, kept)?);
+    /// Takes down an object; what it is like then.
+    fn object(&mut self, dir: BorrowedFd<'_>, name: &OsStr, mut stat: Stat) -> Result<Stat, Errno> {
+        if let Some(known) = self.survey.objects.get(&stat.id) {
+            return Ok(*known);
+        }
+        if let (Look::Changes(store), Some(old)) = (self.look, self.entry.olds.get(&stat.id)) {
+            if let Some(kept) = old.kept.first().filter(|kept| !kept.is_copy && !stat.is_dir()) {
+                // It is still there, so the link is not needed.
+                object::there(unlinkat(store, file_name(kept.file), AtFlags::empty()))?;
+                stat = self.stat(dir, name)?.unwrap_or(stat);
+            }
+            self.compare(dir, name, &stat, old, store)?;
+        }
+        self.survey.objects.insert(stat.id, stat);
+        Ok(stat)
+    }
+
+    /// Takes down what is only in the store any more, or has names that were not noted.
+    fn kept(&mut self, store: BorrowedFd<'_>) -> Result<(), Errno> {
+        let entry = self.entry;
+        for (id, old) in entry.olds.iter().filter(|(_, old)| !old.stat.is_dir()) {
+            let kept = old.kept.first().filter(|kept| !kept.is_copy && !self.survey.objects.contains_key(id));
+            let Some(kept) = kept else { continue };
+            let name = file_name(kept.file);
+            if let Some(stat) = self.stat(store, OsStr::new(&name))?.filter(|stat| stat.id == *id) {
+                self.compare(store, OsStr::new(&name), &stat, old, store)?;
+                self.survey.objects.insert(*id, stat);
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &OsStr,
+        stat: &Stat,
+        old: &Old,
+        store: BorrowedFd<'_>,
+    ) -> Result<(), Errno> {
+        if let Some(handle) = object::handle(dir, name)? {
+            let (content, metadata) = differences(old, stat, &handle, store)?;
+            // The times of a directory follow from what is noted in it, if anything is.
+            let is_dated = stat.is_dir() && self.entry.names.contains_key(&stat.id) || old.stat.mtime == stat.mtime;
+            self.survey.differences.insert(stat.id, (content, metadata || !is_dated));
         }
         Ok(())
     }
 }
 
-/// Whether an object has other content, and other metadata, than it had. The times of directories are apart from that.
+/// Whether an object has other content, and other metadata but for the time of its last change, than it had.
 fn differences(old: &Old, now: &Stat, handle: &OwnedFd, kept: BorrowedFd<'_>) -> Result<(bool, bool), Errno> {
     let was = &old.stat;
     if was.ctime == now.ctime {
@@ -165,7 +207,7 @@ fn differences(old: &Old, now: &Stat, handle: &OwnedFd, kept: BorrowedFd<'_>) ->
             Content::Copy(file) if was.size == now.size => {
                 let copy = object::handle(kept, OsStr::new(&file_name(file)))?.ok_or(Errno::NOENT)?;
                 match object::reopen(handle, OFlags::RDONLY) {
-                    Ok(now) => !object::is_same_content(object::reopen(copy, OFlags::RDONLY)?, now)?,
+                    Ok(now) => !object::is_same_content(object::reopen(&copy, OFlags::RDONLY)?, now)?,
                     Err(_) => was.mtime != now.mtime,
                 }
             }
@@ -176,5 +218,5 @@ fn differences(old: &Old, now: &Stat, handle: &OwnedFd, kept: BorrowedFd<'_>) ->
         Some(were) => object::attributes(handle)?.is_some_and(|now| now != *were),
         None => false,
     };
-    Ok((content, was.rights() != now.rights() || !now.is_dir() && was.mtime != now.mtime || attributes))
+    Ok((content, was.rights() != now.rights() || attributes))
 }

@@ -99,8 +99,12 @@ impl Store {
         recorder.most_bytes = u64::MAX;
         let number = recorder.number();
         let kept = later.iter().filter(|entry| !entry.undoes.is_empty()).flat_map(|undo| {
-            undo.olds.values().filter_map(|old| Some((first(old.stat.id), old.kept?)))
+            undo.olds.values().flat_map(|old| old.kept.iter().map(|kept| (first(old.stat.id), *kept)))
         });
+        let mut later_kept: HashMap<Id, Vec<Kept>> = HashMap::new();
+        for (id, kept) in kept {
+            later_kept.entry(id).or_default().push(kept);
+        }
         let wanted = selected.iter().filter_map(|(dir, name)| {
             let noted = entry.names[dir][name];
             let now = survey.names.get(&(*dir, name.clone())).copied().flatten();
@@ -109,7 +113,7 @@ impl Store {
         let mut undo = Undo {
             store: self,
             wanted: wanted.collect(),
-            later: kept.collect(),
+            later: later_kept,
             entry: &entry,
             survey: &survey,
             selected: &selected,
@@ -121,8 +125,8 @@ impl Store {
             remade: Vec::new(),
         };
         let done = undo.run();
-        let Undo { recorder, same, away, back, remade, .. } = undo;
-        let failed = done.err();
+        let Undo { recorder, same, back, remade, .. } = undo;
+        let failed = done.and_then(|()| self.let_go(&entry, &back)).err();
         self.end_as(recorder, failed.is_some())?;
         if let Some(error) = failed {
             if takes_back {
@@ -131,7 +135,6 @@ impl Store {
             }
             return Err(error);
         }
-        self.tidy(&entry, number, &away, &back)?;
         self.note_same(&entry, &selected, number, &same, remade)?;
         Ok(Outcome { undone, conflicts, number: Some(number) })
     }
@@ -149,15 +152,12 @@ impl Store {
     }
 
     /// Lets go of links to what is in the tree again.
-    fn tidy(&self, entry: &Entry, number: u64, away: &HashMap<Id, u32>, back: &HashSet<Id>) -> Result<(), JournalError> {
-        for id in back {
-            let own = away.get(id).map(|file| Kept { entry: number, file: *file, is_copy: false });
-            let kept = entry.olds.get(id).and_then(|old| old.kept).filter(|kept| !kept.is_copy);
-            for Kept { entry, file, .. } in own.into_iter().chain(kept) {
-                let dir = self.entry_dir(entry)?;
-                let gone = object::there(unlinkat(&dir, file_name(file), AtFlags::empty()));
-                gone.map_err(JournalError::io(format!("{}: letting go of a link", self.shown.display())))?;
-            }
+    fn let_go(&self, entry: &Entry, back: &HashSet<Id>) -> Result<(), JournalError> {
+        let olds = back.iter().filter_map(|id| entry.olds.get(id)).filter(|old| !old.stat.is_dir());
+        let kept = olds.flat_map(|old| &old.kept);
+        for kept in kept.filter(|kept| !kept.is_copy) {
+            let gone = object::there(unlinkat(self.entry_dir(kept.entry)?, file_name(kept.file), AtFlags::empty()));
+            gone.map_err(JournalError::io(format!("{}: letting go of a link", self.shown.display())))?;
         }
         Ok(())
     }
@@ -220,7 +220,7 @@ struct Undo<'a> {
     /// Objects that stood under a selected name and do not now.
     wanted: HashSet<Id>,
     /// What later undos have kept.
-    later: HashMap<Id, Kept>,
+    later: HashMap<Id, Vec<Kept>>,
     /// What was taken away, or linked: the file in the directory of this undo.
     away: HashMap<Id, u32>,
     /// What stands under its name again.
@@ -320,9 +320,16 @@ impl<'a> Undo<'a> {
             let leaves = self.selected.contains(&(id, name.clone())) && noted.before != Some(stat.id);
             self.into(here, name, &stat, leaves, Self::take_away, Self::take_out)?;
             if leaves {
+                if stat.links > 1 && !stat.is_dir() && !self.wanted.contains(&stat.id) {
+                    // What it is by its other names, it is as it was.
+                    self.restore_file(here.at(name), stat.id)?;
+                }
                 self.take(here.at(name), &stat)?;
             } else if self.wanted.contains(&stat.id) && !stat.is_dir() && !self.away.contains_key(&stat.id) {
                 self.hold(here.at(name), &stat)?;
+            } else if stat.links > 1 {
+                // What is taken away by another name is known by this one.
+                self.recorder.gains(here.at(name))?;
             }
         }
         Ok(())
@@ -346,21 +353,32 @@ impl<'a> Undo<'a> {
                 self.put(at, before)?;
             }
             let Some(stat) = self.stat(at)? else { continue };
+            let is_back = is_selected && noted.before == Some(stat.id) && self.back.insert(stat.id);
             self.into(here, name, &stat, entry.is_deep, Self::put_back, |_, _, _, _| Ok(()))?;
-            if is_selected
-                && noted.before == Some(stat.id)
-                && self.back.insert(stat.id)
-                && let Some(old) = entry.olds.get(&stat.id)
-                && !stat.is_dir()
-            {
-                self.restore_content(at, old)?;
-                self.restore_metadata(at, old, old.stat.mtime)?;
+            if !is_back {
+                continue;
+            }
+            if !stat.is_dir() {
+                self.restore_file(at, stat.id)?;
+            } else if !entry.names.contains_key(&stat.id) {
+                self.restore_dir(at, stat.id)?;
             }
         }
-        self.restore_dir(here, id)
+        self.restore_dir(here.itself(), id)
     }
 
-    fn restore_dir(&mut self, here: Here<'_>, id: Id) -> Result<(), JournalError> {
+    fn restore_file(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
+        let entry = self.entry;
+        let Some(old) = entry.olds.get(&id) else { return Ok(()) };
+        if !old.kept.is_empty() {
+            // A link to it goes, which stamps it.
+            self.recorder.gains(at)?;
+        }
+        self.restore_content(at, old)?;
+        self.restore_metadata(at, old, old.stat.mtime)
+    }
+
+    fn restore_dir(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
         let entry = self.entry;
         let Some(old) = entry.olds.get(&id) else { return Ok(()) };
         let is_selected = |name: &Bytes| self.selected.contains(&(id, name.clone()));
@@ -369,13 +387,13 @@ impl<'a> Undo<'a> {
         // Somebody else may have changed it since.
         let left = old.after.map(|after| after.stat.mtime);
         let is_as_left = self.survey.objects.get(&id).is_none_or(|now| Some(now.mtime) == left);
-        let now = stat_of(here.dir).map_err(self.failed(here.itself(), "looking at it"))?;
+        let Some(now) = self.stat(at)? else { return Ok(()) };
         let mtime = if is_whole && is_as_left { old.stat.mtime } else { now.mtime };
         if self.all || self.back.contains(&id) || self.wanted.contains(&id) {
-            return self.restore_metadata(here.itself(), old, mtime);
+            return self.restore_metadata(at, old, mtime);
         }
         let as_it_is = Old { stat: Stat { mtime, ..now }, attributes: None, ..old.clone() };
-        self.restore_metadata(here.itself(), &as_it_is, mtime)
+        self.restore_metadata(at, &as_it_is, mtime)
     }
 
     /// Takes an object away into the store.
@@ -391,7 +409,18 @@ impl<'a> Undo<'a> {
             }
             renamed => renamed,
         });
-        renamed.map_err(self.failed(at, "taking it away"))?;
+        let failed = || self.failed(at, "taking it away");
+        renamed.map_err(failed())?;
+        // One link to it is enough.
+        let is_same = |one: &str, other: &str| {
+            let id = |name: &str| object::stat(store, OsStr::new(name)).map(|found| found.map(|stat| stat.id));
+            Ok(id(one)? == id(other)?)
+        };
+        if let Some(first) = self.away.get(&stat.id)
+            && is_same(&file_name(*first), &to).map_err(failed())?
+        {
+            unlinkat(store, &to, AtFlags::empty()).map_err(failed())?;
+        }
         self.away.entry(stat.id).or_insert(file);
         Ok(())
     }
@@ -400,18 +429,19 @@ impl<'a> Undo<'a> {
     fn hold(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         self.recorder.loses(at)?;
         let raw = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
-        let kept = raw.and_then(|raw| self.recorder.entry.olds.get(&raw.id)).and_then(|old| old.kept);
+        let kept = raw.and_then(|raw| self.recorder.entry.olds.get(&raw.id)).and_then(|old| old.kept.first());
         self.away.extend(kept.map(|kept| (stat.id, kept.file)));
         Ok(())
     }
 
     /// Lets an object stand under a name again.
     fn put(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
-        self.recorder.gains(at)?;
+        self.recorder.puts(at)?;
         let entry = self.entry;
         let Some(old) = entry.olds.get(&id) else { return Err(self.failed(at, "putting it back")(Errno::NOENT)) };
         let own = self.away.get(&id).map(|file| Kept { entry: self.recorder.number(), file: *file, is_copy: false });
-        let kept: Vec<Kept> = own.into_iter().chain(old.kept).chain(self.later.get(&id).copied()).collect();
+        let kept = own.iter().chain(&old.kept).chain(self.later.get(&id).into_iter().flatten());
+        let kept: Vec<Kept> = kept.copied().collect();
         for source in kept {
             if self.put_from(at, old, source)? {
                 return Ok(());
@@ -487,7 +517,7 @@ impl<'a> Undo<'a> {
             Content::Copy(file) => {
                 let dir = self.store.entry_dir(old.copied_by)?;
                 let copy = object::handle(&dir, OsStr::new(&file_name(file))).map_err(failed())?;
-                let copy = copy.ok_or(Errno::NOENT).and_then(|copy| object::reopen(copy, OFlags::RDONLY));
+                let copy = copy.ok_or(Errno::NOENT).and_then(|copy| object::reopen(&copy, OFlags::RDONLY));
                 let copy = copy.map_err(failed())?;
                 if now.size == old.stat.size
                     && object::reopen(&handle, OFlags::RDONLY).is_ok_and(|now| object::is_same_content(&copy, now) == Ok(true))
@@ -516,12 +546,7 @@ impl<'a> Undo<'a> {
 
     fn restore_metadata(&mut self, at: At<'_>, old: &Old, mtime: i64) -> Result<(), JournalError> {
         let failed = || self.failed(at, "restoring its metadata");
-        let handle = if at.name.is_empty() {
-            at.dir.try_clone_to_owned().map(Some).map_err(|_| Errno::MFILE)
-        } else {
-            object::handle(at.dir, at.name)
-        };
-        let Some(handle) = handle.map_err(failed())? else { return Ok(()) };
+        let Some(handle) = object::handle(at.dir, at.name).map_err(failed())? else { return Ok(()) };
         let now = stat_of(&handle).map_err(failed())?;
         let was = Stat { mtime, ..old.stat };
         let attributes = match &old.attributes {

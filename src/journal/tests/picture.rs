@@ -52,7 +52,7 @@ pub(super) fn picture(roots: &[PathBuf]) -> Picture {
         let attributes = if stat.is_symlink() || stat.file_type().is_fifo() {
             String::new()
         } else {
-            format!("{:?}", attributes(fs::File::open(&path).unwrap()).unwrap())
+            format!("{:?}", attributes(&fs::File::open(&path).unwrap()).unwrap())
         };
         if !stat.is_dir() {
             groups.entry(stat.ino()).or_default().push(path.clone());

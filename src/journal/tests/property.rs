@@ -59,7 +59,7 @@ pub(super) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
 
 pub(super) fn cases() -> ProptestConfig {
     let cases = std::env::var("JOURNAL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(60);
-    ProptestConfig { cases, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases, max_shrink_time: 25_000, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 fn undone(store: &Store, numbers: &[u64]) -> u64 {
