@@ -21,11 +21,14 @@ pub struct Conflict {
 pub(super) struct Same {
     ids: HashMap<Id, Id>,
     versions: HashMap<Version, Version>,
+    /// When undos were at work.
+    spans: Vec<(i64, i64)>,
 }
 
 impl Same {
     pub(super) fn of<'e>(undos: impl Iterator<Item = &'e Entry> + Clone) -> Self {
-        let mut same = Self::default();
+        let mut same =
+            Self { spans: undos.clone().flat_map(|undo| undo.spans.iter().copied()).collect(), ..Self::default() };
         let all = undos.flat_map(|undo| &undo.same);
         for (new, old) in all.clone().filter(|(new, _)| new.1 == 0) {
             same.add_id(new.0, old.0);
@@ -67,10 +70,12 @@ impl Same {
         version.1
     }
 
-    /// Whether it is the same object with the same content and metadata. Links come and go with the store's own.
+    /// Whether it is the same object with the same content and metadata. Links come and go with the store's own, and what an undo had its
+    /// hands on last looks the same only if it is.
     pub(super) fn is(&self, one: &Stat, other: &Stat) -> bool {
-        one.id == other.id
-            && (self.changed(one) == self.changed(other) || one.links != other.links && one.plain() == other.plain())
+        let by_undo = |stat: &Stat| self.spans.iter().any(|(start, end)| (*start..=*end).contains(&stat.ctime));
+        let is_stamped = one.links != other.links || by_undo(one) || by_undo(other);
+        one.id == other.id && (self.changed(one) == self.changed(other) || is_stamped && one.plain() == other.plain())
     }
 }
 
@@ -132,8 +137,11 @@ impl Check<'_> {
             return Some("its directory is gone".into());
         }
         for other in self.others {
-            let changes = |id: &Id| other.olds.get(id).and_then(|old| old.after).is_some_and(|after| after.content || after.metadata);
-            let renames = other.names.get(&dir).and_then(|names| names.get(name)).is_some_and(|its| its.before != its.after);
+            let changes = |id: &Id| {
+                other.olds.get(id).and_then(|old| old.after).is_some_and(|after| after.content || after.metadata)
+            };
+            let renames =
+                other.names.get(&dir).and_then(|names| names.get(name)).is_some_and(|its| its.before != its.after);
             if renames || ids.clone().any(|id| changes(&id)) {
                 return Some(format!("{} (entry {}) changed it later", other.title, other.number));
             }
@@ -169,8 +177,11 @@ pub(super) fn select(
     after: &HashMap<Id, Place>,
     paths: &[Place],
 ) -> Selected {
-    let changed: BTreeMap<(Id, &Bytes), _> =
-        entry.all_names().filter(|(.., noted)| entry.is_changed(noted)).map(|(dir, name, noted)| ((dir, name), noted)).collect();
+    let changed: BTreeMap<(Id, &Bytes), _> = entry
+        .all_names()
+        .filter(|(.., noted)| entry.is_changed(noted))
+        .map(|(dir, name, noted)| ((dir, name), noted))
+        .collect();
     let is_asked_for = |dir: &Id, name: &Bytes| {
         let mut places = before.get(dir).into_iter().chain(after.get(dir)).map(|dir| dir.join(name));
         paths.is_empty() || places.any(|place| paths.iter().any(|path| place.is_at_or_below(path)))
@@ -192,7 +203,9 @@ pub(super) fn select(
             }
         }
         let belongs = |id: Option<Id>| id.is_some_and(|id| wanted.contains(&id));
-        selected.extend(changed.iter().filter(|(_, noted)| belongs(noted.before) || belongs(noted.after)).map(|(key, _)| *key));
+        selected.extend(
+            changed.iter().filter(|(_, noted)| belongs(noted.before) || belongs(noted.after)).map(|(key, _)| *key),
+        );
         if selected.len() == had {
             break;
         }

@@ -294,9 +294,10 @@ impl Entry {
     pub(super) fn with_ids(self, first: impl Fn(Id) -> Id) -> Self {
         let noted = |noted: Name| Name { before: noted.before.map(&first), after: noted.after.map(&first) };
         let stat = |stat: Stat| Stat { id: first(stat.id), ..stat };
-        let names = self.names.into_iter().map(|(dir, names)| {
-            (first(dir), names.into_iter().map(|(name, known)| (name, noted(known))).collect())
-        });
+        let names = self
+            .names
+            .into_iter()
+            .map(|(dir, names)| (first(dir), names.into_iter().map(|(name, known)| (name, noted(known))).collect()));
         let olds = self.olds.into_iter().map(|(id, old)| {
             let after = old.after.map(|after| After { stat: stat(after.stat), ..after });
             (first(id), Old { stat: stat(old.stat), after, ..old })

@@ -78,27 +78,65 @@ pub(super) type Version = (Id, i64);
 pub(super) enum Event {
     /// The first line. What is born later than `start` is new; `undoes` are the entries that this one undoes, all of them or
     /// a part.
-    Begin { version: u32, start: i64, title: String, undoes: Vec<u64>, partial: bool },
+    Begin {
+        version: u32,
+        start: i64,
+        title: String,
+        undoes: Vec<u64>,
+        partial: bool,
+    },
     /// What stood under a name when the entry began. Noted of a directory's own name, too, once something in it is noted.
-    Name { dir: Id, name: Bytes, before: Option<Id> },
+    Name {
+        dir: Id,
+        name: Bytes,
+        before: Option<Id>,
+    },
     /// What an object was like when the entry began.
     Object(Stat),
-    Attributes { id: Id, all: Attributes },
-    Content { id: Id, content: Content },
+    Attributes {
+        id: Id,
+        all: Attributes,
+    },
+    Content {
+        id: Id,
+        content: Content,
+    },
     /// The file of this number is the object, by a hard link, or a copy of what cannot be linked.
-    Kept { id: Id, file: u32, is_copy: bool },
+    Kept {
+        id: Id,
+        file: u32,
+        is_copy: bool,
+    },
     /// An object that is older than the entry went where no names are noted: into a directory that is new.
     Deep,
     /// What stands under a noted name when the entry ends, where something does.
-    Left { dir: Id, name: Bytes, after: Id },
+    Left {
+        dir: Id,
+        name: Bytes,
+        after: Id,
+    },
     /// What an object is like when the entry ends, and whether its content or its metadata are others than they were.
-    State { stat: Stat, content: bool, metadata: bool },
+    State {
+        stat: Stat,
+        content: bool,
+        metadata: bool,
+    },
     /// An object that is older than the entry lies in a new directory when it ends: the root's number, and the path below it.
-    Inside { id: Id, root: usize, path: Bytes },
+    Inside {
+        id: Id,
+        root: usize,
+        path: Bytes,
+    },
     /// By the clock of the filesystem.
-    End { time: i64, interrupted: bool },
+    End {
+        time: i64,
+        interrupted: bool,
+    },
     /// What this undo made is the same as what was.
-    Same { new: Version, old: Version },
+    Same {
+        new: Version,
+        old: Version,
+    },
 }
 
 pub(super) fn write(log: &mut File, events: &[Event]) -> io::Result<()> {

@@ -133,7 +133,8 @@ pub(super) fn open_dir(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, 
 /// The names in a directory, sorted.
 pub(super) fn names(dir: impl AsFd) -> Result<Vec<OsString>, Errno> {
     let mut all = Vec::new();
-    for entry in Dir::read_from(openat(dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)? {
+    for entry in Dir::read_from(openat(dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)?
+    {
         let name = entry?.file_name().to_bytes().to_vec();
         if name != b"." && name != b".." {
             all.push(OsString::from_vec(name));
@@ -255,12 +256,22 @@ pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64, most: u64) -> Resu
 
 /// Makes under a name what an object is that can have no further hard link: a file within the bounds of [`copy`], a symbolic link, a pipe.
 /// `None` if it is not made.
-pub(super) fn copy_object(object: BorrowedFd<'_>, dir: BorrowedFd<'_>, name: &OsStr, most: u64) -> Result<Option<()>, Errno> {
+pub(super) fn copy_object(
+    object: BorrowedFd<'_>,
+    dir: BorrowedFd<'_>,
+    name: &OsStr,
+    most: u64,
+) -> Result<Option<()>, Errno> {
     let stat = stat_of(object)?;
     match stat.kind() {
         FileType::RegularFile => {
             let Ok(from) = reopen(&object, OFlags::RDONLY) else { return Ok(None) };
-            let to = openat(dir, name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;
+            let to = openat(
+                dir,
+                name,
+                OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC,
+                Mode::RUSR | Mode::WUSR,
+            )?;
             return copy(to, from, stat.size, most);
         }
         FileType::Symlink => symlinkat(&readlinkat(object, "", Vec::new())?, dir, name)?,

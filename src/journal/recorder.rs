@@ -57,7 +57,16 @@ pub struct Recorder {
 
 impl Recorder {
     pub(super) fn new(roots: Arc<[Root]>, dir: OwnedFd, log: File, entry: Entry) -> Self {
-        Self { roots, dir, log, entry, known: HashMap::new(), files: 0, most_bytes: JOURNAL_COPY_BYTES, pending: Vec::new() }
+        Self {
+            roots,
+            dir,
+            log,
+            entry,
+            known: HashMap::new(),
+            files: 0,
+            most_bytes: JOURNAL_COPY_BYTES,
+            pending: Vec::new(),
+        }
     }
 
     /// The number of the entry.
@@ -149,10 +158,14 @@ impl Recorder {
         })
     }
 
-    /// What the store kept is about to stand under the name.
-    pub(super) fn puts(&mut self, at: At<'_>) -> Result<(), JournalError> {
+    /// What the store kept, which is like this, is about to stand under the name.
+    pub(super) fn puts(&mut self, at: At<'_>, kept: Option<&Stat>) -> Result<(), JournalError> {
         self.recording(at, |own| {
             own.name(at)?;
+            if let Some(stat) = kept.filter(|stat| !own.entry.is_new(stat.id)) {
+                // One more link stamps it.
+                own.note_object(stat);
+            }
             own.goes_deep(at).map(drop)
         })
     }
@@ -217,7 +230,8 @@ impl Recorder {
         }
         let moved = || JournalError::Moved { path: self.roots[at.root].shown.join(at.path) };
         let root = object::handle(&self.roots[at.root].handle, OsStr::new(""));
-        let mut dir = root.and_then(|root| root.ok_or(Errno::NOENT)).map_err(self.failed(at, "looking for its directory"))?;
+        let mut dir =
+            root.and_then(|root| root.ok_or(Errno::NOENT)).map_err(self.failed(at, "looking for its directory"))?;
         let mut noted = Vec::new();
         for name in at.path {
             let above = stat_of(&dir).map_err(self.failed(at, "looking for its directory"))?;
@@ -229,7 +243,8 @@ impl Recorder {
             return Err(moved());
         }
         for (above, name, found) in noted {
-            if self.entry.is_new(above.id) || self.entry.names.get(&above.id).is_some_and(|all| all.contains_key(&name)) {
+            if self.entry.is_new(above.id) || self.entry.names.get(&above.id).is_some_and(|all| all.contains_key(&name))
+            {
                 continue;
             }
             let before = Some(found.id).filter(|id| !self.entry.is_new(*id));

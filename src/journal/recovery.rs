@@ -20,12 +20,15 @@ impl Store {
             let Some(log) = self.open_log(number)? else { continue };
             match flock(&log, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => continue,
-                locked => locked.map_err(JournalError::io(format!("{}: locking it", self.log_path(number).display())))?,
+                locked => {
+                    locked.map_err(JournalError::io(format!("{}: locking it", self.log_path(number).display())))?
+                }
             }
             let Some((mut entry, length)) = self.read_whole(number)? else { continue };
             if !entry.has_ended() {
                 // What is behind the last whole line never happened.
-                ftruncate(&log, length).map_err(JournalError::io(format!("{}: ending it", self.log_path(number).display())))?;
+                ftruncate(&log, length)
+                    .map_err(JournalError::io(format!("{}: ending it", self.log_path(number).display())))?;
                 let is_undo = !entry.undoes.is_empty();
                 let recorder = Recorder::new(self.roots.clone(), self.entry_dir(number)?, log, entry);
                 entry = self.end_as(recorder, is_undo)?;

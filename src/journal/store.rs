@@ -57,7 +57,8 @@ impl Store {
         }
         let mut root_ids = Vec::new();
         for root in roots.iter() {
-            let found = stat_of(&root.handle).map_err(JournalError::io(format!("{}: looking at it", root.shown.display())))?;
+            let found =
+                stat_of(&root.handle).map_err(JournalError::io(format!("{}: looking at it", root.shown.display())))?;
             if found.id.born() == 0 {
                 return Err(JournalError::Birthless { path: root.shown.clone() });
             }
@@ -110,7 +111,8 @@ impl Store {
         let mut events = survey.events(&recorder.entry);
         let failed = || JournalError::io(format!("{}: ending it", self.log_path(recorder.number()).display()));
         // What the entry takes, for who bounds the store.
-        let stamp = openat(&recorder.dir, "end", OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
+        let stamp =
+            openat(&recorder.dir, "end", OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
         let stamp = stamp.map_err(failed())?;
         let bytes = disk_bytes(recorder.dir.as_fd()).map_err(failed())?;
         pwrite(&stamp, format!("{bytes:020}").as_bytes(), 0).map_err(failed())?;
@@ -130,7 +132,8 @@ impl Store {
 
     /// The numbers of the entries, the oldest first.
     pub fn numbers(&self) -> Result<Vec<u64>, JournalError> {
-        let names = object::names(&self.dir).map_err(JournalError::io(format!("{}: listing it", self.shown.display())))?;
+        let names =
+            object::names(&self.dir).map_err(JournalError::io(format!("{}: listing it", self.shown.display())))?;
         let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
         numbers.sort_unstable();
         Ok(numbers)
@@ -169,7 +172,9 @@ impl Store {
     pub(super) fn open_log(&self, number: u64) -> Result<Option<File>, JournalError> {
         let path = self.log_path(number);
         let failed = || JournalError::io(format!("{}: opening it", path.display()));
-        let Some(dir) = open_dir(&self.dir, OsStr::new(&number.to_string())).map_err(failed())? else { return Ok(None) };
+        let Some(dir) = open_dir(&self.dir, OsStr::new(&number.to_string())).map_err(failed())? else {
+            return Ok(None);
+        };
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(object::there(openat(dir, "log", flags, Mode::empty())).map_err(failed())?.map(File::from))
     }

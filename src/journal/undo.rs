@@ -76,9 +76,10 @@ impl Store {
         for number in self.numbers()?.into_iter().filter(|number| *number > oldest) {
             later.extend(self.read(number)?);
         }
-        let same = Same::of(later.iter().filter(|entry| entry.is_whole_undo()));
+        let same = Same::of(later.iter().filter(|entry| !entry.undoes.is_empty()));
         let first = |id: Id| same.first(id);
-        let entry = entries.into_values().map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) });
+        let entry =
+            entries.into_values().map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) });
         let entry = entry.reduce(|older, newer| older.join(newer, |one, other| same.is(one, other)));
         let Some(entry) = entry else { return Err(JournalError::Running { number: oldest }) };
         let survey = Survey::of(&self.roots, &entry, &first, Look::All)?;
@@ -87,8 +88,15 @@ impl Store {
         let selected = select(&entry, &survey, &before, &after, options.paths);
         let others = others(&later, numbers, oldest);
         let others: Vec<Entry> = others.into_iter().cloned().map(|entry| entry.with_ids(first)).collect();
-        let check =
-            Check { entry: &entry, survey: &survey, same: &same, selected: &selected, before: &before, after: &after, others: &others };
+        let check = Check {
+            entry: &entry,
+            survey: &survey,
+            same: &same,
+            selected: &selected,
+            before: &before,
+            after: &after,
+            others: &others,
+        };
         let conflicts = check.conflicts();
         let undone = self.selected_changes(&entry, &selected);
         if options.dry_run || !conflicts.is_empty() && !options.force {
@@ -127,7 +135,7 @@ impl Store {
         let done = undo.run();
         let Undo { recorder, same, back, remade, .. } = undo;
         let failed = done.and_then(|()| self.let_go(&entry, &back)).err();
-        self.end_as(recorder, failed.is_some())?;
+        let ended = self.end_as(recorder, failed.is_some())?;
         if let Some(error) = failed {
             if takes_back {
                 let options = Options { force: true, ..Options::default() };
@@ -135,7 +143,7 @@ impl Store {
             }
             return Err(error);
         }
-        self.note_same(&entry, &selected, number, &same, remade)?;
+        self.note_same(&entry, &selected, &ended, &same, remade)?;
         Ok(Outcome { undone, conflicts, number: Some(number) })
     }
 
@@ -167,24 +175,27 @@ impl Store {
         &self,
         entry: &Entry,
         selected: &Selected,
-        number: u64,
+        undo: &Entry,
         same: &Same,
         remade: Vec<(Id, Id)>,
     ) -> Result<(), JournalError> {
-        let survey = Survey::of(&self.roots, entry, &|id| same.first(id), Look::All)?;
         let undone: HashSet<Id> = selected.iter().filter_map(|(dir, name)| entry.names[dir][name].before).collect();
+        let mut now: HashMap<Id, Stat> = undo.news.iter().map(|(id, stat)| (same.first(*id), *stat)).collect();
+        now.extend(undo.olds.iter().filter_map(|(id, old)| Some((same.first(*id), old.after?.stat))));
         let mut events: Vec<Event> =
             remade.into_iter().map(|(new, old)| Event::Same { new: (new, 0), old: (old, 0) }).collect();
-        for (id, stat) in survey.objects.iter().filter(|(_, stat)| !stat.is_dir()) {
-            let Some(old) = entry.olds.get(id) else { continue };
+        for (id, old) in entry.olds.iter().filter(|(_, old)| !old.stat.is_dir()) {
+            // What undoing did not touch is as the entry left it.
+            let now = now.get(id).copied().or(old.after.map(|after| after.stat));
+            let Some(now) = now.map(|stat| Stat { id: *id, ..stat }) else { continue };
             let is_content = undone.contains(id) || old.after.is_none_or(|after| !after.content);
-            if is_content && stat.plain() == old.stat.plain() && stat.ctime != old.stat.ctime {
-                events.push(Event::Same { new: (*id, stat.ctime), old: (*id, old.stat.ctime) });
+            if is_content && now.plain() == old.stat.plain() && now.ctime != old.stat.ctime {
+                events.push(Event::Same { new: (*id, now.ctime), old: (*id, old.stat.ctime) });
             }
         }
-        if let Some(mut log) = self.open_log(number)? {
+        if let Some(mut log) = self.open_log(undo.number)? {
             log::write(&mut log, &events).map_err(|source| JournalError::Io {
-                what: format!("{}: ending it", self.log_path(number).display()),
+                what: format!("{}: ending it", self.log_path(undo.number).display()),
                 source,
             })?;
         }
@@ -401,14 +412,15 @@ impl<'a> Undo<'a> {
         let file = self.recorder.takes(at)?;
         let to = file_name(file);
         let store = self.recorder.dir.as_fd();
-        let renamed = with_access(at.dir, || match renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE) {
-            // Its `..` is to change.
-            Err(Errno::ACCESS) if stat.is_dir() => {
-                let dir = open_dir(at.dir, at.name)?.ok_or(Errno::NOENT)?;
-                with_access(dir.as_fd(), || renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE))
-            }
-            renamed => renamed,
-        });
+        let renamed =
+            with_access(at.dir, || match renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE) {
+                // Its `..` is to change.
+                Err(Errno::ACCESS) if stat.is_dir() => {
+                    let dir = open_dir(at.dir, at.name)?.ok_or(Errno::NOENT)?;
+                    with_access(dir.as_fd(), || renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE))
+                }
+                renamed => renamed,
+            });
         let failed = || self.failed(at, "taking it away");
         renamed.map_err(failed())?;
         // One link to it is enough.
@@ -436,7 +448,6 @@ impl<'a> Undo<'a> {
 
     /// Lets an object stand under a name again.
     fn put(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
-        self.recorder.puts(at)?;
         let entry = self.entry;
         let Some(old) = entry.olds.get(&id) else { return Err(self.failed(at, "putting it back")(Errno::NOENT)) };
         let own = self.away.get(&id).map(|file| Kept { entry: self.recorder.number(), file: *file, is_copy: false });
@@ -448,6 +459,7 @@ impl<'a> Undo<'a> {
             }
         }
         if old.stat.is_dir() {
+            self.recorder.puts(at, None)?;
             let made = with_access(at.dir, || mkdirat(at.dir, at.name, Mode::RWXU));
             made.map_err(self.failed(at, "making the directory again"))?;
             return self.remember(at, id);
@@ -470,14 +482,19 @@ impl<'a> Undo<'a> {
         if found.is_dir() != old.stat.is_dir() || !source.is_copy && self.same.first(found.id) != old.stat.id {
             return Ok(false);
         }
+        self.recorder.puts(at, Some(&found).filter(|_| !source.is_copy))?;
+        let failed = || self.failed(at, "putting it back");
         if found.is_dir() {
-            let renamed = with_access(at.dir, || match renameat_with(&dir, name, at.dir, at.name, RenameFlags::NOREPLACE) {
-                Err(Errno::ACCESS) => {
-                    let moved = open_dir(&dir, name)?.ok_or(Errno::NOENT)?;
-                    with_access(moved.as_fd(), || renameat_with(&dir, name, at.dir, at.name, RenameFlags::NOREPLACE))
-                }
-                renamed => renamed,
-            });
+            let renamed =
+                with_access(at.dir, || match renameat_with(&dir, name, at.dir, at.name, RenameFlags::NOREPLACE) {
+                    Err(Errno::ACCESS) => {
+                        let moved = open_dir(&dir, name)?.ok_or(Errno::NOENT)?;
+                        with_access(moved.as_fd(), || {
+                            renameat_with(&dir, name, at.dir, at.name, RenameFlags::NOREPLACE)
+                        })
+                    }
+                    renamed => renamed,
+                });
             return renamed.map(|()| true).map_err(failed());
         }
         if !source.is_copy {
@@ -520,7 +537,8 @@ impl<'a> Undo<'a> {
                 let copy = copy.ok_or(Errno::NOENT).and_then(|copy| object::reopen(&copy, OFlags::RDONLY));
                 let copy = copy.map_err(failed())?;
                 if now.size == old.stat.size
-                    && object::reopen(&handle, OFlags::RDONLY).is_ok_and(|now| object::is_same_content(&copy, now) == Ok(true))
+                    && object::reopen(&handle, OFlags::RDONLY)
+                        .is_ok_and(|now| object::is_same_content(&copy, now) == Ok(true))
                 {
                     return Ok(());
                 }

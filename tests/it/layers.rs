@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
-const LAYERS: [&[&str]; 19] = [
+const LAYERS: [&[&str]; 20] = [
     &["main"],
     &["commands"],
     &["web"],
@@ -22,6 +22,7 @@ const LAYERS: [&[&str]; 19] = [
     &["search", "calls", "python"],
     &["edit", "fs", "exec", "record", "schema", "telemetry"],
     &["policy", "sandbox", "pattern", "text", "protocol", "outbound"],
+    &["journal"],
     &["budget"],
     &["cancel", "mounts"],
     &["limits"],

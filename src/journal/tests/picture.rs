@@ -16,8 +16,6 @@ pub(super) struct Seen {
     pub(super) attributes: String,
     /// All names of the object.
     pub(super) names: Vec<PathBuf>,
-    /// Hard links, those of the store among them.
-    pub(super) links: u64,
 }
 
 pub(super) type Picture = BTreeMap<PathBuf, Seen>;
@@ -65,7 +63,6 @@ pub(super) fn picture(roots: &[PathBuf]) -> Picture {
             content,
             attributes,
             names: Vec::new(),
-            links: if stat.is_dir() { 0 } else { stat.nlink() },
         };
         all.insert(path, seen);
     }
@@ -73,6 +70,13 @@ pub(super) fn picture(roots: &[PathBuf]) -> Picture {
         seen.names = groups.get(&inodes[path]).cloned().unwrap_or_default();
     }
     all
+}
+
+/// How many hard links are the store's.
+pub(super) fn kept_links(roots: &[PathBuf]) -> u64 {
+    let all = picture(roots);
+    let files = all.iter().filter(|(_, seen)| !seen.names.is_empty());
+    files.map(|(path, seen)| path.symlink_metadata().unwrap().nlink() - seen.names.len() as u64).sum()
 }
 
 /// What is another, by path; empty for the same.
@@ -85,10 +89,7 @@ pub(super) fn differences(was: &Picture, now: &Picture) -> Vec<String> {
                 let content = (was.content != now.content)
                     .then(|| format!("content {} {}", was.content.len(), now.content.len()));
                 let shown = |seen: &Seen| {
-                    format!(
-                        "{:o} {:?} {} {} {:?} {}",
-                        seen.mode, seen.owner, seen.mtime, seen.attributes, seen.names, seen.links
-                    )
+                    format!("{:o} {:?} {} {} {:?}", seen.mode, seen.owner, seen.mtime, seen.attributes, seen.names)
                 };
                 format!("{}\n    {}\n    {content:?}", shown(was), shown(now))
             }

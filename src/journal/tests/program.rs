@@ -42,7 +42,8 @@ impl Held {
 }
 
 fn access_list() -> Vec<u8> {
-    let words: [(u16, u16, u32); 5] = [(1, 6, u32::MAX), (2, 4, 1001), (4, 4, u32::MAX), (16, 6, u32::MAX), (32, 0, u32::MAX)];
+    let words: [(u16, u16, u32); 5] =
+        [(1, 6, u32::MAX), (2, 4, 1001), (4, 4, u32::MAX), (16, 6, u32::MAX), (32, 0, u32::MAX)];
     let mut value = 2_u32.to_le_bytes().to_vec();
     for (tag, rights, who) in words {
         value.extend(tag.to_le_bytes());
@@ -333,7 +334,11 @@ impl Actor<'_> {
             27 => {
                 let path = self.any(a)?;
                 self.metadata(&path);
-                std::os::unix::fs::lchown(path, Some([0, 1, 1001][usize::from(b) % 3]), Some([0, 1001][usize::from(c) % 2]))
+                std::os::unix::fs::lchown(
+                    path,
+                    Some([0, 1, 1001][usize::from(b) % 3]),
+                    Some([0, 1001][usize::from(c) % 2]),
+                )
             }
             28 => {
                 let path = self.any(a)?;

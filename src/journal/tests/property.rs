@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use tempfile::TempDir;
 
 use super::super::{Options, Root, Store};
-use super::picture::{Picture, differences, picture};
+use super::picture::{Picture, differences, kept_links, picture};
 use super::program::{Actor, KINDS, Step};
 
 pub(super) struct World {
@@ -64,7 +64,7 @@ pub(super) fn cases() -> ProptestConfig {
 
 fn undone(store: &Store, numbers: &[u64]) -> u64 {
     let outcome = store.undo(numbers, "undo", Options::default()).unwrap();
-    assert_eq!(outcome.conflicts, []);
+    assert_eq!(outcome.conflicts, [], "undo {numbers:?}");
     outcome.number.unwrap()
 }
 
@@ -86,6 +86,7 @@ proptest! {
             let found = differences(&pictures[number as usize], &world.picture());
             prop_assert!(found.is_empty(), "undo {}:\n{}", number + 1, found.join("\n"));
         }
+        prop_assert_eq!(kept_links(&world.roots), 0);
         // What undid 1, 2, 3 are the entries 6, 5, 4.
         for number in 1..=3 {
             undone(&store, &[7 - number]);
