@@ -331,10 +331,6 @@ impl<'a> Undo<'a> {
             let leaves = self.selected.contains(&(id, name.clone())) && noted.before != Some(stat.id);
             self.into(here, name, &stat, leaves, Self::take_away, Self::take_out)?;
             if leaves {
-                if stat.links > 1 && !stat.is_dir() && !self.wanted.contains(&stat.id) {
-                    // What it is by its other names, it is as it was.
-                    self.restore_file(here.at(name), stat.id)?;
-                }
                 self.take(here.at(name), &stat)?;
             } else if self.wanted.contains(&stat.id) && !stat.is_dir() && !self.away.contains_key(&stat.id) {
                 self.hold(here.at(name), &stat)?;
@@ -409,6 +405,10 @@ impl<'a> Undo<'a> {
 
     /// Takes an object away into the store.
     fn take(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+        if stat.links > 1 && !stat.is_dir() && !self.wanted.contains(&stat.id) {
+            // By its other names it stays, as it was.
+            self.restore_file(at, stat.id)?;
+        }
         let file = self.recorder.takes(at)?;
         let to = file_name(file);
         let store = self.recorder.dir.as_fd();
