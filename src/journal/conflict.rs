@@ -97,15 +97,21 @@ pub(super) struct Check<'a> {
 impl Check<'_> {
     pub(super) fn conflicts(&self) -> Vec<Conflict> {
         let mut found = BTreeSet::new();
+        // What the entry left somewhere in the tree.
+        let left = self.entry.all_names().filter_map(|(.., noted)| noted.after);
+        let left: BTreeSet<Id> = left.chain(self.entry.inside.keys().copied()).collect();
         for (dir, name) in self.selected {
-            if let Some(why) = self.name(*dir, name) {
+            if let Some(why) = self.name(*dir, name, &left) {
                 let dir = self.survey.dirs.get(dir).or_else(|| self.after.get(dir)).or_else(|| self.before.get(dir));
                 found.extend(dir.map(|dir| Conflict { place: dir.join(name), why }));
             }
         }
+        let back: BTreeSet<Id> =
+            self.selected.iter().filter_map(|(dir, name)| self.entry.names[dir][name].before).collect();
         for (place, stat, below) in &self.survey.inner {
             let leads = &self.entry.names[&below.0][&below.1];
-            if self.selected.contains(below) && leads.before != leads.after && !self.is_own(stat) {
+            let goes = self.selected.contains(below) && leads.before != leads.after;
+            if (goes || back.contains(&stat.id)) && !self.is_own(stat) {
                 found.insert(Conflict { place: place.clone(), why: "it was put there or changed since".into() });
             }
         }
@@ -114,14 +120,17 @@ impl Check<'_> {
 
     /// Whether what lies in a directory that the entry made is as the entry left it.
     fn is_own(&self, stat: &Stat) -> bool {
-        if let Some(after) = self.entry.olds.get(&stat.id).and_then(|old| old.after) {
-            return stat.is_dir() || self.same.is(&after.stat, stat);
+        if let Some(old) = self.entry.olds.get(&stat.id)
+            && let Some(after) = old.after
+        {
+            // A part of it may be undone already.
+            return stat.is_dir() || self.same.is(&after.stat, stat) || self.same.is(&old.stat, stat);
         }
         let time = if stat.is_dir() { stat.id.born() } else { self.same.changed(stat) };
         self.entry.spans.iter().any(|(start, end)| (*start..=*end).contains(&time))
     }
 
-    fn name(&self, dir: Id, name: &Bytes) -> Option<String> {
+    fn name(&self, dir: Id, name: &Bytes, left: &BTreeSet<Id>) -> Option<String> {
         let entry = self.entry;
         let noted = entry.names[&dir][name];
         let old = noted.before.and_then(|id| entry.olds.get(&id));
@@ -132,8 +141,12 @@ impl Check<'_> {
         if ids.clone().any(|id| entry.between.contains(&id)) {
             return Some("it was changed between two of the calls".into());
         }
+        let is_moved = |id: &Id| left.contains(id) && !self.survey.objects.contains_key(id);
+        if noted.before != noted.after && noted.before.as_ref().is_some_and(is_moved) {
+            return Some("it is gone from where it was moved to".into());
+        }
         let comes_back = self.selected.iter().any(|(above, name)| entry.names[above][name].before == Some(dir));
-        if noted.before.is_some() && !self.survey.dirs.contains_key(&dir) && !comes_back {
+        if noted.before.or(noted.after).is_some() && !self.survey.dirs.contains_key(&dir) && !comes_back {
             return Some("its directory is gone".into());
         }
         for other in self.others {
@@ -147,10 +160,14 @@ impl Check<'_> {
             }
         }
         let now = self.survey.names.get(&(dir, name.clone())).copied().flatten();
+        let is_as = |was: &Stat, now: &Stat| match now.is_dir() {
+            true => was.id == now.id && was.rights() == now.rights(),
+            false => self.same.is(was, now),
+        };
         match (noted.after, now) {
             (None, None) => None,
             // Somebody has undone it.
-            (_, Some(now)) if old.is_some_and(|old| !now.is_dir() && self.same.is(&old.stat, &now)) => None,
+            (_, Some(now)) if old.is_some_and(|old| is_as(&old.stat, &now)) => None,
             (None, Some(_)) => Some("something has its name again".into()),
             (Some(_), None) if noted.before.is_none() => None,
             (Some(_), None) => Some("it is gone".into()),
@@ -158,11 +175,8 @@ impl Check<'_> {
             (Some(after), Some(now)) => {
                 let left = entry.olds.get(&after).and_then(|old| old.after).map(|after| after.stat);
                 let left = left.or_else(|| entry.news.get(&after).copied())?;
-                if now.is_dir() {
-                    (left.rights() != now.rights()).then(|| "its mode or owner was changed since".into())
-                } else {
-                    (!self.same.is(&left, &now)).then(|| "it was changed since".into())
-                }
+                let what = if now.is_dir() { "its mode or owner was changed since" } else { "it was changed since" };
+                (!is_as(&left, &now)).then(|| what.into())
             }
         }
     }

@@ -175,6 +175,8 @@ impl Recorder {
         at: At<'_>,
         note: impl FnOnce(&mut Self) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
+        #[cfg(test)]
+        super::tests::crashes::maybe_end();
         let noted = note(self);
         let lines = std::mem::take(&mut self.pending);
         if !lines.is_empty() {
@@ -183,6 +185,8 @@ impl Recorder {
                 source,
             })?;
         }
+        #[cfg(test)]
+        super::tests::crashes::maybe_end();
         noted
     }
 

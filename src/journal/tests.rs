@@ -1,5 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
 
+pub(super) mod crashes;
 mod picture;
 mod program;
 mod property;
+mod strangers;

@@ -128,6 +128,7 @@ impl Store {
             all: options.paths.is_empty(),
             recorder,
             same,
+            is_leaving: false,
             away: HashMap::new(),
             back: HashSet::new(),
             remade: Vec::new(),
@@ -184,14 +185,16 @@ impl Store {
         now.extend(undo.olds.iter().filter_map(|(id, old)| Some((same.first(*id), old.after?.stat))));
         let mut events: Vec<Event> =
             remade.into_iter().map(|(new, old)| Event::Same { new: (new, 0), old: (old, 0) }).collect();
-        for (id, old) in entry.olds.iter().filter(|(_, old)| !old.stat.is_dir()) {
+        let olds = entry.olds.values().map(|old| {
+            let is_content = undone.contains(&old.stat.id) || old.after.is_none_or(|after| !after.content);
             // What undoing did not touch is as the entry left it.
-            let now = now.get(id).copied().or(old.after.map(|after| after.stat));
-            let Some(now) = now.map(|stat| Stat { id: *id, ..stat }) else { continue };
-            let is_content = undone.contains(id) || old.after.is_none_or(|after| !after.content);
-            if is_content && now.plain() == old.stat.plain() && now.ctime != old.stat.ctime {
-                events.push(Event::Same { new: (*id, now.ctime), old: (*id, old.stat.ctime) });
-            }
+            (old.stat, old.after.map(|after| after.stat), is_content)
+        });
+        let news = entry.news.values().map(|new| (*new, None, true));
+        for (was, left, is_content) in olds.chain(news).filter(|(was, ..)| !was.is_dir()) {
+            let now = now.get(&was.id).copied().or(left).map(|stat| Stat { id: was.id, ..stat });
+            let now = now.filter(|now| is_content && now.plain() == was.plain() && now.ctime != was.ctime);
+            events.extend(now.map(|now| Event::Same { new: (was.id, now.ctime), old: (was.id, was.ctime) }));
         }
         if let Some(mut log) = self.open_log(undo.number)? {
             log::write(&mut log, &events).map_err(|source| JournalError::Io {
@@ -228,6 +231,8 @@ struct Undo<'a> {
     all: bool,
     recorder: Recorder,
     same: Same,
+    /// Whether the way leads through a new directory that is taken away.
+    is_leaving: bool,
     /// Objects that stood under a selected name and do not now.
     wanted: HashSet<Id>,
     /// What later undos have kept.
@@ -329,7 +334,10 @@ impl<'a> Undo<'a> {
         for (name, noted) in entry.names.get(&id).into_iter().flatten() {
             let Some(stat) = self.stat(here.at(name))? else { continue };
             let leaves = self.selected.contains(&(id, name.clone())) && noted.before != Some(stat.id);
-            self.into(here, name, &stat, leaves, Self::take_away, Self::take_out)?;
+            let outer = self.is_leaving;
+            self.is_leaving |= leaves && self.entry.is_new(stat.id);
+            self.into(here, name, &stat, self.is_leaving || entry.is_deep, Self::take_away, Self::take_out)?;
+            self.is_leaving = outer;
             if leaves {
                 self.take(here.at(name), &stat)?;
             } else if self.wanted.contains(&stat.id) && !stat.is_dir() && !self.away.contains_key(&stat.id) {
@@ -342,9 +350,10 @@ impl<'a> Undo<'a> {
         Ok(())
     }
 
-    /// Takes what is older than the entry out of a directory that it made.
+    /// Takes what is older than the entry, and goes or comes back, out of a directory that it made.
     fn take_out(&mut self, here: Here<'_>, name: &Bytes, stat: &Stat) -> Result<(), JournalError> {
-        if self.entry.olds.contains_key(&stat.id) { self.take(here.at(name), stat) } else { Ok(()) }
+        let is_old = self.is_leaving && self.entry.olds.contains_key(&stat.id);
+        if is_old || self.wanted.contains(&stat.id) { self.take(here.at(name), stat) } else { Ok(()) }
     }
 
     /// Puts back what stood under the names in a directory.
