@@ -85,6 +85,8 @@ pub(super) type Selected = BTreeSet<(Id, Bytes)>;
 pub(super) struct Check<'a> {
     pub(super) entry: &'a Entry,
     pub(super) survey: &'a Survey,
+    /// What the store alone has by the names that were noted, as it is.
+    pub(super) kept: &'a HashMap<Id, Stat>,
     pub(super) same: &'a Same,
     pub(super) selected: &'a Selected,
     /// Where directories were when the entry began, and when it ended.
@@ -160,6 +162,12 @@ impl Check<'_> {
             }
         }
         let now = self.survey.names.get(&(dir, name.clone())).copied().flatten();
+        let kept = noted.before.and_then(|id| self.kept.get(&id)).zip(old.and_then(|old| old.after));
+        if kept.is_some_and(|(now, after)| {
+            !self.same.is(&after.stat, now) && !old.is_some_and(|old| self.same.is(&old.stat, now))
+        }) {
+            return Some("it was changed since, by another of its names".into());
+        }
         let is_as = |was: &Stat, now: &Stat| match now.is_dir() {
             true => was.id == now.id && was.rights() == now.rights(),
             false => self.same.is(was, now),

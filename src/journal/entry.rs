@@ -256,6 +256,8 @@ impl Entry {
     pub(super) fn join(mut self, newer: Self, is_same: impl Fn(&Stat, &Stat) -> bool) -> Self {
         let start = self.start;
         let is_new = |id: Id| id.born() > start;
+        let left: BTreeSet<Id> = newer.all_names().filter_map(|(.., noted)| noted.after).collect();
+        self.inside.retain(|id, _| !newer.olds.contains_key(id) || left.contains(id));
         for (dir, names) in newer.names.into_iter().filter(|(dir, _)| !is_new(*dir)) {
             let own = self.names.entry(dir).or_default();
             for (name, noted) in names {

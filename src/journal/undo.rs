@@ -88,9 +88,11 @@ impl Store {
         let selected = select(&entry, &survey, &before, &after, options.paths);
         let others = others(&later, numbers, oldest);
         let others: Vec<Entry> = others.into_iter().cloned().map(|entry| entry.with_ids(first)).collect();
+        let kept = self.kept_now(&entry, &survey, &same)?;
         let check = Check {
             entry: &entry,
             survey: &survey,
+            kept: &kept,
             same: &same,
             selected: &selected,
             before: &before,
@@ -146,6 +148,24 @@ impl Store {
         }
         self.note_same(&entry, &selected, &ended, &same, remade)?;
         Ok(Outcome { undone, conflicts, number: Some(number) })
+    }
+
+    /// Objects of which only the store's link is known any more, as they are.
+    fn kept_now(&self, entry: &Entry, survey: &Survey, same: &Same) -> Result<HashMap<Id, Stat>, JournalError> {
+        let mut found = HashMap::new();
+        for (id, old) in entry.olds.iter().filter(|(id, old)| !old.stat.is_dir() && !survey.objects.contains_key(id)) {
+            for kept in old.kept.iter().filter(|kept| !kept.is_copy) {
+                let dir = self.entry_dir(kept.entry)?;
+                let stat = object::stat(dir, OsStr::new(&file_name(kept.file)));
+                let stat =
+                    stat.map_err(JournalError::io(format!("{}: looking at what was kept", self.shown.display())))?;
+                found.extend(
+                    stat.map(|stat| (*id, Stat { id: same.first(stat.id), ..stat }))
+                        .filter(|(id, stat)| stat.id == *id),
+                );
+            }
+        }
+        Ok(found)
     }
 
     fn selected_changes(&self, entry: &Entry, selected: &Selected) -> Vec<(Place, Change)> {
