@@ -185,21 +185,34 @@ pub(super) fn restore(handle: BorrowedFd<'_>, was: &Stat, attributes_were: Optio
         chownat(handle, "", user, group, AtFlags::EMPTY_PATH)?;
     }
     if !was.is_link() {
+        if let Some(were) = attributes_were {
+            match set_attributes(handle, were) {
+                // Those of a file that may not be written to are its owner's all the same.
+                Err(Errno::ACCESS) => {
+                    set_mode(&handle, now.mode | 0o600)?;
+                    set_attributes(handle, were)?;
+                }
+                set => set?,
+            }
+        }
+        // After what changes it too: a new owner, an access control list.
         if stat_of(handle)?.mode != was.mode {
             set_mode(&handle, was.mode)?;
         }
-        if let Some(were) = attributes_were {
-            let path = magic(handle);
-            let present = attributes(&handle)?.unwrap_or_default();
-            for (name, _) in present.iter().filter(|(name, _)| !were.iter().any(|(other, _)| other == name)) {
-                removexattr(&path, name.0.as_slice())?;
-            }
-            for (name, value) in were.iter().filter(|attribute| !present.contains(attribute)) {
-                setxattr(&path, name.0.as_slice(), &value.0, XattrFlags::empty())?;
-            }
-        }
     }
     if now.mtime == was.mtime { Ok(()) } else { set_mtime(handle, was.mtime) }
+}
+
+fn set_attributes(handle: BorrowedFd<'_>, were: &Attributes) -> Result<(), Errno> {
+    let path = magic(handle);
+    let present = attributes(&handle)?.unwrap_or_default();
+    for (name, _) in present.iter().filter(|(name, _)| !were.iter().any(|(other, _)| other == name)) {
+        removexattr(&path, name.0.as_slice())?;
+    }
+    for (name, value) in were.iter().filter(|attribute| !present.contains(attribute)) {
+        setxattr(&path, name.0.as_slice(), &value.0, XattrFlags::empty())?;
+    }
+    Ok(())
 }
 
 pub(super) fn set_mode(handle: &impl AsFd, mode: u32) -> Result<(), Errno> {
