@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::bytes::Bytes;
 use super::entry::{Entry, Place};
-use super::log::{Bytes, Content, Version};
+use super::log::{Content, Version};
 use super::object::{Id, Stat};
 use super::survey::Survey;
 

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::log::{Bytes, Content, Event, VERSION, Version};
+use super::bytes::Bytes;
+use super::log::{Content, Event, VERSION, Version};
 use super::object::{Attributes, Id, Stat, is_name};
 
 /// A place in one of the roots: the root's number, and the path below it.

@@ -4,57 +4,18 @@
 //! percent-coded where they are no printable ASCII. A line is in the file before the change that it is about happens, so what comes after
 //! the last line break belongs to a change that never happened, and is left out. Whatever else cannot be read is refused.
 
-use std::ffi::OsStr;
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use super::bytes::Bytes;
 use super::error::JournalError;
 use super::object::{Attributes, Id, Stat};
 use crate::limits::JOURNAL_LINE_BYTES;
 
 pub(super) const VERSION: u32 = 1;
-
-/// Printable ASCII stands for itself, but for what begins an escape.
-const CODED: &AsciiSet = &CONTROLS.add(b'%');
-
-/// A name, or a value.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Bytes(pub Vec<u8>);
-
-impl Bytes {
-    pub(super) fn of(name: &OsStr) -> Self {
-        Self(name.as_bytes().to_vec())
-    }
-
-    pub(super) fn name(&self) -> &OsStr {
-        OsStr::from_bytes(&self.0)
-    }
-}
-
-impl fmt::Debug for Bytes {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.name().fmt(out)
-    }
-}
-
-impl Serialize for Bytes {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&percent_encode(&self.0, CODED))
-    }
-}
-
-impl<'de> Deserialize<'de> for Bytes {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from)?;
-        Ok(Self(percent_decode_str(&text).collect()))
-    }
-}
 
 /// How the content of an object can be had again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

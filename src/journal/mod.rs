@@ -13,14 +13,18 @@
 //! What somebody else changed after the entry is a conflict, and the undo is refused whole. Versions are told apart by ctime, which nobody
 //! can set. Two changes within one tick of the filesystem's clock are told apart only where the kernel stamps them apart (Linux 6.13).
 
+mod apart;
 mod bounds;
+mod bytes;
 mod conflict;
 mod entry;
 mod error;
 mod log;
 mod object;
+mod passes;
 mod recorder;
 mod recovery;
+mod root;
 mod store;
 mod survey;
 #[cfg(test)]
@@ -28,10 +32,11 @@ mod tests;
 mod undo;
 
 pub use bounds::Bounds;
+pub use bytes::Bytes;
 pub use conflict::Conflict;
 pub use entry::{Change, Entry, Place};
 pub use error::JournalError;
-pub use log::Bytes;
 pub use recorder::{At, Recorder, Writing};
-pub use store::{Root, Store};
+pub use root::Root;
+pub use store::Store;
 pub use undo::{Options, Outcome};

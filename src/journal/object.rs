@@ -14,7 +14,7 @@ use rustix::fs::{
 use rustix::io::{Errno, fcntl_dupfd_cloexec, pread};
 use serde::{Deserialize, Serialize};
 
-use super::log::Bytes;
+use super::bytes::Bytes;
 
 const NANOSECONDS: i64 = 1_000_000_000;
 /// Largest list of names, and largest value (xattr(7)).

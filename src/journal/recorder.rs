@@ -13,11 +13,12 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
+use super::bytes::Bytes;
 use super::entry::Entry;
 use super::error::JournalError;
-use super::log::{self, Bytes, Content, Event};
+use super::log::{self, Content, Event};
 use super::object::{self, Id, Stat, attributes, open_dir, stat, stat_of};
-use super::store::Root;
+use super::root::Root;
 use crate::limits::JOURNAL_COPY_BYTES;
 
 /// A name that a change is about: a handle of the directory (`O_PATH` will do), which root that lies in, and its path below that now.
@@ -349,7 +350,7 @@ impl Recorder {
     }
 
     /// A file of the entry's directory that is not there yet.
-    fn next_file(&mut self) -> (u32, String) {
+    pub(super) fn next_file(&mut self) -> (u32, String) {
         self.files += 1;
         (self.files, file_name(self.files))
     }

@@ -19,15 +19,8 @@ use super::error::JournalError;
 use super::log::{self, Event, VERSION};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
+use super::root::Root;
 use super::survey::{Look, Survey};
-
-/// A directory below which changes are noted. Roots lie apart from each other.
-#[derive(Debug)]
-pub struct Root {
-    pub handle: OwnedFd,
-    /// How it is named in errors.
-    pub shown: PathBuf,
-}
 
 /// The journal of a tree.
 #[derive(Debug)]

@@ -7,12 +7,13 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, OFlags, unlinkat};
 use rustix::io::Errno;
 
+use super::bytes::Bytes;
 use super::entry::{Entry, Old, Place};
 use super::error::JournalError;
-use super::log::{Bytes, Content, Event};
+use super::log::{Content, Event};
 use super::object::{self, Id, Stat, open_dir, stat};
 use super::recorder::file_name;
-use super::store::Root;
+use super::root::Root;
 use crate::limits::JOURNAL_DEPTH;
 
 #[derive(Debug, Default)]

@@ -15,6 +15,8 @@ use super::program::{Actor, KINDS, Step};
 pub(super) struct World {
     pub(super) roots: Vec<PathBuf>,
     pub(super) dir: TempDir,
+    /// Of the root on another filesystem.
+    apart: Option<TempDir>,
 }
 
 impl World {
@@ -24,7 +26,17 @@ impl World {
         for root in &roots {
             std::fs::create_dir(root).unwrap();
         }
-        Self { roots, dir }
+        Self { roots, dir, apart: None }
+    }
+
+    /// The second root lies on another filesystem, where the machine has one.
+    pub(super) fn new_apart() -> Self {
+        let mut world = Self::new();
+        if let Ok(apart) = tempfile::tempdir_in("/dev/shm") {
+            world.roots[1] = apart.path().to_path_buf();
+            world.apart = Some(apart);
+        }
+        world
     }
 
     /// As another process would open it.
@@ -92,6 +104,23 @@ proptest! {
             undone(&store, &[7 - number]);
             let found = differences(&pictures[number as usize], &world.picture());
             prop_assert!(found.is_empty(), "redo {number}:\n{}", found.join("\n"));
+        }
+    }
+
+    #[test]
+    fn what_is_undone_on_other_filesystems_is_as_it_was(before in steps(60), programs in vec(steps(20), 2)) {
+        let world = World::new_apart();
+        world.unseen(&before, "before");
+        let mut pictures = vec![world.picture()];
+        for (number, program) in programs.iter().enumerate() {
+            world.call(program, &format!("p{number}"));
+            pictures.push(world.picture());
+        }
+        let store = world.store();
+        for (undo, is) in [(2, 1), (1, 0), (4, 1), (3, 2)] {
+            undone(&store, &[undo]);
+            let found = differences(&pictures[is], &world.picture());
+            prop_assert!(found.is_empty(), "undo {undo}:\n{}", found.join("\n"));
         }
     }
 
