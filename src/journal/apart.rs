@@ -1,7 +1,8 @@
 //! Undoing on a filesystem that is not the store's, into which nothing can be renamed or linked.
 //!
 //! What is to stand elsewhere again waits under a name of its own in a directory beside it. What is new goes name by name, a copy of
-//! each in the store.
+//! each in the store. The one thing that is not restored: a hard link between a file that comes back as a copy and names that the call
+//! did not touch.
 
 use std::os::fd::AsFd as _;
 
@@ -99,7 +100,10 @@ impl Undo<'_> {
         };
         if found.is_dir() {
             self.recorder.renames(source.at(), at, false)?;
+            // That directory may have its time back already.
+            let time = stat_of(source.at().dir).map_err(self.failed(at, "putting it back"))?.mtime;
             self.rename(source.at(), at)?;
+            object::set_mtime(source.at().dir, time).map_err(self.failed(at, "putting it back"))?;
         } else {
             self.recorder.links(source.at(), at)?;
             let linked = with_access(at.dir, || object::link(source.at().dir, source.at().name, at.dir, at.name));
@@ -113,7 +117,10 @@ impl Undo<'_> {
         for (id, stages) in std::mem::take(&mut self.staged) {
             for stage in stages.iter().filter(|_| self.back.contains(&id)) {
                 let at = stage.at();
-                let gone = with_access(at.dir, || object::there(unlinkat(at.dir, at.name, AtFlags::empty())));
+                let gone = stat_of(at.dir).and_then(|dir| {
+                    with_access(at.dir, || object::there(unlinkat(at.dir, at.name, AtFlags::empty())))?;
+                    object::set_mtime(at.dir, dir.mtime)
+                });
                 gone.map_err(self.failed(at, "letting go of it"))?;
             }
         }

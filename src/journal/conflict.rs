@@ -127,7 +127,8 @@ impl Check<'_> {
             && let Some(after) = old.after
         {
             // A part of it may be undone already.
-            return stat.is_dir() || self.same.is(&after.stat, stat) || self.same.is(&old.stat, stat);
+            let is_as_left = stat.is_dir() || self.same.is(&after.stat, stat) || self.same.is(&old.stat, stat);
+            return self.entry.inside.contains_key(&stat.id) && is_as_left;
         }
         let time = if stat.is_dir() { stat.id.born() } else { self.same.changed(stat) };
         self.entry.spans.iter().any(|(start, end)| (*start..=*end).contains(&time))
@@ -144,7 +145,9 @@ impl Check<'_> {
         if ids.clone().any(|id| entry.between.contains(&id)) {
             return Some("it was changed between two of the calls".into());
         }
-        let is_moved = |id: &Id| left.contains(id) && !self.survey.objects.contains_key(id);
+        let is_kept = noted.before.is_some_and(|id| self.kept.contains_key(&id))
+            || old.is_some_and(|old| old.kept.iter().any(|kept| kept.is_copy));
+        let is_moved = |id: &Id| left.contains(id) && !self.survey.objects.contains_key(id) && !is_kept;
         if noted.before != noted.after && noted.before.as_ref().is_some_and(is_moved) {
             return Some("it is gone from where it was moved to".into());
         }

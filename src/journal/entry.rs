@@ -258,7 +258,9 @@ impl Entry {
         let start = self.start;
         let is_new = |id: Id| id.born() > start;
         let left: BTreeSet<Id> = newer.all_names().filter_map(|(.., noted)| noted.after).collect();
-        self.inside.retain(|id, _| !newer.olds.contains_key(id) || left.contains(id));
+        // A directory lies in one place.
+        let is_dir = |id: &Id| self.olds.get(id).is_some_and(|old| old.stat.is_dir());
+        self.inside.retain(|id, _| !is_dir(id) || !newer.olds.contains_key(id) || left.contains(id));
         for (dir, names) in newer.names.into_iter().filter(|(dir, _)| !is_new(*dir)) {
             let own = self.names.entry(dir).or_default();
             for (name, noted) in names {

@@ -11,7 +11,7 @@ use rustix::fs::{
     XattrFlags, chmodat, chownat, copy_file_range, ftruncate, getxattr, ioctl_ficlone, linkat, listxattr, makedev,
     mkfifoat, openat, readlinkat, removexattr, seek, setxattr, statx, symlinkat, utimensat,
 };
-use rustix::io::{Errno, fcntl_dupfd_cloexec, pread};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, pread, pwrite};
 use serde::{Deserialize, Serialize};
 
 use super::bytes::Bytes;
@@ -19,7 +19,7 @@ use super::bytes::Bytes;
 const NANOSECONDS: i64 = 1_000_000_000;
 /// Largest list of names, and largest value (xattr(7)).
 const ATTRIBUTE_BYTES: usize = 64 * 1024;
-/// What is compared at a time.
+/// What is compared, or copied, at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Which object it is: device, inode number, time of birth in nanoseconds since 1970. The number of an inode is given again once
@@ -255,16 +255,33 @@ pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64, most: u64) -> Resu
                 Err(errno) => return Err(errno),
             };
             let end = seek(&from, SeekFrom::Hole(at))?.min(size);
-            let mut to_at = at;
             while at < end {
-                let wanted = usize::try_from(end - at).unwrap_or(usize::MAX);
-                if copy_file_range(&from, Some(&mut at), &to, Some(&mut to_at), wanted)? == 0 {
+                let got = copy_part(to.as_fd(), from.as_fd(), at, end - at)?;
+                if got == 0 {
                     break;
                 }
+                at += got;
             }
         }
     }
     ftruncate(&to, size).map(Some)
+}
+
+/// Copies some of so many bytes from one place to the same. How many; none at the end of the file.
+fn copy_part(to: BorrowedFd<'_>, from: BorrowedFd<'_>, at: u64, wanted: u64) -> Result<u64, Errno> {
+    let most = usize::try_from(wanted).unwrap_or(usize::MAX);
+    match copy_file_range(from, Some(&mut { at }), to, Some(&mut { at }), most) {
+        // Between filesystems of two kinds.
+        Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP) => {}
+        copied => return copied.map(|got| got as u64),
+    }
+    let mut part = vec![0; most.min(CHUNK_BYTES)];
+    let got = pread(from, part.as_mut_slice(), at)?;
+    let mut done = 0;
+    while done < got {
+        done += pwrite(to, &part[done..got], at + done as u64)?;
+    }
+    Ok(got as u64)
 }
 
 /// Makes under a name what an object is that can have no further hard link: a file within the bounds of [`copy`], a symbolic link, a pipe.

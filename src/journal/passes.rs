@@ -51,8 +51,10 @@ pub(super) struct Undo<'a> {
     pub(super) placed: HashMap<Id, Staged>,
     /// What stands under its name again.
     pub(super) back: HashSet<Id>,
-    /// What was made again, and what it was.
-    pub(super) remade: Vec<(Id, Id)>,
+    /// What was made again, by what it was.
+    pub(super) remade: HashMap<Id, Id>,
+    /// What was made again, as it was left.
+    pub(super) versions: HashMap<Id, Stat>,
 }
 
 /// A name in a directory, for later.
@@ -164,16 +166,12 @@ impl<'a> Undo<'a> {
         for (name, noted) in entry.names.get(&id).into_iter().flatten() {
             let Some(stat) = self.stat(here.at(name))? else { continue };
             let leaves = self.selected.contains(&(id, name.clone())) && noted.before != Some(stat.id);
-            if !self.is_leaving && self.is_apart(&stat) {
-                self.stage = Some(
-                    Staged::of(here.itself(), name.clone())
-                        .map_err(self.failed(here.itself(), "duplicating its handle"))?,
-                );
-            }
+            self.stay(here, &stat)?;
             let outer = self.is_leaving;
             self.is_leaving |= leaves && self.entry.is_new(stat.id);
             self.into(here, name, &stat, self.is_leaving || entry.is_deep, Self::take_away, Self::take_out)?;
             self.is_leaving = outer;
+            self.stay(here, &stat)?;
             if leaves {
                 self.take(here.at(name), &stat)?;
             } else if self.wanted.contains(&stat.id) && !stat.is_dir() && !self.away.contains_key(&stat.id) {
@@ -182,6 +180,15 @@ impl<'a> Undo<'a> {
                 // What is taken away by another name is known by this one.
                 self.recorder.gains(here.at(name))?;
             }
+        }
+        Ok(())
+    }
+
+    /// A directory that stays is one where things of its filesystem can wait.
+    fn stay(&mut self, here: Here<'_>, stat: &Stat) -> Result<(), JournalError> {
+        if !self.is_leaving && self.is_apart(stat) {
+            let stage = Staged::of(here.itself(), Bytes(Vec::new()));
+            self.stage = Some(stage.map_err(self.failed(here.itself(), "duplicating its handle"))?);
         }
         Ok(())
     }
@@ -212,6 +219,8 @@ impl<'a> Undo<'a> {
             }
             if !stat.is_dir() {
                 self.restore_file(at, stat.id)?;
+                let made = self.stat(at)?.filter(|made| self.remade.contains_key(&made.id));
+                self.versions.extend(made.map(|made| (made.id, made)));
             } else if !entry.names.contains_key(&stat.id) {
                 self.restore_dir(at, stat.id)?;
             }
@@ -369,11 +378,11 @@ impl<'a> Undo<'a> {
         let made = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
         if let Some(made) = made {
             self.same.add_id(made.id, id);
-            if !made.is_dir() {
+            if !made.is_dir() && self.entry.olds.get(&id).is_some_and(|old| old.stat.links > 1) {
                 let placed = Staged::of(at, Bytes::of(at.name)).map_err(self.failed(at, "duplicating a handle"))?;
                 self.placed.insert(id, placed);
             }
-            self.remade.push((made.id, id));
+            self.remade.insert(id, made.id);
         }
         Ok(())
     }

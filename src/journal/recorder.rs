@@ -113,7 +113,10 @@ impl Recorder {
         self.recording(from, |own| {
             own.name(to)?;
             // It may be changed by the new name where that is not noted.
-            own.name(from).map(drop)
+            if own.name(from)?.is_some_and(|stat| !own.entry.is_new(stat.id)) {
+                own.goes_deep(to)?;
+            }
+            Ok(())
         })
     }
 

@@ -127,10 +127,11 @@ impl Store {
             stage: None,
             placed: HashMap::new(),
             back: HashSet::new(),
-            remade: Vec::new(),
+            remade: HashMap::new(),
+            versions: HashMap::new(),
         };
         let done = undo.run();
-        let Undo { recorder, same, back, remade, .. } = undo;
+        let Undo { recorder, same, back, remade, versions, .. } = undo;
         let failed = done.and_then(|()| self.let_go(&entry, &back)).err();
         let ended = self.end_as(recorder, failed.is_some())?;
         if let Some(error) = failed {
@@ -140,7 +141,7 @@ impl Store {
             }
             return Err(error);
         }
-        self.note_same(&entry, &selected, &ended, &same, remade)?;
+        self.note_same(&entry, &selected, &ended, &same, (remade, versions))?;
         Ok(Outcome { undone, conflicts, number: Some(number) })
     }
 
@@ -171,6 +172,10 @@ impl Store {
                 }
             }
         }
+        let undone = restored(entry, selected);
+        for (_, old) in part.olds.iter_mut().filter(|(id, _)| !undone.contains(id)) {
+            old.after = None;
+        }
         part.changes(&self.root_ids)
     }
 
@@ -192,13 +197,14 @@ impl Store {
         selected: &Selected,
         undo: &Entry,
         same: &Same,
-        remade: Vec<(Id, Id)>,
+        (remade, versions): (HashMap<Id, Id>, HashMap<Id, Stat>),
     ) -> Result<(), JournalError> {
-        let undone: HashSet<Id> = selected.iter().filter_map(|(dir, name)| entry.names[dir][name].before).collect();
-        let mut now: HashMap<Id, Stat> = undo.news.iter().map(|(id, stat)| (same.first(*id), *stat)).collect();
+        let undone = restored(entry, selected);
+        let mut now = versions;
+        now.extend(undo.news.iter().map(|(id, stat)| (same.first(*id), *stat)));
         now.extend(undo.olds.iter().filter_map(|(id, old)| Some((same.first(*id), old.after?.stat))));
         let mut events: Vec<Event> =
-            remade.into_iter().map(|(new, old)| Event::Same { new: (new, 0), old: (old, 0) }).collect();
+            remade.into_iter().map(|(old, new)| Event::Same { new: (new, 0), old: (old, 0) }).collect();
         let olds = entry.olds.values().map(|old| {
             let is_content = undone.contains(&old.stat.id) || old.after.is_none_or(|after| !after.content);
             // What undoing did not touch is as the entry left it.
@@ -218,6 +224,11 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// What stood under the selected names.
+fn restored(entry: &Entry, selected: &Selected) -> HashSet<Id> {
+    selected.iter().filter_map(|(dir, name)| entry.names[dir][name].before).collect()
 }
 
 /// Entries later than the oldest that is undone, that are not undone with it, and whose changes still stand.

@@ -18,6 +18,8 @@ pub(super) struct Step(pub(super) u8, pub(super) u16, pub(super) u16, pub(super)
 
 /// Kinds of operations.
 pub(super) const KINDS: u8 = 42;
+/// Those that make hard links.
+pub(super) const LINKING: [u8; 2] = [22, 38];
 
 pub(super) struct Actor<'a> {
     pub(super) roots: &'a [PathBuf],
