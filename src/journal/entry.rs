@@ -254,13 +254,20 @@ impl Entry {
     }
 
     /// This entry and a newer one as one: what was before this, and what was after that. `is_same`: of versions of an object.
-    pub(super) fn join(mut self, newer: Self, is_same: impl Fn(&Stat, &Stat) -> bool) -> Self {
+    pub(super) fn join(mut self, newer: Self, roots: &[Id], is_same: impl Fn(&Stat, &Stat) -> bool) -> Self {
         let start = self.start;
         let is_new = |id: Id| id.born() > start;
         let left: BTreeSet<Id> = newer.all_names().filter_map(|(.., noted)| noted.after).collect();
         // A directory lies in one place.
         let is_dir = |id: &Id| self.olds.get(id).is_some_and(|old| old.stat.is_dir());
         self.inside.retain(|id, _| !is_dir(id) || !newer.olds.contains_key(id) || left.contains(id));
+        // Names in what is new to this one are not noted; what is old and stands there lies inside.
+        let after = newer.places(roots, |noted| noted.after);
+        for (dir, name, noted) in newer.all_names().filter(|(dir, ..)| is_new(*dir)) {
+            if let (Some(id), Some(dir)) = (noted.after.filter(|id| !is_new(*id)), after.get(&dir)) {
+                self.inside.insert(id, dir.join(name));
+            }
+        }
         for (dir, names) in newer.names.into_iter().filter(|(dir, _)| !is_new(*dir)) {
             let own = self.names.entry(dir).or_default();
             for (name, noted) in names {

@@ -71,7 +71,7 @@ impl Store {
         let first = |id: Id| same.first(id);
         let entry =
             entries.into_values().map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) });
-        let entry = entry.reduce(|older, newer| older.join(newer, |one, other| same.is(one, other)));
+        let entry = entry.reduce(|older, newer| older.join(newer, &self.root_ids, |one, other| same.is(one, other)));
         let Some(entry) = entry else { return Err(JournalError::Running { number: oldest }) };
         let survey = Survey::of(&self.roots, &entry, &first, Look::All)?;
         let before = entry.places(&self.root_ids, |noted| noted.before);
