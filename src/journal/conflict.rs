@@ -76,7 +76,7 @@ impl Same {
     pub(super) fn is(&self, one: &Stat, other: &Stat) -> bool {
         let by_undo = |stat: &Stat| self.spans.iter().any(|(start, end)| (*start..=*end).contains(&stat.ctime));
         let is_stamped = one.links != other.links || by_undo(one) || by_undo(other);
-        one.id == other.id && (self.changed(one) == self.changed(other) || is_stamped && one.plain() == other.plain())
+        one.plain() == other.plain() && (is_stamped || self.changed(one) == self.changed(other))
     }
 }
 
