@@ -100,13 +100,18 @@ pub(super) enum Event {
     },
 }
 
+/// Appends all of it or nothing.
 pub(super) fn write(log: &mut File, events: &[Event]) -> io::Result<()> {
+    if events.is_empty() {
+        return Ok(());
+    }
     let mut lines = Vec::new();
     for event in events {
         serde_json::to_writer(&mut lines, event)?;
         lines.push(b'\n');
     }
-    log.write_all(&lines)
+    let whole = log.metadata()?.len();
+    log.write_all(&lines).inspect_err(|_| drop(log.set_len(whole)))
 }
 
 /// Reads a log to its last whole line; how long it is to there, in bytes. `path` is for errors.

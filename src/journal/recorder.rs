@@ -11,6 +11,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
@@ -53,7 +54,8 @@ pub struct Recorder {
     files: u32,
     /// Larger contents are not copied; bytes on the disk.
     pub(super) most_bytes: u64,
-    pending: Vec<Event>,
+    /// Not in the log yet.
+    pub(super) pending: Vec<Event>,
 }
 
 impl Recorder {
@@ -183,11 +185,10 @@ impl Recorder {
         super::tests::crashes::maybe_end();
         let noted = note(self);
         let lines = std::mem::take(&mut self.pending);
-        if !lines.is_empty() {
-            log::write(&mut self.log, &lines).map_err(|source| JournalError::Io {
-                what: format!("{}: writing down what was there", self.shown(at)),
-                source,
-            })?;
+        if let Err(source) = log::write(&mut self.log, &lines) {
+            // They come first when there is room again.
+            self.pending = lines;
+            return Err(JournalError::Io { what: format!("{}: writing down what was there", self.shown(at)), source });
         }
         #[cfg(test)]
         super::tests::crashes::maybe_end();
@@ -322,34 +323,40 @@ impl Recorder {
                     return Ok(());
                 }
                 self.note_attributes(at, stat)?;
-                let Some(handle) = object::handle(at.dir, at.name).map_err(self.failed(at, "opening it"))? else {
-                    return Ok(());
-                };
-                let name = OsStr::new(&name);
-                let copied = object::copy_object(handle.as_fd(), self.dir.as_fd(), name, self.most_bytes);
-                if copied.map_err(self.failed(at, "keeping a copy of it"))?.is_some() {
+                if self.copy_to(at, id, &name)? {
                     self.note(Event::Kept { id, file, is_copy: true });
-                } else {
-                    self.note(Event::Content { id, content: Content::NotKept });
                 }
             }
-            Err(errno) => return Err(self.failed(at, "keeping a link to it")(errno)),
+            Err(errno) => {
+                self.note(Event::Content { id, content: Content::NotKept });
+                return Err(self.failed(at, "keeping a link to it")(errno));
+            }
         }
         Ok(())
     }
 
     fn copy(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         let (file, name) = self.next_file();
-        let Some(handle) = object::handle(at.dir, at.name).map_err(self.failed(at, "opening it"))? else {
-            return Ok(());
-        };
-        let copied = object::copy_object(handle.as_fd(), self.dir.as_fd(), OsStr::new(&name), self.most_bytes);
-        let content = match copied.map_err(self.failed(at, "keeping a copy of it"))? {
-            Some(()) => Content::Copy(file),
-            None => Content::NotKept,
-        };
-        self.note(Event::Content { id: stat.id, content });
+        if self.copy_to(at, stat.id, &name)? {
+            self.note(Event::Content { id: stat.id, content: Content::Copy(file) });
+        }
         Ok(())
+    }
+
+    /// Copies an object into the entry's directory. Notes it if it cannot be kept, which is an error only if the store is to blame.
+    fn copy_to(&mut self, at: At<'_>, id: Id, name: &str) -> Result<bool, JournalError> {
+        let name = OsStr::new(name);
+        let copied = object::handle(at.dir, at.name).and_then(|handle| {
+            let Some(handle) = handle.filter(|handle| stat_of(handle).is_ok_and(|stat| stat.id == id)) else {
+                return Ok(None);
+            };
+            object::copy_object(handle.as_fd(), self.dir.as_fd(), name, self.most_bytes)
+        });
+        if copied != Ok(Some(())) {
+            self.note(Event::Content { id, content: Content::NotKept });
+            let _ = unlinkat(&self.dir, name, AtFlags::empty());
+        }
+        copied.map(|copied| copied.is_some()).map_err(self.failed(at, "keeping a copy of it"))
     }
 
     /// A file of the entry's directory that is not there yet.

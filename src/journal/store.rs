@@ -101,7 +101,8 @@ impl Store {
 
     pub(super) fn end_as(&self, mut recorder: Recorder, interrupted: bool) -> Result<Entry, JournalError> {
         let survey = Survey::of(&self.roots, &recorder.entry, &|id| id, Look::Changes(recorder.dir.as_fd()))?;
-        let mut events = survey.events(&recorder.entry);
+        let mut events = std::mem::take(&mut recorder.pending);
+        events.extend(survey.events(&recorder.entry));
         let failed = || JournalError::io(format!("{}: ending it", self.log_path(recorder.number()).display()));
         // What the entry takes, for who bounds the store.
         let stamp =

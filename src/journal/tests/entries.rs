@@ -161,6 +161,28 @@ fn sparse_files_stay_sparse_and_what_is_too_large_is_told() {
 }
 
 #[test]
+fn a_full_disk_is_told_and_spoils_nothing() {
+    let world = World::new();
+    let store = world.store();
+    let path = world.roots[0].join("a");
+    fs::write(&path, "old").unwrap();
+    let mut recorder = store.begin("call").unwrap();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let log = std::mem::replace(&mut recorder.log, full);
+    let dir = fs::File::open(&world.roots[0]).unwrap();
+    let at = At { dir: dir.as_fd(), name: "a".as_ref(), root: 0, path: Path::new("") };
+    let error = recorder.content(at, Writing::Anywhere).unwrap_err();
+    let told = "writing down what was there: No space left on device (os error 28)";
+    assert_eq!(error.to_string(), format!("journal: {}: {told}", path.display()));
+    recorder.log = log;
+    edit(&world, &mut recorder, "a", "anew");
+    edit(&world, &mut recorder, "b", "anew");
+    let number = store.end(recorder).unwrap().number;
+    assert_eq!(undo(&world.store(), &[number]).conflicts, []);
+    assert_eq!(texts(&world, &["a", "b"]), [some("old"), None]);
+}
+
+#[test]
 fn a_path_that_does_not_lead_to_the_handle_is_refused() {
     let world = World::new();
     let store = world.store();

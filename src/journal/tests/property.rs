@@ -70,7 +70,7 @@ pub(super) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
 }
 
 pub(super) fn cases() -> ProptestConfig {
-    let cases = std::env::var("JOURNAL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(60);
+    let cases = std::env::var("JOURNAL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(40);
     ProptestConfig { cases, max_shrink_time: 25_000, failure_persistence: None, ..ProptestConfig::default() }
 }
 
