@@ -172,9 +172,8 @@ impl Check<'_> {
         }) {
             return Some("it was changed since, by another of its names".into());
         }
-        let is_as = |was: &Stat, now: &Stat| match now.is_dir() {
-            true => was.id == now.id && was.rights() == now.rights(),
-            false => self.same.is(was, now),
+        let is_as = |was: &Stat, now: &Stat| {
+            if now.is_dir() { was.id == now.id && was.rights() == now.rights() } else { self.same.is(was, now) }
         };
         match (noted.after, now) {
             (None, None) => None,

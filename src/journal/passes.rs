@@ -100,7 +100,7 @@ impl<'a> Here<'a> {
     }
 }
 
-impl<'a> Undo<'a> {
+impl Undo<'_> {
     pub(super) fn run(&mut self) -> Result<(), JournalError> {
         let store = self.store;
         for pass in [Self::take_away, Self::put_back] {
@@ -140,7 +140,8 @@ impl<'a> Undo<'a> {
         new: fn(&mut Self, Here<'_>, &Bytes, &Stat) -> Result<(), JournalError>,
     ) -> Result<(), JournalError> {
         let is_noted = self.entry.names.contains_key(&stat.id);
-        if !stat.is_dir() || here.depth > JOURNAL_DEPTH || !is_noted && !(through && self.entry.is_new(stat.id)) {
+        let is_wanted = is_noted || through && self.entry.is_new(stat.id);
+        if !stat.is_dir() || here.depth > JOURNAL_DEPTH || !is_wanted {
             return Ok(());
         }
         let Some(dir) = self.open(here.at(name), stat.id)? else { return Ok(()) };

@@ -17,13 +17,16 @@ impl Store {
         let mut mended = Vec::new();
         let (mut interrupted, mut undone) = (Vec::new(), HashSet::new());
         for number in self.numbers()?.into_iter().rev() {
-            let Some(log) = self.open_log(number)? else { continue };
+            let Some(log) = self.open_log(number)? else {
+                // Who begins an entry holds the lock, so this one never began.
+                self.remove(number)?;
+                continue;
+            };
+            let failed = || JournalError::io(format!("{}: ending it", self.log_path(number).display()));
             match flock(&log, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => continue,
-                locked => {
-                    locked.map_err(JournalError::io(format!("{}: locking it", self.log_path(number).display())))?
-                }
-            }
+                locked => locked.map_err(failed())?,
+            };
             let Some((mut entry, length)) = self.read_whole(number)? else { continue };
             if !entry.has_ended() {
                 // What is behind the last whole line never happened.

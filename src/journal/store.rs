@@ -1,7 +1,7 @@
 //! The store of a tree: a directory of one number an entry, readable by its owner alone.
 //!
 //! `N/log` is the entry's log and `N/f1`, `N/f2`, ... what it kept. The log is locked while the entry is made; `lock` is, while something
-//! is undone, mended or removed. All of that holds between servers too.
+//! begins, is undone, mended or removed. All of that holds between servers too.
 #![expect(clippy::disallowed_methods, reason = "everything starts at the store's handle")]
 
 use std::ffi::OsStr;
@@ -60,21 +60,16 @@ impl Store {
         Ok(Self { dir, shown: shown.into(), roots, root_ids })
     }
 
-    /// Begins an entry. `title` names the call.
+    /// Begins an entry. `title` names the call. Waits while something is undone.
     pub fn begin(&self, title: &str) -> Result<Recorder, JournalError> {
+        let _lock = self.lock()?;
         self.begin_as(title, Vec::new(), false)
     }
 
     pub(super) fn begin_as(&self, title: &str, undoes: Vec<u64>, partial: bool) -> Result<Recorder, JournalError> {
         let failed = || JournalError::io(format!("{}: beginning an entry", self.shown.display()));
-        let mut number = self.numbers()?.last().map_or(1, |last| last + 1);
-        while let Err(errno) = mkdirat(&self.dir, number.to_string(), Mode::RWXU) {
-            // Another server was faster.
-            if errno != Errno::EXIST {
-                return Err(failed()(errno));
-            }
-            number += 1;
-        }
+        let number = self.numbers()?.last().map_or(1, |last| last + 1);
+        mkdirat(&self.dir, number.to_string(), Mode::RWXU).map_err(failed())?;
         let dir = self.entry_dir(number)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
         let log = openat(&dir, "new", flags, Mode::RUSR | Mode::WUSR).map_err(failed())?;
@@ -101,8 +96,7 @@ impl Store {
 
     pub(super) fn end_as(&self, mut recorder: Recorder, interrupted: bool) -> Result<Entry, JournalError> {
         let survey = Survey::of(&self.roots, &recorder.entry, &|id| id, Look::Changes(recorder.dir.as_fd()))?;
-        let mut events = std::mem::take(&mut recorder.pending);
-        events.extend(survey.events(&recorder.entry));
+        let mut events = survey.events(&recorder.entry);
         let failed = || JournalError::io(format!("{}: ending it", self.log_path(recorder.number()).display()));
         // What the entry takes, for who bounds the store.
         let stamp =
@@ -112,7 +106,9 @@ impl Store {
         pwrite(&stamp, format!("{bytes:020}").as_bytes(), 0).map_err(failed())?;
         let time = stat_of(&stamp).map_err(failed())?.ctime;
         events.push(Event::End { time, interrupted });
-        log::write(&mut recorder.log, &events).map_err(|source| JournalError::Io {
+        let written =
+            log::write(&mut recorder.log, &recorder.pending).and_then(|()| log::write(&mut recorder.log, &events));
+        written.map_err(|source| JournalError::Io {
             what: format!("{}: ending it", self.log_path(recorder.number()).display()),
             source,
         })?;
