@@ -27,9 +27,8 @@ pub mod edit {
 
 pub mod exec {
     pub use crate::exec::{
-        Background, BackgroundCommands, Bounds, Captured, Command, Counts, Ending, ExecError, Exit, Intercepted,
-        Interception, Launcher, News, Outcome, Program, ProgramStatus, Resident, Running, Stage, State, place_of, run,
-        run_intercepted,
+        Background, BackgroundCommands, Captured, Command, Counts, Ending, ExecError, Exit, Foreground, Intercepted,
+        Interception, Launcher, News, Outcome, Program, ProgramStatus, Resident, Slots, Stage, State, place_of,
     };
 }
 
@@ -69,7 +68,7 @@ pub mod record {
         pub use crate::record::redact::{Secrets, left_over};
     }
     pub mod store {
-        pub use crate::record::store::{Apart, BodyRef, Head, read, write};
+        pub use crate::record::store::{BodyFiles, BodyRef, Head, read, write};
     }
 }
 
@@ -102,12 +101,12 @@ pub mod server {
 }
 
 pub mod testrun {
-    pub use crate::testrun::{CHECKERS, Checker, Language, Progress, RUNNERS, Runner, Sources, text};
+    pub use crate::testrun::{CHECKERS, Checker, Language, ProcessEnding, RUNNERS, RunProgress, Runner, Sources, text};
     pub mod model {
         pub use crate::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
     }
     pub mod verdict {
-        pub use crate::testrun::verdict::{Ending, diagnostics, test_report};
+        pub use crate::testrun::verdict::{diagnostics, test_report};
     }
 }
 

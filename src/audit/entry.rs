@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::exec::{Background, Exit, State};
+use crate::exec::{Background, Ending, State};
 use crate::limits::{MAX_AUDIT_PATH_BYTES, MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use crate::policy::TouchedPath;
 use crate::protocol::{Body, Content, Outcome};
@@ -80,25 +80,15 @@ pub struct BackgroundEnd<'a> {
 impl<'a> BackgroundEnd<'a> {
     /// Of this one, which has ended.
     pub fn of(client: &'a str, command: &'a Background) -> Self {
-        let (detail, asked) = match command.state() {
-            State::Running => ("runs".to_owned(), false),
-            State::Lost(reason) => (format!("lost: {reason}"), false),
-            State::Ended(ending) => {
-                let exit = match ending.exit {
-                    Exit::Code(code) => format!("exit code {code}"),
-                    Exit::Signal(signal) => format!("signal {signal}"),
-                };
-                (if ending.timed_out { "timed out".to_owned() } else { exit }, ending.asked)
-            }
-        };
+        let state = command.state();
         Self {
             at: time(SystemTime::now()),
             event: "background",
             client,
             id: command.id(),
-            detail,
-            asked,
-            duration_us: u64::try_from(command.age().as_micros()).unwrap_or(u64::MAX),
+            detail: state.end().unwrap_or_else(|| "runs".to_owned()),
+            asked: matches!(state, State::Ended(Ending { asked: true, .. })),
+            duration_us: u64::try_from(command.ran().as_micros()).unwrap_or(u64::MAX),
             output_bytes: command.written(),
         }
     }

@@ -44,13 +44,13 @@ pub struct AuditLog {
 
 #[derive(Default)]
 struct Seen {
-    standing: Standing,
+    standing: WallStatus,
     is_failing: bool,
 }
 
 /// How the log is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Standing {
+pub struct WallStatus {
     /// Bytes in the file.
     pub bytes: u64,
     /// The number of its last line.
@@ -110,7 +110,7 @@ impl AuditLog {
     }
 
     /// How it was when it was last written to.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> WallStatus {
         self.seen().standing.clone()
     }
 
@@ -155,7 +155,7 @@ impl AuditLog {
             tracing::error!("{error:#}");
         }
         drop(writing);
-        let Standing { lines, head, .. } = self.standing();
+        let WallStatus { lines, head, .. } = self.standing();
         tracing::info!(lines, head, "the audit log ends");
     }
 
@@ -176,7 +176,7 @@ impl AuditLog {
 
     /// Keeps how it is; whether writing failed the last time.
     fn saw(&self, writing: &Writing, flushed: &io::Result<()>) -> bool {
-        let standing = Standing { bytes: writing.end, lines: writing.head.seq, head: writing.head.hash.clone() };
+        let standing = WallStatus { bytes: writing.end, lines: writing.head.seq, head: writing.head.hash.clone() };
         let now = Seen { standing, is_failing: flushed.is_err() };
         std::mem::replace(&mut *self.seen(), now).is_failing
     }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::chain::Head;
-use super::log::Standing;
+use super::log::WallStatus;
 use super::verify::{Fault, Whole, verify};
 use super::*;
 use crate::cli::Wanted;
@@ -345,7 +345,7 @@ fn a_chain_goes_on_in_the_next_file() {
     assert!(good && text.starts_with(&alone), "{text}");
     let (text, good) = said(&["1", "2", "3"], Some(&first.head));
     assert!(good && text.contains("the hash that was given is that of line 2 of the chain"), "{text}");
-    let apart = |name: &str, head: &Standing| {
+    let apart = |name: &str, head: &WallStatus| {
         let text = format!(
             "{name}: line 1: it does not go on from the file before, which ends with line {} and hash {}\n",
             head.lines, head.head

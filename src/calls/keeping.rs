@@ -12,9 +12,9 @@ use crate::budget::{Room, Share};
 use crate::fs::{self, Writer};
 use crate::limits::{CALLS_FILE_COPIES, MAX_CALLS_BODIES_BYTES, MAX_CALLS_HEAD_BYTES};
 use crate::policy::Policy;
-use crate::record::naming::names;
+use crate::record::naming::set_name;
 use crate::record::redact::Secrets;
-use crate::record::store::{self, Apart, CommandMark, FileError, Head, Problem};
+use crate::record::store::{self, BodyFiles, CommandMark, FileError, Head, Problem};
 use crate::record::{Content, DeclaredNoise, Exchange, Noise, Recording};
 
 /// A set that was written.
@@ -64,13 +64,13 @@ pub fn keep(
     let (recordings, bytes, apart) = match written(recordings, &head) {
         Ok(written) => written,
         Err(reason) => {
-            let name = names::choose(named.0, named.1, &[], now, |_| false);
+            let name = set_name::choose(named.0, named.1, &[], now, |_| false);
             return Err(Box::new(NotKept { reason, name, files: Vec::new() }));
         }
     };
     let exchanges: Vec<Exchange> = recordings.into_iter().map(|recording| recording.exchange).collect();
     let choose =
-        |taken: &BTreeSet<String>| names::choose(named.0, named.1, &exchanges, now, |name| taken.contains(name));
+        |taken: &BTreeSet<String>| set_name::choose(named.0, named.1, &exchanges, now, |name| taken.contains(name));
     let put = |directory: &str| -> Result<(PathBuf, String), CallsError> {
         let mut taken = sets::names(policy, directory)?;
         let name = loop {
@@ -106,12 +106,12 @@ pub fn keep(
 }
 
 /// The file of calls, and those of large bodies. If they were larger than what is read again, the largest calls are left out.
-fn written(mut recordings: Vec<Recording>, head: &Head) -> Result<(Vec<Recording>, Vec<u8>, Apart), CallsError> {
+fn written(mut recordings: Vec<Recording>, head: &Head) -> Result<(Vec<Recording>, Vec<u8>, BodyFiles), CallsError> {
     loop {
         for (recording, number) in recordings.iter_mut().zip(1..) {
             recording.name = format!("mock-{number}");
         }
-        let mut apart = Apart::default();
+        let mut apart = BodyFiles::default();
         match store::write(sets::MOCK_FILES[0], head, &recordings, &mut apart) {
             Ok(_) if apart.bytes() > MAX_CALLS_BODIES_BYTES => {}
             Ok(bytes) => return Ok((recordings, bytes, apart)),

@@ -8,48 +8,26 @@ use super::summary::{call, lines, spoken, status};
 use crate::record::naming::summary::Summary;
 use crate::record::words::text;
 use crate::record::{Content, Exchange, Message, Protocol, Side};
-use crate::text::count::duration;
+use crate::text::count::{counted, duration};
+use crate::text::html::{begin, escaped};
 
 /// Most bytes of a body that the page shows.
 const SHOWN_BYTES: usize = 4096;
 
-const HEAD: &str = r#"<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<style>
-:root { color-scheme: light dark; --line: #8884; --bar: #0a66d8; --dim: #777; }
-body { font: 15px/1.45 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(--line); }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-code, pre { font: 13px/1.4 ui-monospace, monospace; }
-pre { overflow: auto; background: #8881; padding: .6rem; margin: .3rem 0 1rem; max-height: 24rem; }
-summary { display: grid; grid-template-columns: minmax(12rem, 1fr) 2.5rem 2fr 6rem; gap: 1rem; align-items: center; cursor: pointer; padding: .15rem 0; }
-summary:hover { background: #8882; }
-summary code { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.track { position: relative; height: .8rem; background: #8881; }
-.track i { position: absolute; height: 100%; min-width: 2px; background: var(--bar); border-radius: 2px; }
-.e { color: #c22; }
-.d { color: var(--dim); text-align: right; font-variant-numeric: tabular-nums; }
-</style>
-"#;
-
 /// The page of a set of this name.
 pub fn page(set: &str, exchanges: &[Exchange]) -> String {
     let summary = Summary::of(exchanges);
-    let begin = summary.first.unwrap_or(SystemTime::UNIX_EPOCH);
-    let took = summary.last.and_then(|last| last.duration_since(begin).ok()).unwrap_or_default();
-    let mut out = String::from(HEAD);
-    let _ = write!(
-        out,
-        "<title>{name}</title>\n<h1>{name}</h1>\n<p>{} calls in {}, {}</p>\n",
-        summary.calls,
+    let first = summary.first.unwrap_or(SystemTime::UNIX_EPOCH);
+    let took = summary.last.and_then(|last| last.duration_since(first).ok()).unwrap_or_default();
+    let about = format!(
+        "<h2>{}</h2><p class=soft>{} in {}, {}</p>",
+        escaped(set),
+        counted(summary.calls as u64, "call", "calls"),
         duration(took),
-        escaped(&summary.protocol_words().join(", ")),
-        name = escaped(set),
+        escaped(&summary.protocol_words().join(", "))
     );
-    out.push_str("<table>\n<tr><th>protocol<th>target<th>call<th class=n>status<th class=n>times<th class=n>mean<th class=n>longest\n");
+    let mut out = begin(set, &about);
+    out.push_str("<div class=table><table>\n<tr><th>protocol<th>target<th>call<th class=n>status<th class=n>times<th class=n>mean<th class=n>longest\n");
     for line in lines(exchanges) {
         let mean = line.took / u32::try_from(line.times).unwrap_or(u32::MAX);
         let _ = writeln!(
@@ -64,10 +42,11 @@ pub fn page(set: &str, exchanges: &[Exchange]) -> String {
             duration(line.longest),
         );
     }
-    out.push_str("</table>\n<h2>Time</h2>\n");
+    out.push_str("</table></div>\n<h2>In time</h2>\n");
     for exchange in exchanges {
-        one(&mut out, exchange, begin, took);
+        one(&mut out, exchange, first, took);
     }
+    out.push_str("</main></body></html>\n");
     out
 }
 
@@ -75,15 +54,17 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
     let since = |at: SystemTime| at.duration_since(begin).unwrap_or_default();
     let share = |time: Duration| 100.0 * time.as_secs_f64() / whole.as_secs_f64().max(1e-9);
     let took = exchange.answered_at.duration_since(exchange.sent_at).unwrap_or_default();
+    let status = status(exchange);
     let _ = write!(
         out,
-        "<details><summary title=\"{protocol} {target}\"><code>{call}</code><span>{status}</span><span class=track><i style=\"left:{:.3}%;width:{:.3}%\"></i>\
-         </span><span class=d>{}</span></summary>\n<p>{protocol} to {target}, {} after the first</p>\n",
+        "<details><summary title=\"{protocol} {target}\"><code>{call}</code><span>{status}</span><span class=track><i{class} style=\"left:{:.3}%;width:{:.3}%\"></i>\
+         </span><span class=n>{}</span></summary>\n<p>{protocol} to {target}, {} after the first</p>\n",
         share(since(exchange.sent_at)),
         share(took),
         duration(took),
         duration(since(exchange.sent_at)),
-        status = told(status(exchange).as_deref()),
+        status = told(status.as_deref()),
+        class = if status.as_deref().is_none_or(is_good) { "" } else { " class=failed" },
         protocol = spoken(exchange),
         target = escaped(&exchange.target.to_string()),
         call = escaped(&call(exchange)),
@@ -94,11 +75,16 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
     out.push_str("</details>\n");
 }
 
-/// A status, marked where it tells of an error (RFC 9110, 15); of databases only errors have one.
+/// Whether a status tells of no error (RFC 9110, 15); of databases only errors have one.
+fn is_good(status: &str) -> bool {
+    status.len() == 3 && ("100".."400").contains(&status)
+}
+
+/// A status, marked where it tells of an error.
 fn told(status: Option<&str>) -> String {
     match status {
-        Some(status) if status.len() == 3 && ("100".."400").contains(&status) => status.to_owned(),
-        Some(status) => format!("<b class=e>{}</b>", escaped(status)),
+        Some(status) if is_good(status) => status.to_owned(),
+        Some(status) => format!("<b class=failed>{}</b>", escaped(status)),
         None => String::new(),
     }
 }
@@ -149,18 +135,4 @@ fn shown(bytes: &[u8]) -> String {
         let _ = write!(text, "\n[{} of {} bytes]", cut.len(), bytes.len());
     }
     text
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            char => out.push(char),
-        }
-    }
-    out
 }

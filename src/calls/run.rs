@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::exec::{
-    Bounds, Command, Counts, Flow, Intercepted, Interception, Launcher, Mark, Outcome, Running, Stage, run_intercepted,
+    Command, Counts, Flow, Foreground, Intercepted, Interception, Launcher, Mark, Outcome, Slots, Stage,
 };
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use crate::record::net::ca::{Authority, TrustFiles, environment};
@@ -36,7 +36,7 @@ pub struct Ground<'a> {
     pub account: &'a Account,
     pub launcher: &'a Launcher,
     /// The places for commands.
-    pub running: &'a Running,
+    pub running: &'a Slots,
     /// Where files are put for the command to read.
     pub scratch: &'a Scratch,
     /// The command's path of the directory that such files lie in.
@@ -151,13 +151,15 @@ pub fn run(
         signals: run.signals,
         proxy_only,
     };
-    let bounds = Bounds {
+    let foreground = Foreground {
+        launcher: ground.launcher,
+        running: ground.running,
+        cancel,
         timeout: run.timeout,
         grace: Duration::from_millis(KILL_GRACE_MS),
         output_cap_bytes: run.output_cap_bytes,
     };
-    let outcome =
-        run_intercepted(ground.launcher, run.command, &how, bounds, ground.running, cancel, &mut on_start, on_progress);
+    let outcome = foreground.run_intercepted(run.command, &how, &mut on_start, on_progress);
     let (recorded, counts) =
         match started.transpose().map_err(|cause| CallsError::Setup { step: "answer calls", cause })? {
             Some((proxy, ways)) => (proxy.finish(), ways.interception.counts()),

@@ -134,7 +134,7 @@ pub fn amend(
 }
 
 impl Set {
-    /// Whether no call was captured in it, as its name says ([`names::choose`](crate::record::naming::names::choose)).
+    /// Whether no call was captured in it, as its name says ([`choose`](crate::record::naming::set_name::choose)).
     pub fn is_empty(&self) -> bool {
         // The time, and a number behind it if the name was taken.
         let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::record::matching::describe;
-use crate::record::redact::{Left, left_over};
+use crate::record::redact::{Leftover, left_over};
 use crate::record::words::text;
 use crate::record::{Content, Exchange, Protocol, Side, Wire};
 use crate::text::columns::columns;
@@ -54,7 +54,7 @@ pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
 /// nothing.
 pub fn left(exchanges: &[Exchange]) -> String {
     const MOST_LINES: usize = 50;
-    let mut found: Vec<(String, Left)> = Vec::new();
+    let mut found: Vec<(String, Leftover)> = Vec::new();
     for exchange in exchanges {
         let new =
             left_over(exchange).into_iter().filter(|left| !found.iter().any(|(_, known)| known.value == left.value));
@@ -65,7 +65,7 @@ pub fn left(exchanges: &[Exchange]) -> String {
         }
     }
     let mut text = String::new();
-    for (call, Left { place, value }) in found.iter().take(MOST_LINES) {
+    for (call, Leftover { place, value }) in found.iter().take(MOST_LINES) {
         let _ = writeln!(text, "{place}\t{value}\t{call}");
     }
     let more = if found.len() > MOST_LINES { "more than these\n" } else { "" };

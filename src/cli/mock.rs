@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Parser, Subcommand};
 
 use super::OnMissArg;
-use crate::mock::{Fault, PRESETS};
+use crate::mock::{MockFault, PRESETS};
 
 /// `replay mock`: exactly one source, and how it behaves.
 #[derive(Clone, Debug, Parser)]
@@ -47,7 +47,7 @@ pub struct MockServe {
     pub report: Option<PathBuf>,
     /// Make every tools/call go wrong in this way; `replay mock presets --faults` lists the ways
     #[arg(long, value_name = "KIND")]
-    pub fault: Option<Fault>,
+    pub fault: Option<MockFault>,
     /// Serve over HTTP at this loopback address instead of stdin and stdout
     ///
     /// Port 0 takes a free port, which the log names.

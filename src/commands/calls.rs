@@ -23,7 +23,8 @@ use crate::cli::{CallsAction, CallsRun, OnMissArg, Options};
 use crate::compose::alone;
 use crate::config::Config;
 use crate::policy::PolicyError;
-use crate::record::naming::names;
+use crate::record::matching::learn;
+use crate::record::naming::set_name;
 use crate::record::naming::summary::Summary;
 use crate::record::proxy::OnMiss;
 use crate::record::store::Head;
@@ -32,7 +33,9 @@ use crate::sandbox::Exit;
 use crate::text::count::counted;
 use crate::text::reasons::reasons;
 use crate::tools::Services;
-use crate::tools::calling::{Wanted, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached};
+use crate::tools::recorded_calls::{
+    Wanted, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached,
+};
 
 /// What of this process it needs.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +113,7 @@ fn held(services: &Services, path: &str, set: &Set) -> String {
 
 /// A set that is named.
 fn loaded(services: &Services, path: &str, name: &str) -> Result<Loaded> {
-    names::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
+    set_name::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
     let room = Room { account: Some(&services.account), cancel: &CancelToken::new() };
     if let Some(loaded) = load(&services.policy, path, name, &room).map_err(advised)? {
         return Ok(loaded);
@@ -132,7 +135,7 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
         (loaded(services, path, name)?, loaded(services, path, other)?);
     let exchanges = |recordings: &[Recording]| recordings.iter().map(|it| it.exchange.clone()).collect::<Vec<_>>();
     let (ours, theirs) = (exchanges(&recordings), exchanges(&others));
-    let (noise, lessons) = Noise::learn(&ours, &theirs);
+    let (noise, lessons) = learn(&ours, &theirs);
     let mut text = String::new();
     let mut unlike = Vec::new();
     for lesson in &lessons {
@@ -163,7 +166,7 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
         "no field of the calls differs between the two".to_owned()
     } else if write {
         // Where no set is named the latest one answers, which either of them may be.
-        let (mirrored, _) = Noise::learn(&theirs, &ours);
+        let (mirrored, _) = learn(&theirs, &ours);
         let add = |set, recordings: &[Recording], noise: &Noise| {
             add_noise(&services.policy, &services.writer, path, set, recordings, noise).map_err(advised)
         };

@@ -12,7 +12,7 @@ use crate::audit::{self, AuditLog};
 use crate::cli::{Cli, Redact};
 use crate::compose::{alone, look_for_repositories, wall_in};
 use crate::config::{self, Config};
-use crate::mock::{Beside, Observed};
+use crate::mock::{Observed, ServerAndMock};
 use crate::sandbox::Tier;
 use crate::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
@@ -39,7 +39,7 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     let tracer = tracer(cli)?;
     let server = alone(config)?;
     let service: Arc<dyn Service> = match mock {
-        Some(mock) => Arc::new(Beside::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
+        Some(mock) => Arc::new(ServerAndMock::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
         None => server.clone(),
     };
     let service = Traced::over(service, tracer.as_ref(), Way::Stdio);

@@ -1,7 +1,7 @@
 //! Config -> server: opens the allowed directories, builds the walls and puts the parts together.
 
-mod commands;
 mod domain;
+mod launcher;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::config::{CallsConfig, Config};
 use crate::fs::Writer;
 use crate::policy::{Pins, Policy, Root};
 use crate::python::Sessions;
-use crate::sandbox::{Network, Standing};
+use crate::sandbox::{Network, WallStatus};
 use crate::search::memory::Memory;
 use crate::server::Server;
 use crate::testrun::History;
 use crate::tools::{Calls, Commands, Registry, Services};
 
-pub use commands::{plan, private_directory};
 pub use domain::wall_in;
+pub use launcher::{plan, private_directory};
 
 /// The server that this configuration asks for, in a process that has no other.
 pub fn alone(config: &Config) -> Result<Arc<Server>> {
@@ -38,10 +38,10 @@ pub fn server(config: &Config, account: Account) -> Result<Arc<Server>> {
 /// The same for one of several servers of this process, whose directories `pins` holds.
 pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
     let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
-    policy.hide(&commands::depots(config, &policy)?)?;
+    policy.hide(&launcher::depots(config, &policy)?)?;
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
-        commands::start(config, &policy)?
+        launcher::start(config, &policy)?
     } else {
         Commands::refused("the set of tools has no commands")
     };
@@ -62,7 +62,7 @@ fn first_writable(policy: &Policy) -> PathBuf {
 }
 
 /// What recordings of calls may reach: what the operator lets commands reach, unless it was said otherwise.
-fn calls(config: &Config, standing: &Standing) -> Calls {
+fn calls(config: &Config, standing: &WallStatus) -> Calls {
     let reach = match (config.calls.reach, standing.effective_network()) {
         (Some(reach), _) => reach,
         (None, Network::None) => Reach::Nothing,

@@ -3,8 +3,9 @@
 //! The new text takes the indent of the block it replaces. Where the old text is indented with spaces inside and
 //! the file with tabs (or the reverse), one fixed width must explain every line, and maps the new text too.
 
+use super::bounds::check;
 use super::error::EditErrorKind;
-use super::{literal, plan};
+use super::literal;
 use crate::cancel::Bound;
 use crate::limits::{COMPARED_LINES_PER_CANDIDATE, MAX_COMPARED_LINES, MAX_LISTED_LINES};
 use crate::text::lines;
@@ -103,7 +104,7 @@ pub(super) fn find<'a>(text: &'a str, old: &'a str, bound: Bound<'_>) -> Result<
         let at = from + at;
         looked += 1;
         if looked % CANDIDATES_PER_CHECK == 0 {
-            plan::check(bound)?;
+            check(bound)?;
             // A file of equal lines would have every line compared with every old line.
             if compared > MAX_COMPARED_LINES + looked * COMPARED_LINES_PER_CANDIDATE {
                 return Err(EditErrorKind::TimedOut);

@@ -1,8 +1,33 @@
 //! The replacements of one edit, as places and new texts, not yet carried out.
 
-use super::Rule;
 use crate::budget::Share;
 use std::ops::Range;
+
+/// The rule by which the text was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    Exact,
+    /// Character by character, once `\r\n` and `\n` counted as the same.
+    LineEndings,
+    /// Line by line, without the common indent and the whitespace at line ends.
+    Whitespace,
+    /// Character by character, upper and lower case being the same.
+    CaseInsensitive,
+    Regex,
+}
+
+impl Rule {
+    /// The name shown to agents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::LineEndings => "lineEndings",
+            Self::Whitespace => "whitespace",
+            Self::CaseInsensitive => "caseInsensitive",
+            Self::Regex => "regex",
+        }
+    }
+}
 
 /// What takes the places of the spans.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //!
 //! The last edit of a call is written from here to the disk piece by piece, so that a large file is in memory once.
 
-use super::Options;
 use super::changes::Changes;
 use super::error::EditErrorKind;
+use super::request::Options;
 use crate::budget::Share;
 use crate::limits::DECODING_COPIES;
 use crate::text::encoding::{self, Encoding};

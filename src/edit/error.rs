@@ -1,6 +1,5 @@
 //! Why an edit failed, in words that let the caller make the next call right.
 
-use super::closest::{Cause, Difference};
 use crate::budget::Exhausted;
 use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES};
 use crate::pattern::{PatternError, ReplacementError};
@@ -21,6 +20,55 @@ pub enum MatchKind {
     Exact,
     /// Line by line without indent.
     Whitespace,
+}
+
+/// What is known about a text that was not found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// The new text is there.
+    AlreadyApplied {
+        /// Its line, counted from 1.
+        line: usize,
+    },
+    /// A block that is the same but for one thing.
+    Differs {
+        difference: Difference,
+        /// The block's first line, counted from 1.
+        first: usize,
+        /// The block's last line.
+        last: usize,
+        /// From the old text (`-`) to the file (`+`), a few lines.
+        diff: String,
+    },
+    /// A block that is similar.
+    Closest {
+        /// The block's first line, counted from 1.
+        first: usize,
+        /// The block's last line.
+        last: usize,
+        /// From the old text (`-`) to the file (`+`), a few lines.
+        diff: String,
+    },
+    /// No line and no word of the old text leads anywhere.
+    Nothing,
+    /// The time was up before anything was found.
+    OutOfTime,
+}
+
+/// The one thing in which a block differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Difference {
+    /// CR, LF or CRLF.
+    LineEndings,
+    /// Whitespace at the beginning or end of lines.
+    Indentation,
+    Whitespace,
+    /// Upper and lower case.
+    Case,
+    /// Quotes, dashes, no-break spaces and the like.
+    Punctuation,
+    /// More than one of these.
+    Several,
 }
 
 /// What went wrong with an edit.

@@ -1,8 +1,9 @@
 //! Literal text: exact, across line endings, and ignoring case; and the new texts that suit each place.
 
+use super::bounds::{check, fits, out_of_time};
 use super::changes::Texts;
-use super::plan::{fits, out_of_time};
-use super::{Edit, Options, error::EditErrorKind};
+use super::error::EditErrorKind;
+use super::request::{Edit, Options};
 use crate::budget::Share;
 use crate::limits::{EDIT_BYTES_PER_PLACE, EDIT_PLACES_STEP, MAX_EDIT_PLACES, MAX_LISTED_LINES};
 use crate::pattern::Pattern;
@@ -13,14 +14,14 @@ use std::ops::Range;
 
 /// Places of a literal text. With a limit of one they are counted all, but only the first few are kept.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Places {
     pub(super) spans: Vec<Range<usize>>,
     pub(super) count: usize,
     /// What they take of the budget, the old and new texts of other places included.
     pub(super) share: Share,
 }
 
-impl Found {
+impl Places {
     pub(super) fn starts(&self) -> Vec<usize> {
         self.spans.iter().map(|span| span.start).collect()
     }
@@ -66,11 +67,11 @@ pub(super) fn first(text: &str, old: &str) -> Option<usize> {
 }
 
 /// Places of `old`, character by character.
-pub(super) fn exact(text: &str, old: &str, limit: usize, options: Options<'_>) -> Result<Found, EditErrorKind> {
+pub(super) fn exact(text: &str, old: &str, limit: usize, options: Options<'_>) -> Result<Places, EditErrorKind> {
     let finder = Finder::new(old.as_bytes());
     let width = old.len();
     let places = finder.find_iter(text.as_bytes()).map(|at| at..at + width);
-    Ok(Found::gather(places, limit, options)?.with_overlap(limit, |only| {
+    Ok(Places::gather(places, limit, options)?.with_overlap(limit, |only| {
         // Only a place that begins inside the first one is looked for.
         let window = &text.as_bytes()[only + 1..(only + 2 * width).min(text.len())];
         finder.find(window).map(|at| only + 1 + at..only + 1 + at + width)
@@ -78,7 +79,12 @@ pub(super) fn exact(text: &str, old: &str, limit: usize, options: Options<'_>) -
 }
 
 /// Places of `old` when upper and lower case are the same.
-pub(super) fn ignoring_case(text: &str, old: &str, limit: usize, options: Options<'_>) -> Result<Found, EditErrorKind> {
+pub(super) fn ignoring_case(
+    text: &str,
+    old: &str,
+    limit: usize,
+    options: Options<'_>,
+) -> Result<Places, EditErrorKind> {
     let bound = options.bound;
     // Long texts would make large automata: a beginning finds the places, a comparison confirms them.
     let head = &old[..old.floor_char_boundary(HEAD_BYTES)];
@@ -87,7 +93,7 @@ pub(super) fn ignoring_case(text: &str, old: &str, limit: usize, options: Option
     let next = |from: usize| -> Result<Option<Range<usize>>, EditErrorKind> {
         let mut from = from;
         loop {
-            super::plan::check(bound)?;
+            check(bound)?;
             let found = pattern.find_at(text, from).map_err(|error| out_of_time(error, bound))?;
             let Some(range) = found.map(|found| found.range()) else {
                 return Ok(None);
@@ -111,7 +117,7 @@ pub(super) fn ignoring_case(text: &str, old: &str, limit: usize, options: Option
             None
         }
     });
-    let found = Found::gather(places, limit, options)?.with_overlap(limit, |only| {
+    let found = Places::gather(places, limit, options)?.with_overlap(limit, |only| {
         let after = only + text[only..].chars().next().map_or(1, char::len_utf8);
         next(after).ok().flatten()
     });
@@ -141,7 +147,7 @@ pub(super) fn across_line_endings(
     edit: &Edit,
     limit: usize,
     options: Options<'_>,
-) -> Result<Option<(Found, Texts)>, EditErrorKind> {
+) -> Result<Option<(Places, Texts)>, EditErrorKind> {
     let old = lines::to_lf(&edit.old_text);
     let mixed = matches!(old, Cow::Owned(_)) || memmem::find(text.as_bytes(), b"\r\n").is_some();
     if !old.contains('\n') || !mixed {
@@ -225,7 +231,7 @@ pub(super) fn join(old: &[&str], new: &[&str], endings: &[&str], spare: &str) ->
 pub(super) fn new_texts(
     text: &str,
     edit: &Edit,
-    found: &mut Found,
+    found: &mut Places,
     options: Options<'_>,
 ) -> Result<Texts, EditErrorKind> {
     let new = edit.new_text.as_str();

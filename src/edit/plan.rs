@@ -1,11 +1,12 @@
 //! From an edit to the places it replaces, and from those to the new text.
 
-use super::changes::{Changes, Texts};
+use super::bounds::{check, few_enough, fits, out_of_time};
+use super::changes::{Changes, Rule, Texts};
 use super::error::{EditErrorKind, MatchKind};
-use super::{Edit, Options, Rule, blocks, closest, literal};
-use crate::cancel::Bound;
-use crate::limits::{EDIT_BYTES_PER_PLACE, EDIT_PLACES_STEP, MAX_EDIT_BYTES, MAX_EDIT_PLACES, MAX_LISTED_LINES};
-use crate::pattern::{self, Pattern, PatternError, Replacement, slip};
+use super::request::{Edit, Options};
+use super::{blocks, diagnosis, literal};
+use crate::limits::{EDIT_BYTES_PER_PLACE, EDIT_PLACES_STEP, MAX_LISTED_LINES};
+use crate::pattern::{self, Pattern, Replacement, slip};
 use crate::text::lines::lines_of;
 use std::time::Instant;
 
@@ -35,32 +36,9 @@ pub(super) fn plan(text: &str, edit: &Edit, options: Options<'_>) -> Result<Chan
         } else {
             let until = Instant::now() + options.closest_block;
             let until = options.bound.deadline.map_or(until, |deadline| deadline.min(until));
-            EditErrorKind::TextNotFound(Box::new(closest::diagnose(text, edit, until)))
+            EditErrorKind::TextNotFound(Box::new(diagnosis::diagnose(text, edit, until)))
         }
     })
-}
-
-pub(super) fn check(bound: Bound<'_>) -> Result<(), EditErrorKind> {
-    if bound.is_over() {
-        return Err(EditErrorKind::TimedOut);
-    }
-    Ok(())
-}
-
-/// Whether `bytes` of new text are no more than can be held.
-pub(super) fn fits(bytes: usize) -> Result<(), EditErrorKind> {
-    if bytes as u64 > MAX_EDIT_BYTES {
-        return Err(EditErrorKind::TooLarge);
-    }
-    Ok(())
-}
-
-/// Whether so many places can be remembered.
-fn few_enough(places: usize) -> Result<(), EditErrorKind> {
-    if places > MAX_EDIT_PLACES {
-        return Err(EditErrorKind::TooMany);
-    }
-    Ok(())
 }
 
 /// As many places as the limit allows.
@@ -148,9 +126,4 @@ fn by_pattern(text: &str, edit: &Edit, options: Options<'_>) -> Result<Option<Ch
     let more = edit.limit > 0 && matches.next().is_some_and(|found| found.is_ok());
     Ok((!spans.is_empty())
         .then(|| Changes::new(spans, Texts::Each(all, ends), Rule::Regex).and_more(more).holding(share)))
-}
-
-/// The engine gives one error for both of its bounds.
-pub(super) fn out_of_time(error: PatternError, bound: Bound<'_>) -> EditErrorKind {
-    check(bound).err().unwrap_or(EditErrorKind::Pattern(error))
 }

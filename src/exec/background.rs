@@ -1,40 +1,27 @@
-//! Commands that run on after the call that started them.
+//! A command that runs on after the call that started it.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::io::Errno;
 
-use super::job::{Control, Countdown};
-use super::pump::{Pump, begin};
+use super::job::Control;
+use super::poll::{Bell, readable, writable};
 use super::ring::Ring;
-use super::run::END_OF_INPUT;
-use super::wait::{Bell, readable, writable};
-use super::{Command, Denied, ExecError, Exit, Launcher, Page};
+use super::streams::END_OF_INPUT;
+use super::{Denied, ExecError, Exit, Page};
 use crate::cancel::CancelToken;
-use crate::limits::{KEPT_BACKGROUND_COMMANDS, OUTPUT_GATHER_MS, OUTPUT_QUIET_MS};
-
-/// The background commands of a server. Dropping it ends them.
-#[derive(Debug)]
-pub struct BackgroundCommands {
-    dir: OwnedFd,
-    most: usize,
-    output_bytes: u64,
-    table: Arc<Mutex<Table>>,
-    listener: Arc<Listener>,
-}
+use crate::limits::{OUTPUT_GATHER_MS, OUTPUT_QUIET_MS};
 
 type OnEnd = Box<dyn Fn(&Background) + Send + Sync>;
 
 /// Who hears that a command has ended, or nobody.
 #[derive(Default)]
-pub(super) struct Listener(OnceLock<OnEnd>);
+pub(super) struct Listener(pub(super) OnceLock<OnEnd>);
 
 impl fmt::Debug for Listener {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -51,137 +38,6 @@ impl Listener {
     }
 }
 
-#[derive(Debug, Default)]
-struct Table {
-    last_id: u64,
-    /// Being started, so that many calls at once do not pass the limit.
-    starting: usize,
-    /// The oldest first; those that have ended are kept for a while.
-    all: VecDeque<Arc<Background>>,
-    ended: bool,
-}
-
-impl Table {
-    fn running(&self) -> impl Iterator<Item = &Arc<Background>> {
-        self.all.iter().filter(|command| command.state() == State::Running)
-    }
-}
-
-impl BackgroundCommands {
-    /// At most `most` at a time. Of the output of each, the last `output_bytes` are kept in a nameless file below `dir`,
-    /// which must be writable to this process and out of the commands' reach.
-    pub fn new(dir: OwnedFd, most: usize, output_bytes: u64) -> Self {
-        Self { dir, most, output_bytes, table: Arc::default(), listener: Arc::default() }
-    }
-
-    /// Has `listener` hear of each command that has ended, once, on the thread that followed it. The first one stays.
-    pub fn on_end(&self, listener: impl Fn(&Background) + Send + Sync + 'static) {
-        // Whoever starts the server says so once.
-        let _ = self.listener.0.set(Box::new(listener));
-    }
-
-    /// Starts a command and returns once its program runs. Its standard input stays open, its two output streams are one.
-    /// It gets SIGTERM after `timeout`, if there is one, and SIGKILL `grace` after any SIGTERM.
-    pub fn start(
-        &self,
-        launcher: &Launcher,
-        command: &Command<'_>,
-        timeout: Option<Duration>,
-        grace: Duration,
-        cancel: &CancelToken,
-    ) -> Result<Arc<Background>, ExecError> {
-        let request = command.request(true, true)?;
-        let (_starting, id) = self.reserve()?;
-        let ring = Ring::new(&self.dir, self.output_bytes).map_err(ExecError::Follow)?;
-        let (job, input, output) = begin(launcher, &request, cancel)?;
-        let background = Arc::new(Background {
-            id,
-            line: command.line.to_owned(),
-            started: Instant::now(),
-            control: job.control(),
-            is_terminal: command.terminal.is_some(),
-            input: Mutex::new(Some(input)),
-            ending: AtomicBool::new(false),
-            bell: Bell::new().map_err(ExecError::Follow)?,
-            shared: Mutex::new(Shared { ring, state: State::Running, seen: 0, watchers: Vec::new() }),
-        });
-        let countdown = Countdown::new(timeout, grace);
-        let (followed, listener) = (Arc::clone(&background), Arc::clone(&self.listener));
-        let pump = Pump { background: followed, job, output: Some(output), countdown, timed_out: false, listener };
-        let mut table = lock(&self.table);
-        if table.ended {
-            return Err(ExecError::ShuttingDown);
-        }
-        thread::Builder::new()
-            .name(format!("background {}", background.id))
-            .spawn(move || pump.run())
-            .map_err(ExecError::Follow)?;
-        table.all.push_back(Arc::clone(&background));
-        let ended = |command: &Arc<Background>| command.state() != State::Running;
-        while table.all.iter().filter(|command| ended(command)).count() > KEPT_BACKGROUND_COMMANDS {
-            let oldest = table.all.iter().position(ended);
-            oldest.and_then(|oldest| table.all.remove(oldest));
-        }
-        Ok(background)
-    }
-
-    /// The one with this id.
-    pub fn find(&self, id: &str) -> Option<Arc<Background>> {
-        lock(&self.table).all.iter().find(|command| command.id == id).cloned()
-    }
-
-    /// Those that run and the last ones that have ended, the oldest first.
-    pub fn list(&self) -> Vec<Arc<Background>> {
-        lock(&self.table).all.iter().cloned().collect()
-    }
-
-    pub fn running(&self) -> usize {
-        lock(&self.table).running().count()
-    }
-
-    /// Ends every command with SIGKILL and lets no new one start. Returns how many there were.
-    pub fn end_all(&self) -> usize {
-        let mut table = lock(&self.table);
-        table.ended = true;
-        table.running().map(|command| command.control.kill()).count()
-    }
-
-    /// Whether none runs, or is about to.
-    pub fn is_over(&self) -> bool {
-        let table = lock(&self.table);
-        table.starting == 0 && table.running().next().is_none()
-    }
-
-    fn reserve(&self) -> Result<(Starting, String), ExecError> {
-        let mut table = lock(&self.table);
-        if table.ended {
-            return Err(ExecError::ShuttingDown);
-        }
-        if table.running().count() + table.starting >= self.most {
-            let ids = table.running().map(|command| command.id.clone()).collect();
-            return Err(ExecError::NoBackgroundPlace { most: self.most, ids });
-        }
-        table.starting += 1;
-        table.last_id += 1;
-        Ok((Starting(Arc::clone(&self.table)), format!("c{}", table.last_id)))
-    }
-}
-
-impl Drop for BackgroundCommands {
-    fn drop(&mut self) {
-        self.end_all();
-    }
-}
-
-/// Counts a command that is being started.
-struct Starting(Arc<Mutex<Table>>);
-
-impl Drop for Starting {
-    fn drop(&mut self) {
-        lock(&self.0).starting -= 1;
-    }
-}
-
 /// How a background command is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
@@ -190,6 +46,19 @@ pub enum State {
     Ended(Ending),
     /// It is no longer followed, for this reason; what it was doing has been ended.
     Lost(String),
+}
+
+impl State {
+    /// How it ended, in a few words; `None` while it runs.
+    pub fn end(&self) -> Option<String> {
+        match self {
+            Self::Running => None,
+            Self::Lost(reason) => Some(format!("lost: {reason}")),
+            Self::Ended(Ending { timed_out: true, .. }) => Some("timed out".to_owned()),
+            Self::Ended(Ending { exit: Exit::Code(code), .. }) => Some(format!("exit code {code}")),
+            Self::Ended(Ending { exit: Exit::Signal(signal), .. }) => Some(format!("signal {signal}")),
+        }
+    }
 }
 
 /// How a background command has ended.
@@ -210,12 +79,13 @@ pub struct Ending {
 /// One background command: what it wrote, how it is doing, and the ways to act on it.
 #[derive(Debug)]
 pub struct Background {
-    id: String,
-    line: String,
-    started: Instant,
-    control: Control,
-    is_terminal: bool,
-    input: Mutex<Option<OwnedFd>>,
+    pub(super) id: String,
+    pub(super) line: String,
+    pub(super) at: SystemTime,
+    pub(super) started: Instant,
+    pub(super) control: Control,
+    pub(super) is_terminal: bool,
+    pub(super) input: Mutex<Option<OwnedFd>>,
     /// Its end was asked for; the bell tells the pump.
     pub(super) ending: AtomicBool,
     pub(super) bell: Bell,
@@ -225,11 +95,13 @@ pub struct Background {
 /// What the pump fills and the calls read.
 #[derive(Debug)]
 pub(super) struct Shared {
-    ring: Ring,
-    state: State,
+    pub(super) ring: Ring,
+    pub(super) state: State,
+    /// How long it ran, once it has ended.
+    pub(super) ran: Option<Duration>,
     /// How far a call without a cursor has read.
-    seen: u64,
-    watchers: Vec<Arc<Bell>>,
+    pub(super) seen: u64,
+    pub(super) watchers: Vec<Arc<Bell>>,
 }
 
 impl Background {
@@ -240,6 +112,16 @@ impl Background {
 
     pub fn line(&self) -> &str {
         &self.line
+    }
+
+    /// When it was started.
+    pub fn at(&self) -> SystemTime {
+        self.at
+    }
+
+    /// How long it has run: until now, or until its end.
+    pub fn ran(&self) -> Duration {
+        lock(&self.shared).ran.unwrap_or_else(|| self.age())
     }
 
     /// Time since it was started.
@@ -375,6 +257,7 @@ impl Background {
                 return;
             }
             shared.state = state;
+            shared.ran = Some(self.age());
             shared.watchers.iter().for_each(|watcher| watcher.ring());
         }
         // After the state, because a call may be writing.
@@ -382,7 +265,7 @@ impl Background {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What is under the locks is whole at any point.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

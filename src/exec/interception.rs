@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 
 use super::ExecError;
-use super::wait::readable;
+use super::poll::readable;
 use crate::limits::{MAX_INTERCEPTED_SOCKETS, SUPERVISOR_TAKES_MS};
 use crate::sandbox::intercept::{Told, Wanted};
 use crate::sandbox::wire::{receive_packet, send_packet};

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
 use super::ExecError;
-use super::works::Mark;
+use super::activity::ActivityMark;
 use crate::limits::KILL_WAIT_MS;
 use crate::sandbox::wire::{INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
 use crate::sandbox::{Denied, Event};
@@ -36,7 +36,7 @@ impl Control {
 pub struct Job {
     control: Control,
     /// What programs that stay did when it began.
-    others: Mark,
+    others: ActivityMark,
 }
 
 /// What [`Job::next_event`] finds.
@@ -52,7 +52,7 @@ pub enum News {
 
 impl Job {
     /// Takes the server's end of a command's socket, which must not block.
-    pub(super) fn new(socket: OwnedFd, others: Mark) -> Self {
+    pub(super) fn new(socket: OwnedFd, others: ActivityMark) -> Self {
         Self { control: Control(Arc::new(socket)), others }
     }
 

@@ -20,8 +20,8 @@ use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, so
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use thiserror::Error;
 
-use super::wait::readable;
-use super::works::Works;
+use super::activity::Activity;
+use super::poll::readable;
 use super::{ExecError, Job};
 use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
 use crate::policy::{Found, Repositories};
@@ -37,7 +37,7 @@ pub struct Launcher {
     child: Mutex<Option<Child>>,
     /// As in the plan.
     environment: Vec<(RawString, RawString)>,
-    works: Works,
+    works: Activity,
     /// Where commands are held to what was found in them. The launcher is told with the first command.
     repositories: Option<Arc<Repositories>>,
     /// Whether it was. Changed under the lock of the socket.
@@ -108,7 +108,7 @@ impl Launcher {
             .spawn()
             .map_err(LaunchError::Start)?;
         let (socket, child) = (Mutex::new(Some(here)), Mutex::new(Some(child)));
-        let works = if plan.tier == Tier::Namespaces { Works::default() } else { Works::apart() };
+        let works = if plan.tier == Tier::Namespaces { Activity::default() } else { Activity::apart() };
         let environment = plan.environment.clone();
         let launcher = Self { socket, child, environment, works, repositories: None, has_told: AtomicBool::new(false) };
         // It takes both about as long.
@@ -136,7 +136,7 @@ impl Launcher {
             socket,
             child,
             environment: Vec::new(),
-            works: Works::default(),
+            works: Activity::default(),
             repositories: None,
             has_told: AtomicBool::new(false),
         }
@@ -180,7 +180,7 @@ impl Launcher {
     }
 
     /// What programs that stay do.
-    pub(super) fn works(&self) -> Works {
+    pub(super) fn works(&self) -> Activity {
         self.works.clone()
     }
 

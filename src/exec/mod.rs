@@ -4,20 +4,22 @@
 //! socket, the output and the cancel token. When the supervisor says that the command has ended nothing of it is alive,
 //! so its output is at its end, and nothing here depends on a process number or on who holds a pipe.
 
+mod activity;
 mod background;
+mod background_commands;
 mod capture;
+mod foreground;
 mod interception;
 mod job;
 mod launcher;
 mod place;
+mod poll;
 mod pump;
 mod resident;
 mod ring;
-mod run;
-mod running;
+mod slots;
+mod start;
 mod streams;
-mod wait;
-mod works;
 
 #[cfg(test)]
 mod tests;
@@ -36,17 +38,18 @@ use crate::sandbox::{Cause, Guard, Place, Request};
 pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::Counts;
 pub use crate::sandbox::{Denied, Exit};
-pub use background::{Background, BackgroundCommands, Ending, State};
+pub use background::{Background, Ending, State};
+pub use background_commands::BackgroundCommands;
 pub use capture::Captured;
+pub use foreground::{Foreground, Intercepted, Stage};
 pub use interception::{Flow, Interception, Mark};
 pub use job::{Job, News};
 pub use launcher::Launcher;
 pub use place::place_of;
+pub use poll::{Bell, readable};
 pub use resident::{Program, ProgramStatus, Resident};
 pub use ring::Page;
-pub use run::{Intercepted, Stage, run, run_intercepted};
-pub use running::Running;
-pub use wait::{Bell, readable};
+pub use slots::Slots;
 
 /// One command line for `/bin/sh -c`.
 #[derive(Clone, Debug)]
@@ -57,17 +60,6 @@ pub struct Command<'a> {
     pub dir: Place,
     /// Rows and columns of the terminal that the command gets; `None` for pipes.
     pub terminal: Option<(u16, u16)>,
-}
-
-/// What a command that is waited for is held to.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    /// Time until everything of it gets SIGTERM.
-    pub timeout: Duration,
-    /// Time from SIGTERM to SIGKILL.
-    pub grace: Duration,
-    /// Bytes kept of each of the two streams; what comes after is read and counted, not kept.
-    pub output_cap_bytes: usize,
 }
 
 /// What a command left behind when it was over, however it ended.

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use super::pump::await_start;
-use super::running::Slot;
+use super::activity::{Activity, ActivityGuard};
+use super::poll::{Bell, readable};
+use super::slots::Slot;
+use super::start::await_start;
 use super::streams::output_pipe;
-use super::wait::{Bell, readable};
-use super::works::{Working, Works};
-use super::{Denied, ExecError, Exit, Job, Launcher, News, Running};
+use super::{Denied, ExecError, Exit, Job, Launcher, News, Slots};
 use crate::cancel::CancelToken;
 use crate::policy::{Touch, note};
 use crate::sandbox::{Event, Guard, Place, RawString, Request, Vitals};
@@ -47,7 +47,7 @@ pub struct Resident {
     /// The number of the last question about its state.
     asked: AtomicU64,
     heard: Mutex<Heard>,
-    works: Works,
+    works: Activity,
     _slot: Slot,
 }
 
@@ -83,14 +83,14 @@ pub struct ProgramStatus {
 
 impl Resident {
     /// Starts a program and returns once it is executed. It takes one of the places of `running`, which end it with all
-    /// others ([`Running::end_all`]).
+    /// others ([`Slots::end_all`]).
     ///
     /// Fails at once with [`ExecError::NoResidentPlace`] if all are taken, and with [`ExecError::Refused`] if the program
     /// cannot be executed.
     pub fn start(
         launcher: &Launcher,
         program: &Program<'_>,
-        running: &Running,
+        running: &Slots,
         cancel: &CancelToken,
     ) -> Result<Self, ExecError> {
         let resident = Self::spawn(launcher, program, running)?;
@@ -102,7 +102,7 @@ impl Resident {
 
     /// The same without waiting: it may not be executed yet when this returns, and one that cannot be is one that was killed
     /// ([`Resident::ended`]).
-    pub fn spawn(launcher: &Launcher, program: &Program<'_>, running: &Running) -> Result<Self, ExecError> {
+    pub fn spawn(launcher: &Launcher, program: &Program<'_>, running: &Slots) -> Result<Self, ExecError> {
         let request = program.request()?;
         let slot = running.enter_at_once()?;
         let started = Instant::now();
@@ -145,7 +145,7 @@ impl Resident {
 
     /// Says that it does something from now on, until what this returns is dropped. Commands that run meanwhile are not told
     /// of what only the kernel's counts for all together would tell.
-    pub fn work(&self) -> Working {
+    pub fn work(&self) -> ActivityGuard {
         self.works.begin()
     }
 

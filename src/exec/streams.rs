@@ -6,9 +6,12 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::wait::readable;
+use super::poll::readable;
 use super::{Captured, ExecError};
 use crate::limits::{DRAIN_MS, MAX_PIPE_BYTES, PIPE_READ_BYTES};
+
+/// What a terminal takes for the end of the input at the beginning of a line (`VEOF`, termios(3)).
+pub(super) const END_OF_INPUT: u8 = 4;
 
 /// A pipe: the end to read from does not block, the end for the command does.
 pub(super) fn output_pipe() -> Result<(OwnedFd, OwnedFd), ExecError> {

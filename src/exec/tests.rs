@@ -73,21 +73,21 @@ fn command(line: &str) -> Command<'_> {
     Command { line, dir: Place { path: "/src".into(), dev: 1, ino: 2 }, terminal: None }
 }
 
-fn bounds(timeout: Duration) -> Bounds {
-    Bounds { timeout, grace: Duration::from_millis(50), output_cap_bytes: 10 }
+fn foreground<'a>(
+    launcher: &'a Launcher,
+    timeout: Duration,
+    running: &'a Slots,
+    cancel: &'a CancelToken,
+) -> Foreground<'a> {
+    Foreground { launcher, running, cancel, timeout, grace: Duration::from_millis(50), output_cap_bytes: 10 }
 }
 
-fn run_it(
-    launcher: &Launcher,
-    timeout: Duration,
-    running: &Running,
-    cancel: &CancelToken,
-) -> Result<Outcome, ExecError> {
-    run(launcher, &command("a line"), bounds(timeout), running, cancel, &mut |_, _| {})
+fn run_it(launcher: &Launcher, timeout: Duration, running: &Slots, cancel: &CancelToken) -> Result<Outcome, ExecError> {
+    foreground(launcher, timeout, running, cancel).run(&command("a line"), &mut |_, _| {})
 }
 
 fn simple(launcher: &Launcher) -> Result<Outcome, ExecError> {
-    run_it(launcher, LONG, &Running::new(1), &CancelToken::new())
+    run_it(launcher, LONG, &Slots::new(1), &CancelToken::new())
 }
 
 fn done(exit: Exit) -> Outcome {
@@ -158,7 +158,7 @@ fn the_time_limit_means_term_then_kill() {
         peer.end(Exit::Signal(9));
     });
     let begun = Instant::now();
-    let outcome = run_it(&launcher, Duration::from_millis(100), &Running::new(1), &CancelToken::new()).unwrap();
+    let outcome = run_it(&launcher, Duration::from_millis(100), &Slots::new(1), &CancelToken::new()).unwrap();
     assert_eq!(outcome, Outcome { timed_out: true, ..done(Exit::Signal(9)) });
     assert!(begun.elapsed() >= Duration::from_millis(150));
 }
@@ -172,7 +172,7 @@ fn cancelling_means_kill_at_once() {
         assert_eq!(peer.hear(), Some(b'K'));
         peer.end(Exit::Signal(9));
     });
-    let outcome = run_it(&launcher, LONG, &Running::new(1), &cancel).unwrap();
+    let outcome = run_it(&launcher, LONG, &Slots::new(1), &cancel).unwrap();
     assert_eq!(outcome, Outcome { cancelled: true, ..done(Exit::Signal(9)) });
 }
 
@@ -209,18 +209,9 @@ fn a_signal_is_passed_on_and_a_second_one_means_kill() {
         });
         let come = signalled(&signals);
         let how = Intercepted { signals: Some(come.as_fd()), ..Intercepted::default() };
-        let bounds = Bounds { grace: LONG, ..bounds(LONG) };
-        let (running, cancel) = (Running::new(1), CancelToken::new());
-        let outcome = run_intercepted(
-            &launcher,
-            &command("a line"),
-            &how,
-            bounds,
-            &running,
-            &cancel,
-            &mut |_| {},
-            &mut |_, _| {},
-        );
+        let (running, cancel) = (Slots::new(1), CancelToken::new());
+        let foreground = Foreground { grace: LONG, ..foreground(&launcher, LONG, &running, &cancel) };
+        let outcome = foreground.run_intercepted(&command("a line"), &how, &mut |_| {}, &mut |_, _| {});
         assert_eq!(receiver.recv().unwrap(), words);
         assert_eq!(outcome.unwrap(), Outcome { asked_by: Some(signals[0] as i32), ..done(Exit::Signal(9)) });
     }
@@ -259,7 +250,9 @@ fn a_launcher_that_dies_is_noticed() {
 fn the_kernels_limits_are_told_before_anything_is_sent() {
     let launcher = launcher(drop);
     let try_line = |line: &str| {
-        run(&launcher, &command(line), bounds(LONG), &Running::new(1), &CancelToken::new(), &mut |_, _| {}).unwrap_err()
+        foreground(&launcher, LONG, &Slots::new(1), &CancelToken::new())
+            .run(&command(line), &mut |_, _| {})
+            .unwrap_err()
     };
     let nul = try_line("echo a\0b");
     assert_eq!(nul.to_string(), "`command` has a NUL byte at offset 6, and a shell command cannot contain one");
@@ -293,12 +286,12 @@ fn held() -> (Launcher, std::sync::mpsc::Receiver<Sender<()>>) {
 #[test]
 fn more_commands_than_may_run_wait_for_their_turn() {
     let (launcher, starts) = held();
-    let running = Running::new(1);
+    let running = Slots::new(1);
     thread::scope(|scope| {
         let call = |cancel: CancelToken, timeout, stages: Sender<Stage>| {
             let (launcher, running) = (&launcher, &running);
             scope.spawn(move || {
-                run(launcher, &command("a line"), bounds(timeout), running, &cancel, &mut |_, stage| {
+                foreground(launcher, timeout, running, &cancel).run(&command("a line"), &mut |_, stage| {
                     let _ = stages.send(stage);
                 })
             })
@@ -335,13 +328,13 @@ fn ending_all_kills_what_runs_and_turns_away_who_waits() {
         assert_eq!(peer.hear(), Some(b'K'));
         peer.end(Exit::Signal(9));
     });
-    let running = Running::new(1);
+    let running = Slots::new(1);
     thread::scope(|scope| {
         let (stages, heard) = channel();
         let call = || {
             let (stages, launcher, running) = (stages.clone(), &launcher, &running);
             scope.spawn(move || {
-                run(launcher, &command("a line"), bounds(LONG), running, &CancelToken::new(), &mut |_, stage| {
+                foreground(launcher, LONG, running, &CancelToken::new()).run(&command("a line"), &mut |_, stage| {
                     let _ = stages.send(stage);
                 })
             })

@@ -16,13 +16,13 @@ use crate::limits::GIVE_BACK_ROUNDS;
 use crate::policy::{Id, Rules};
 use crate::sandbox::is_lease_undisturbed;
 
-use super::aside;
 use super::attributes;
+use super::closer;
 use super::error::FsError;
 use super::locks::{DirLocks, keep_writers_out};
+use super::original::{Original, Stamp, copy, digest};
 use super::read::reader_of;
 use super::temp::{Privacy, Temp};
-use super::write::{Old, Stamp, copy, digest};
 
 /// A replacement that lies ready under a temporary name. Dropping it leaves everything as it was.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ use super::write::{Old, Stamp, copy, digest};
 pub struct Prepared {
     pub(super) temp: Temp,
     pub(super) name: OsString,
-    pub(super) old: Option<Old>,
+    pub(super) old: Option<Original>,
     pub(super) expected: Option<Stamp>,
     pub(super) shown: PathBuf,
     pub(super) rules: Arc<Rules>,
@@ -281,7 +281,7 @@ impl Committed {
         let Some(old) = self.prepared.old.take() else { return };
         // First its name.
         drop(self);
-        aside::close(old.file);
+        closer::close(old.file);
     }
 
     /// Puts the old file back, under its own identity where the filesystem can exchange names. `false` if another program has
@@ -304,7 +304,7 @@ impl Committed {
     }
 }
 
-fn rewrite(dir: &Arc<OwnedFd>, name: &OsString, old: &Old, shown: &Path) -> Result<(), FsError> {
+fn rewrite(dir: &Arc<OwnedFd>, name: &OsString, old: &Original, shown: &Path) -> Result<(), FsError> {
     let mut temp = Temp::create(dir, Privacy::Owner, shown)?;
     copy(&mut reader_of(old.file.as_fd()), &temp, shown)?;
     attributes::keep(&old.file, &old.stat, temp.file(), shown)?;

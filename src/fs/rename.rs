@@ -17,9 +17,9 @@ use super::dir::open_file;
 use super::dirs::make_below;
 use super::error::FsError;
 use super::locks::{DirLocks, keep_writers_out};
+use super::original::{Stamp, copy};
 use super::read::reader_of;
 use super::temp::{Privacy, Temp};
-use super::write::{Stamp, copy};
 
 /// Moves `source` to `destination`, making missing parents. Never overwrites; a link is moved as a link.
 ///

@@ -48,12 +48,9 @@ fn outside(tree: &Fixture) -> Vec<(PathBuf, u32, i64, i64, Vec<u8>)> {
     use std::os::unix::fs::MetadataExt;
     let mut found = Vec::new();
     for dir in ["O", "A-evil", "A ", "a"] {
-        let mut todo = vec![tree.at(dir)];
-        while let Some(path) = todo.pop() {
+        for entry in walkdir::WalkDir::new(tree.at(dir)) {
+            let path = entry.unwrap().into_path();
             let meta = std::fs::symlink_metadata(&path).unwrap();
-            if meta.is_dir() {
-                todo.extend(std::fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()));
-            }
             let bytes = std::fs::read(&path).unwrap_or_default();
             found.push((path, meta.mode(), meta.mtime(), meta.mtime_nsec(), bytes));
         }

@@ -23,7 +23,7 @@ use crate::policy::{Checked, Kind, Read, Rules};
 use super::dir::{LIST, is_hidden, is_home, open_below, open_file, version_of};
 use super::dirs::reopen;
 use super::error::FsError;
-use super::ignores::Ignores;
+use super::gitignore::Ignores;
 use super::info::{Info, info_of};
 use super::listing::{Entries, OpenDir, Order};
 use super::read::OpenFile;

@@ -1,4 +1,4 @@
-//! Of what is kept of calls for those who look on, and of the audit log.
+//! Limits of the audit log and of the list of recent calls.
 
 /// Paths that are named of one call; further ones are counted.
 pub const MAX_TOUCHED_PATHS: usize = 64;

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::perform::wait;
+use super::sync::{lock, wait};
 use crate::cancel::CancelToken;
 use crate::limits::MAX_MOCK_HANG_MS;
 use crate::protocol::{Id, Response};
@@ -17,11 +17,11 @@ use crate::server::Outbox;
 #[derive(Debug, Default)]
 pub struct Asks {
     next: AtomicU64,
-    open: Mutex<HashMap<Id, Arc<Waiting>>>,
+    open: Mutex<HashMap<Id, Arc<OpenAsk>>>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct OpenAsk {
     /// Cancelled once the answer is there.
     done: CancelToken,
     answer: Mutex<Option<Value>>,
@@ -39,24 +39,24 @@ impl Asks {
     ) -> Option<Value> {
         let text = format!("mock-{}", self.next.fetch_add(1, Relaxed) + 1);
         let id = Id::text(&text);
-        let waiting = Arc::new(Waiting::default());
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), Arc::clone(&waiting));
+        let waiting = Arc::new(OpenAsk::default());
+        lock(&self.open).insert(id.clone(), Arc::clone(&waiting));
         let mut message = json!({"jsonrpc": "2.0", "id": text, "method": method});
         if let Some(params) = params {
             message["params"] = params.clone();
         }
         outbox.send(message.to_string().as_bytes());
         wait(Duration::from_millis(MAX_MOCK_HANG_MS), &[&[&waiting.done], ends].concat());
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-        waiting.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.open).remove(&id);
+        lock(&waiting.answer).take()
     }
 
     /// Hands an answer to whoever waits for it; one to nobody is ignored.
     pub fn answered(&self, response: &Response<'_>) {
         let Some(id) = &response.id else { return };
-        let waiting = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let waiting = lock(&self.open).remove(id);
         let Some(waiting) = waiting else { return };
-        *waiting.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer_of(response));
+        *lock(&waiting.answer) = Some(answer_of(response));
         waiting.done.cancel();
     }
 }

@@ -6,32 +6,32 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::fault::Fault;
-use super::load::{Problem, Source};
+use super::fault::MockFault;
 use super::manifest;
+use super::problems::ProblemList;
 use super::schema;
 use super::template::Template;
 use crate::schema::Validator;
 
 /// All answers of one tool or method.
 #[derive(Debug, Default)]
-pub struct Behaviour {
-    arms: Vec<Arm>,
+pub struct Answers {
+    arms: Vec<AnswerArm>,
     /// When no arm fits.
-    fallback: Option<Reply>,
+    fallback: Option<Answer>,
 }
 
 #[derive(Debug)]
-struct Arm {
+struct AnswerArm {
     matches: Option<Validator>,
     times: Option<u64>,
     used: AtomicU64,
-    reply: Reply,
+    reply: Answer,
 }
 
 /// An answer that a call gets. It is decided when the call arrives, since threads may take calls up in another order.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub struct AnswerChoice {
     /// `None` when no arm fits.
     arm: Option<usize>,
     /// Calls that got this answer, this one included.
@@ -40,18 +40,18 @@ pub struct Choice {
 
 /// One answer, and what happens before it.
 #[derive(Debug)]
-pub struct Reply {
+pub struct Answer {
     /// What it consists of.
-    pub body: Body,
+    pub body: AnswerBody,
     /// Answers in turn that take its place, the last one for good.
-    steps: Vec<Reply>,
+    steps: Vec<Answer>,
     /// Calls that got this answer.
     given: AtomicU64,
     /// How long it takes.
     pub delay: Duration,
     /// Which part is an error instead.
     pub error_rate: f64,
-    pub fault: Option<Fault>,
+    pub fault: Option<MockFault>,
     /// Parameters of progress notifications.
     pub progress: Vec<Template>,
     /// Parameters of log messages.
@@ -73,7 +73,7 @@ pub struct Ask {
 
 /// What an answer consists of.
 #[derive(Clone, Debug)]
-pub enum Body {
+pub enum AnswerBody {
     /// A result as it stands.
     Result {
         /// With places to fill in.
@@ -93,7 +93,7 @@ pub enum Body {
     Unfit,
 }
 
-impl Body {
+impl AnswerBody {
     /// Whether the manifest says nothing about it.
     pub fn is_generic(&self) -> bool {
         matches!(self, Self::Generic | Self::Unfit)
@@ -124,43 +124,18 @@ impl Body {
     }
 }
 
-/// What is wrong with a part of the manifest, by JSON pointer.
-pub struct Faults<'a> {
-    source: &'a Source,
-    pub problems: Vec<Problem>,
-    /// Not wrong, and hardly meant.
-    pub warnings: Vec<Problem>,
-}
-
-impl<'a> Faults<'a> {
-    /// None yet.
-    pub fn new(source: &'a Source) -> Self {
-        Self { source, problems: Vec::new(), warnings: Vec::new() }
-    }
-
-    /// Notes a problem with the value at a pointer.
-    pub fn add(&mut self, pointer: &str, message: impl Into<String>) {
-        self.problems.push(self.source.problem(pointer, message));
-    }
-
-    /// Notes something odd about the value at a pointer.
-    pub fn warn(&mut self, pointer: &str, message: impl Into<String>) {
-        self.warnings.push(self.source.problem(pointer, message));
-    }
-}
-
-impl Behaviour {
+impl Answers {
     /// Compiles what stands at `pointer`. `output` is the schema that structured content is compared with.
     pub fn compile(
         from: &manifest::Behaviour,
         pointer: &str,
         output: Option<&Validator>,
-        faults: &mut Faults<'_>,
+        faults: &mut ProblemList<'_>,
     ) -> Self {
         let mut behaviour = Self::default();
         for (index, arm) in from.responses.iter().enumerate() {
             let pointer = format!("{pointer}/responses/{index}");
-            let reply = Reply::compile(&arm.reply, &pointer, output, faults);
+            let reply = Answer::compile(&arm.reply, &pointer, output, faults);
             if arm.default {
                 if behaviour.fallback.replace(reply).is_some() {
                     faults.add(&pointer, "there are two default answers; one is enough");
@@ -174,16 +149,16 @@ impl Behaviour {
                     })
                     .ok()
             });
-            behaviour.arms.push(Arm { matches, times: arm.times, used: AtomicU64::new(0), reply });
+            behaviour.arms.push(AnswerArm { matches, times: arm.times, used: AtomicU64::new(0), reply });
         }
         let own = &from.reply;
-        let mut beside = Reply::compile(own, pointer, output, faults);
+        let mut beside = Answer::compile(own, pointer, output, faults);
         if own.result.is_some() || own.error.is_some() || !own.sequence.is_empty() || behaviour.fallback.is_none() {
             if behaviour.fallback.is_some() {
                 faults.add(pointer, "there is an answer beside the arms and a default arm; one is enough");
             }
             if !behaviour.arms.is_empty() && beside.steps.is_empty() && beside.body.is_generic() {
-                beside.body = Body::Unfit;
+                beside.body = AnswerBody::Unfit;
             }
             behaviour.fallback = Some(beside);
         }
@@ -192,8 +167,8 @@ impl Behaviour {
 
     /// Picks the answer to a call with these arguments, and counts it. A call that `asks` its client something first, and
     /// comes again with what was asked for, is counted when it comes again.
-    pub fn pick(&self, arguments: &Value, asks: impl Fn(&Reply) -> bool) -> Option<Choice> {
-        let fits = |arm: &Arm| {
+    pub fn pick(&self, arguments: &Value, asks: impl Fn(&Answer) -> bool) -> Option<AnswerChoice> {
+        let fits = |arm: &AnswerArm| {
             arm.matches.as_ref().is_none_or(|matches| matches.is_valid(arguments))
                 && arm.times.is_none_or(|times| {
                     if asks(arm.reply.next()) {
@@ -206,15 +181,15 @@ impl Behaviour {
         let arm = self.arms.iter().position(fits);
         let reply = self.at(arm)?;
         let before = if asks(reply.next()) { reply.given.load(Relaxed) } else { reply.given.fetch_add(1, Relaxed) };
-        Some(Choice { arm, count: before + 1 })
+        Some(AnswerChoice { arm, count: before + 1 })
     }
 
     /// The answer that was picked.
-    pub fn reply(&self, choice: Choice) -> Option<(&Reply, u64)> {
+    pub fn reply(&self, choice: AnswerChoice) -> Option<(&Answer, u64)> {
         self.at(choice.arm).map(|reply| (reply.step(choice.count), choice.count))
     }
 
-    fn at(&self, arm: Option<usize>) -> Option<&Reply> {
+    fn at(&self, arm: Option<usize>) -> Option<&Answer> {
         match arm {
             Some(index) => self.arms.get(index).map(|arm| &arm.reply),
             None => self.fallback.as_ref(),
@@ -223,39 +198,44 @@ impl Behaviour {
 
     /// Whether an answer depends on the calls before it.
     pub fn counts(&self) -> bool {
-        self.arms.iter().any(|arm| arm.times.is_some()) || self.replies().any(Reply::counts)
+        self.arms.iter().any(|arm| arm.times.is_some()) || self.replies().any(Answer::counts)
     }
 
     /// Whether some answer takes time.
     pub fn waits(&self) -> bool {
-        self.replies().any(Reply::waits)
+        self.replies().any(Answer::waits)
     }
 
     /// Whether some answer sends log messages.
     pub fn logs(&self) -> bool {
-        self.replies().any(Reply::logs)
+        self.replies().any(Answer::logs)
     }
 
-    fn replies(&self) -> impl Iterator<Item = &Reply> {
+    fn replies(&self) -> impl Iterator<Item = &Answer> {
         self.arms.iter().map(|arm| &arm.reply).chain(&self.fallback)
     }
 }
 
-impl Reply {
-    fn compile(from: &manifest::Reply, pointer: &str, output: Option<&Validator>, faults: &mut Faults<'_>) -> Self {
+impl Answer {
+    fn compile(
+        from: &manifest::Reply,
+        pointer: &str,
+        output: Option<&Validator>,
+        faults: &mut ProblemList<'_>,
+    ) -> Self {
         let given = [from.result.is_some(), from.error.is_some(), !from.sequence.is_empty()];
         if given.iter().filter(|given| **given).count() > 1 {
             faults.add(pointer, "an answer is one of `result`, `error` and `sequence`, not more");
         }
-        let mut body = Body::Generic;
+        let mut body = AnswerBody::Generic;
         if let Some(result) = &from.result {
             let result = Value::Object(result.clone());
             if let Some(reason) = breaks(output, &result) {
                 faults.warn(&format!("{pointer}/result"), format!("the result breaks its output_schema: {reason}"));
             }
-            body = Body::result(&result);
+            body = AnswerBody::result(&result);
         } else if let Some(error) = &from.error {
-            body = Body::error(error);
+            body = AnswerBody::error(error);
         }
         let steps = from.sequence.iter().enumerate().map(|(index, item)| {
             let pointer = format!("{pointer}/sequence/{index}");
@@ -314,7 +294,7 @@ impl Reply {
 
     fn counts(&self) -> bool {
         self.error_rate > 0.0
-            || matches!(self.fault, Some(Fault::RecoverAfter(_)))
+            || matches!(self.fault, Some(MockFault::RecoverAfter(_)))
             || !self.steps.is_empty()
             || self.body.counts()
     }
@@ -332,7 +312,7 @@ impl Reply {
     pub fn waits(&self) -> bool {
         !self.delay.is_zero()
             || !self.asks.is_empty()
-            || self.fault.is_some_and(Fault::waits)
+            || self.fault.is_some_and(MockFault::waits)
             || self.steps.iter().any(Self::waits)
     }
 }

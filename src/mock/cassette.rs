@@ -7,17 +7,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::load::{LoadError, Problem};
-use super::observe::{Observer, Seen};
+use super::observer::{SeenMessage, SessionObserver};
+use super::problems::{FileProblem, LoadError};
 use super::redact::Redactor;
 use super::sink::Sink;
-use super::spans::Place;
+use super::yaml::TextPlace;
 use crate::protocol::fault;
 
 /// The first line of a cassette.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Header {
+struct CassetteHeader {
     /// The version of the format.
     cassette: u64,
     /// Names and patterns of what was left out: what is looked up must be without it, too.
@@ -26,7 +26,7 @@ struct Header {
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
-pub struct Entry {
+pub struct CassetteEntry {
     pub method: String,
     /// The parameters without `_meta`.
     #[serde(default)]
@@ -43,7 +43,7 @@ pub struct Entry {
     pub ms: f64,
 }
 
-impl Entry {
+impl CassetteEntry {
     /// Whether the client must answer something first.
     pub fn asks(&self) -> bool {
         self.before.iter().any(|message| message.get("answer").is_some())
@@ -53,7 +53,7 @@ impl Entry {
 /// Everything that was recorded, in order for each key.
 #[derive(Debug, Default)]
 pub struct Cassette {
-    entries: Vec<Arc<Entry>>,
+    entries: Vec<Arc<CassetteEntry>>,
     by_key: HashMap<String, (Vec<usize>, usize)>,
     /// Names and patterns of what was left out while it was recorded.
     pub redacted: Vec<(String, String)>,
@@ -64,8 +64,8 @@ impl Cassette {
     pub fn read(file: &str, bytes: &[u8]) -> Result<Self, LoadError> {
         let problem = |line: usize, message: String| LoadError {
             file: file.to_owned(),
-            problems: vec![Problem {
-                place: Some(Place { line: line as u64 + 1, column: 1 }),
+            problems: vec![FileProblem {
+                place: Some(TextPlace { line: line as u64 + 1, column: 1 }),
                 path: String::new(),
                 message,
             }],
@@ -78,7 +78,7 @@ impl Cassette {
                 continue;
             }
             if number == 0
-                && let Ok(header) = serde_json::from_slice::<Header>(line)
+                && let Ok(header) = serde_json::from_slice::<CassetteHeader>(line)
                 && header.cassette == 1
             {
                 cassette.redacted = header.redact;
@@ -87,7 +87,7 @@ impl Cassette {
             if number == 0 && line.starts_with(b"mock_server:") {
                 return Err(problem(number, "the file is a manifest; serve it with --tools-from".to_owned()));
             }
-            let read = serde_json::from_slice::<Entry>(line);
+            let read = serde_json::from_slice::<CassetteEntry>(line);
             if read.is_err() && number > 0 && !whole {
                 tracing::warn!("{file}:{}: the last exchange was not written to its end, and is left out", number + 1);
                 break;
@@ -108,18 +108,18 @@ impl Cassette {
     /// How much of a cassette is left when a last line that was not written to its end is taken away.
     pub fn whole_bytes(bytes: &[u8]) -> usize {
         let last = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-        if serde_json::from_slice::<Entry>(&bytes[last..]).is_ok() { bytes.len() } else { last }
+        if serde_json::from_slice::<CassetteEntry>(&bytes[last..]).is_ok() { bytes.len() } else { last }
     }
 
     /// Adds an exchange behind the others.
-    pub fn add(&mut self, entry: Entry) {
+    pub fn add(&mut self, entry: CassetteEntry) {
         let key = key(&entry.method, &entry.params);
         self.by_key.entry(key).or_default().0.push(self.entries.len());
         self.entries.push(Arc::new(entry));
     }
 
     /// The next exchange for a request; the last one is given for good.
-    pub fn next(&mut self, method: &str, params: &Value) -> Option<Arc<Entry>> {
+    pub fn next(&mut self, method: &str, params: &Value) -> Option<Arc<CassetteEntry>> {
         let (indices, used) = self.by_key.get_mut(&key(method, params))?;
         let index = indices[(*used).min(indices.len() - 1)];
         *used += 1;
@@ -127,7 +127,7 @@ impl Cassette {
     }
 
     /// All exchanges in the order of the file.
-    pub fn entries(&self) -> &[Arc<Entry>] {
+    pub fn entries(&self) -> &[Arc<CassetteEntry>] {
         &self.entries
     }
 }
@@ -168,15 +168,15 @@ fn canonical(value: &Value) -> Value {
 }
 
 /// Writes exchanges as they come.
-pub struct Recorder {
+pub struct CassetteRecorder {
     sink: Sink,
     redactor: Redactor,
 }
 
-impl Recorder {
+impl CassetteRecorder {
     /// A recorder on `sink`, which should not buffer. Fails when nothing can be written to it.
     pub fn new(mut sink: Box<dyn Write + Send>, redactor: Redactor) -> std::io::Result<Self> {
-        let mut header = serde_json::to_vec(&Header { cassette: 1, redact: redactor.patterns() })?;
+        let mut header = serde_json::to_vec(&CassetteHeader { cassette: 1, redact: redactor.patterns() })?;
         header.push(b'\n');
         sink.write_all(&header)?;
         Ok(Self::behind(sink, redactor))
@@ -188,9 +188,9 @@ impl Recorder {
     }
 
     /// Writes one exchange, without its secrets.
-    pub fn record(&self, entry: &Entry) {
+    pub fn record(&self, entry: &CassetteEntry) {
         let hide = |value: &Value| self.redactor.redact(value);
-        let entry = Entry {
+        let entry = CassetteEntry {
             method: entry.method.clone(),
             params: hide(&plain(&entry.params)),
             result: entry.result.as_ref().map(hide),
@@ -202,12 +202,12 @@ impl Recorder {
     }
 }
 
-impl Observer for Recorder {
+impl SessionObserver for CassetteRecorder {
     fn wants_messages(&self) -> bool {
         true
     }
 
-    fn answered(&self, seen: &Seen) {
+    fn answered(&self, seen: &SeenMessage) {
         let Some(reply) = &seen.reply else { return };
         let (result, error) = (reply.get("result").cloned(), reply.get("error").cloned());
         if seen.id.is_none() || result.is_some() == error.is_some() {
@@ -215,6 +215,6 @@ impl Observer for Recorder {
         }
         let ms = seen.time.as_micros() as f64 / 1000.0;
         let (method, params, before) = (seen.method.clone(), seen.params.clone(), seen.before.clone());
-        self.record(&Entry { method, params, result, error, before, ms });
+        self.record(&CassetteEntry { method, params, result, error, before, ms });
     }
 }

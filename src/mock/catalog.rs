@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::behaviour::{Behaviour, Faults};
-use super::fault::Fault;
+use super::behaviour::Answers;
+use super::entry::put;
+use super::fault::MockFault;
 use super::lint;
-use super::load::{LoadError, Problem, Source};
 use super::manifest::{self, Manifest};
-use super::resources::{Pattern, Resource, Template as ResourceTemplate};
+use super::problems::{FileProblem, LoadError, ProblemList, SourceText};
+use super::resources::{CatalogResource, ResourceFamily, UriPattern};
 use super::template::Template;
 use crate::limits::MAX_MOCK_TOOLS;
 use crate::protocol::SERVER_INFO_KEY;
@@ -26,20 +27,20 @@ pub struct Catalog {
     pub instructions: Option<String>,
     /// Put over the capabilities.
     pub capabilities: Map<String, Value>,
-    pub fault: Option<Fault>,
+    pub fault: Option<MockFault>,
     /// Where made-up values begin.
     pub seed: u64,
     /// Entries on a page.
     pub page_size: usize,
     /// Results are sent without additions.
     pub exact: bool,
-    pub tools: Vec<Arc<Tool>>,
+    pub tools: Vec<Arc<CatalogTool>>,
     by_name: HashMap<String, usize>,
-    pub resources: Vec<Arc<Resource>>,
+    pub resources: Vec<Arc<CatalogResource>>,
     /// Families of resources in order.
-    pub templates: Vec<ResourceTemplate>,
-    pub prompts: Vec<Arc<Prompt>>,
-    pub methods: BTreeMap<String, Behaviour>,
+    pub templates: Vec<ResourceFamily>,
+    pub prompts: Vec<Arc<CatalogPrompt>>,
+    pub methods: BTreeMap<String, Answers>,
     /// What comes after the swap.
     pub later: Option<Later>,
 }
@@ -56,7 +57,7 @@ pub struct Later {
 }
 
 #[derive(Debug)]
-pub struct Tool {
+pub struct CatalogTool {
     /// The name on the wire.
     pub name: String,
     /// Its entry in tools/list.
@@ -64,11 +65,11 @@ pub struct Tool {
     pub input: Option<Validator>,
     /// Checks structured content, for a warning.
     pub output: Option<Validator>,
-    pub behaviour: Behaviour,
+    pub behaviour: Answers,
 }
 
 #[derive(Debug)]
-pub struct Prompt {
+pub struct CatalogPrompt {
     /// The name on the wire.
     pub name: String,
     /// Its entry in prompts/list.
@@ -79,8 +80,8 @@ pub struct Prompt {
 
 impl Catalog {
     /// Makes a manifest ready. The second part is what is odd about it without being wrong.
-    pub fn build(manifest: &Manifest, source: &Source) -> Result<(Self, Vec<Problem>), LoadError> {
-        let mut faults = Faults::new(source);
+    pub fn build(manifest: &Manifest, source: &SourceText) -> Result<(Self, Vec<FileProblem>), LoadError> {
+        let mut faults = ProblemList::new(source);
         let mut catalog = Self::compile(manifest, &mut faults, "");
         lint::look(manifest, "", &mut faults);
         if let Some(change) = &manifest.list_changed {
@@ -110,16 +111,16 @@ impl Catalog {
             lint::look(&odd, "/list_changed", &mut faults);
             catalog.later = Some(Later { after_calls: change.after_calls, catalog: Arc::new(compiled), changes });
         }
-        let Faults { problems, warnings, .. } = faults;
+        let ProblemList { problems, warnings, .. } = faults;
         if problems.is_empty() { Ok((catalog, warnings)) } else { Err(source.error(problems)) }
     }
 
-    fn compile(manifest: &Manifest, faults: &mut Faults<'_>, pointer: &str) -> Self {
+    fn compile(manifest: &Manifest, faults: &mut ProblemList<'_>, pointer: &str) -> Self {
         let mut info = Map::new();
         info.insert("name".to_owned(), manifest.name.as_deref().unwrap_or("replay-mock").into());
         put(&mut info, "title", manifest.title.as_ref());
         info.insert("version".to_owned(), manifest.version.as_deref().unwrap_or(env!("CARGO_PKG_VERSION")).into());
-        let mut tools: Vec<Arc<Tool>> = Vec::new();
+        let mut tools: Vec<Arc<CatalogTool>> = Vec::new();
         let mut by_name = HashMap::new();
         for (index, from) in manifest.tools.iter().enumerate() {
             let pointer = format!("{pointer}/tools/{index}");
@@ -133,7 +134,7 @@ impl Catalog {
                     faults.add(&pointer, format!("there are more than {MAX_MOCK_TOOLS} tools"));
                     break;
                 }
-                tools.push(Arc::new(Tool::compile(from, name, &pointer, faults)));
+                tools.push(Arc::new(CatalogTool::compile(from, name, &pointer, faults)));
             }
         }
         let mut uris = HashMap::new();
@@ -157,14 +158,14 @@ impl Catalog {
             }
         }
         let template = |(index, from): (usize, &manifest::ResourceTemplate)| {
-            let pattern = Pattern::new(&from.uri_template)
+            let pattern = UriPattern::new(&from.uri_template)
                 .map_err(|reason| faults.add(&format!("{pointer}/resource_templates/{index}"), reason))
                 .ok()?;
-            Some(ResourceTemplate::new(from, pattern))
+            Some(ResourceFamily::new(from, pattern))
         };
         let templates = manifest.resource_templates.iter().enumerate().filter_map(template).collect();
         let behaviour = |(method, from): (&String, &manifest::Behaviour)| {
-            (method.clone(), Behaviour::compile(from, &format!("{pointer}/methods/{method}"), None, faults))
+            (method.clone(), Answers::compile(from, &format!("{pointer}/methods/{method}"), None, faults))
         };
         let methods = manifest.methods.iter().map(behaviour).collect();
         Self {
@@ -177,9 +178,9 @@ impl Catalog {
             exact: manifest.exact,
             tools,
             by_name,
-            resources: manifest.resources.iter().map(|from| Arc::new(Resource::new(from))).collect(),
+            resources: manifest.resources.iter().map(|from| Arc::new(CatalogResource::new(from))).collect(),
             templates,
-            prompts: manifest.prompts.iter().map(|from| Arc::new(Prompt::new(from))).collect(),
+            prompts: manifest.prompts.iter().map(|from| Arc::new(CatalogPrompt::new(from))).collect(),
             methods,
             later: None,
         }
@@ -219,7 +220,7 @@ impl Catalog {
     }
 
     /// The tool of this name.
-    pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
+    pub fn tool(&self, name: &str) -> Option<&Arc<CatalogTool>> {
         self.by_name.get(name).map(|&index| &self.tools[index])
     }
 
@@ -272,8 +273,8 @@ impl Catalog {
     }
 }
 
-impl Tool {
-    fn compile(from: &manifest::Tool, name: String, pointer: &str, faults: &mut Faults<'_>) -> Self {
+impl CatalogTool {
+    fn compile(from: &manifest::Tool, name: String, pointer: &str, faults: &mut ProblemList<'_>) -> Self {
         let input_schema = from.input_schema.clone().unwrap_or_else(|| json!({"type": "object"}));
         let mut validator = |key: &str, schema: &Value| {
             Validator::new(schema)
@@ -292,12 +293,12 @@ impl Tool {
         put(&mut entry, "outputSchema", from.output_schema.as_ref());
         put(&mut entry, "annotations", from.annotations.as_ref());
         entry.extend(from.extra.clone());
-        let behaviour = Behaviour::compile(&from.behaviour, pointer, output.as_ref(), faults);
+        let behaviour = Answers::compile(&from.behaviour, pointer, output.as_ref(), faults);
         Self { name, entry: Value::Object(entry).to_string(), input, output, behaviour }
     }
 }
 
-impl Prompt {
+impl CatalogPrompt {
     fn new(from: &manifest::Prompt) -> Self {
         let mut entry = Map::new();
         entry.insert("name".to_owned(), from.name.clone().into());
@@ -324,12 +325,5 @@ impl Prompt {
             arguments: from.arguments.clone(),
             messages: Template::new(&messages),
         }
-    }
-}
-
-/// Adds a member that is there.
-pub fn put<T: Clone + Into<Value>>(entry: &mut Map<String, Value>, key: &str, value: Option<&T>) {
-    if let Some(value) = value {
-        entry.insert(key.to_owned(), value.clone().into());
     }
 }

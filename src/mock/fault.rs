@@ -12,7 +12,7 @@ use crate::limits::MAX_MOCK_HANG_MS;
 
 /// What goes wrong with a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fault {
+pub enum MockFault {
     /// Nothing.
     #[default]
     None,
@@ -43,7 +43,7 @@ pub enum Fault {
     Exit,
 }
 
-impl Fault {
+impl MockFault {
     /// What may be written, as an error lists it.
     pub const NAMES: &'static str = "none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS, silent, \
         badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise, exit";
@@ -85,7 +85,7 @@ impl Fault {
     }
 }
 
-impl FromStr for Fault {
+impl FromStr for MockFault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -129,7 +129,7 @@ impl FromStr for Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for MockFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("none"),
@@ -150,13 +150,13 @@ impl fmt::Display for Fault {
     }
 }
 
-impl<'de> Deserialize<'de> for Fault {
+impl<'de> Deserialize<'de> for MockFault {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Cow::<str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
-impl JsonSchema for Fault {
+impl JsonSchema for MockFault {
     fn schema_name() -> Cow<'static, str> {
         "Fault".into()
     }
@@ -193,12 +193,12 @@ mod tests {
             "stdout-noise",
             "exit",
         ];
-        for (text, (name, _)) in all.into_iter().zip(Fault::MEANINGS) {
+        for (text, (name, _)) in all.into_iter().zip(MockFault::MEANINGS) {
             assert_eq!(text.split(':').next(), name.split(':').next());
-            assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<MockFault>().unwrap().to_string(), text);
         }
         for wrong in ["", "slow", "slow:", "slow:-1", "slow:1s", "hang:5", "slow:600001", "Hang"] {
-            assert!(wrong.parse::<Fault>().is_err(), "{wrong}");
+            assert!(wrong.parse::<MockFault>().is_err(), "{wrong}");
         }
     }
 }

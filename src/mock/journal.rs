@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::observe::{Observer, Seen};
+use super::observer::{SeenMessage, SessionObserver};
 use super::sink::Sink;
 
 /// Writes every message and its answer, in the order of the answers; `number` is the order of arrival.
@@ -17,8 +17,8 @@ impl Journal {
     }
 }
 
-impl Observer for Journal {
-    fn answered(&self, seen: &Seen) {
+impl SessionObserver for Journal {
+    fn answered(&self, seen: &SeenMessage) {
         let id: Value = seen.id.as_ref().and_then(|id| serde_json::from_str(id.as_json()).ok()).unwrap_or_default();
         let mut entry = json!({"number": seen.number, "method": seen.method, "params": seen.params});
         if !id.is_null() {

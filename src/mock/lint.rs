@@ -2,11 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::behaviour::Faults;
 use super::faker;
-use super::load::nearest;
 use super::manifest::{Behaviour, Item, Manifest, Reply, Tool};
-use super::template::{Part, Template, unclosed};
+use super::problems::{ProblemList, nearest};
+use super::template::{Template, TemplatePart, unclosed};
 use crate::limits::MAX_SHOWN_NAME_BYTES;
 
 /// What a place may begin with.
@@ -17,7 +16,7 @@ const OPERATORS: [&str; 4] = ["regex", "type", "schema", "equals"];
 const CONTENT_TYPES: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
 /// Looks through the tools, methods and prompts of the manifest that stands at `pointer`.
-pub fn look(manifest: &Manifest, pointer: &str, faults: &mut Faults<'_>) {
+pub fn look(manifest: &Manifest, pointer: &str, faults: &mut ProblemList<'_>) {
     for (index, tool) in manifest.tools.iter().enumerate() {
         let pointer = format!("{pointer}/tools/{index}");
         let mut lint = Lint { faults, schema: tool.input_schema.as_ref(), is_exact: manifest.exact, is_tool: true };
@@ -41,7 +40,7 @@ pub fn look(manifest: &Manifest, pointer: &str, faults: &mut Faults<'_>) {
 }
 
 struct Lint<'a, 'b> {
-    faults: &'a mut Faults<'b>,
+    faults: &'a mut ProblemList<'b>,
     /// Of the arguments, if they are checked against it.
     schema: Option<&'a Value>,
     is_exact: bool,
@@ -185,7 +184,7 @@ impl Lint<'_, '_> {
                 }
                 let Template::Text(parts) = Template::new(value) else { return };
                 for part in parts {
-                    if let Part::Place(path, written) = part
+                    if let TemplatePart::Place(path, written) = part
                         && let Some(reason) = self.is_nothing(&path)
                     {
                         self.faults.warn(pointer, format!("`{written}` stands for nothing{reason}"));

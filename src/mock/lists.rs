@@ -3,84 +3,62 @@
 use serde_json::{Map, Value, json};
 
 use super::catalog::Catalog;
-use super::perform::Performance;
-use super::service::Mock;
+use super::performance::Performance;
 use crate::protocol::{Body, Code, Outcome, RpcError};
 use crate::server::Exchange;
 
 /// A completion offers at most so many values (server/utilities/completion).
 const MAX_OFFERED: usize = 100;
 
-impl Mock {
-    /// The answer to one of these methods; `None` for any other.
-    pub(super) fn answer_lists(
-        &self,
-        catalog: &Catalog,
-        exchange: &Exchange<'_>,
-        method: &str,
-        params: &Value,
-    ) -> Option<Outcome> {
-        let done = |result: Value, cached| Ok(Body::Raw(catalog.finished(exchange, result, cached).to_string().into()));
-        let entries: (&str, Vec<&str>) = match method {
-            "tools/list" => ("tools", catalog.tools.iter().map(|tool| &*tool.entry).collect()),
-            "resources/list" => ("resources", catalog.resources.iter().map(|resource| &*resource.entry).collect()),
-            "resources/templates/list" if !catalog.templates.is_empty() => {
-                ("resourceTemplates", catalog.templates.iter().map(|template| &*template.entry).collect())
-            }
-            "prompts/list" => ("prompts", catalog.prompts.iter().map(|prompt| &*prompt.entry).collect()),
-            "resources/read" => {
-                let read = read(catalog, &self.performance(catalog, exchange, params, &json!({})), params);
-                return Some(read.and_then(|result| done(result, true)));
-            }
-            "prompts/get" => {
-                return Some(self.prompt(catalog, exchange, params).and_then(|result| done(result, false)));
-            }
-            "completion/complete" if catalog.has_completions() => {
-                return Some(complete(catalog, params).and_then(|result| done(result, false)));
-            }
-            _ => return None,
-        };
-        Some(page(catalog, exchange, params, &entries))
-    }
-
-    fn performance<'a>(
-        &'a self,
-        catalog: &'a Catalog,
-        exchange: &'a Exchange<'a>,
-        params: &'a Value,
-        arguments: &'a Value,
-    ) -> Performance<'a> {
-        Performance { mock: self, catalog, exchange, params, arguments, tool: None }
-    }
-
-    fn prompt(&self, catalog: &Catalog, exchange: &Exchange<'_>, params: &Value) -> Result<Value, RpcError> {
-        let name = params["name"].as_str().unwrap_or_default();
-        let Some(prompt) = catalog.prompts.iter().find(|prompt| prompt.name == name) else {
-            return Err(invalid(format!("no prompt `{name}`; prompts/list has the names")));
-        };
-        let arguments = &params["arguments"];
-        let given = |name: &str| arguments.get(name);
-        for taken in &prompt.arguments {
-            match given(&taken.name) {
-                None if taken.required => {
-                    return Err(invalid(format!("`arguments` lacks `{}`, which the prompt requires", taken.name)));
-                }
-                Some(value) if !value.is_string() => {
-                    return Err(invalid(format!("`arguments.{}` is {value}; it must be of type string", taken.name)));
-                }
-                _ => {}
-            }
+/// The answer to one of these methods; `None` for any other.
+pub fn answer(performance: &Performance<'_>, method: &str) -> Option<Outcome> {
+    let Performance { catalog, exchange, params, .. } = *performance;
+    let done = |result: Value, cached| Ok(Body::Raw(catalog.finished(exchange, result, cached).to_string().into()));
+    let entries: (&str, Vec<&str>) = match method {
+        "tools/list" => ("tools", catalog.tools.iter().map(|tool| &*tool.entry).collect()),
+        "resources/list" => ("resources", catalog.resources.iter().map(|resource| &*resource.entry).collect()),
+        "resources/templates/list" if !catalog.templates.is_empty() => {
+            ("resourceTemplates", catalog.templates.iter().map(|template| &*template.entry).collect())
         }
-        let mut filled = arguments.as_object().cloned().unwrap_or_default();
-        for taken in &prompt.arguments {
-            // One that may be left out is then empty.
-            filled.entry(taken.name.clone()).or_insert_with(|| "".into());
+        "prompts/list" => ("prompts", catalog.prompts.iter().map(|prompt| &*prompt.entry).collect()),
+        "resources/read" => return Some(read(performance).and_then(|result| done(result, true))),
+        "prompts/get" => return Some(prompt(performance).and_then(|result| done(result, false))),
+        "completion/complete" if catalog.has_completions() => {
+            return Some(complete(catalog, params).and_then(|result| done(result, false)));
         }
-        let filled = Value::Object(filled);
-        let performance = self.performance(catalog, exchange, params, &filled);
-        let scope = performance.scope(0, Value::Null);
-        Ok(json!({"messages": prompt.messages.fill(&scope)}))
+        _ => return None,
+    };
+    Some(page(catalog, exchange, params, &entries))
+}
+
+fn prompt(performance: &Performance<'_>) -> Result<Value, RpcError> {
+    let Performance { catalog, params, .. } = *performance;
+    let name = params["name"].as_str().unwrap_or_default();
+    let Some(prompt) = catalog.prompts.iter().find(|prompt| prompt.name == name) else {
+        return Err(invalid(format!("no prompt `{name}`; prompts/list has the names")));
+    };
+    let arguments = &params["arguments"];
+    let given = |name: &str| arguments.get(name);
+    for taken in &prompt.arguments {
+        match given(&taken.name) {
+            None if taken.required => {
+                return Err(invalid(format!("`arguments` lacks `{}`, which the prompt requires", taken.name)));
+            }
+            Some(value) if !value.is_string() => {
+                return Err(invalid(format!("`arguments.{}` is {value}; it must be of type string", taken.name)));
+            }
+            _ => {}
+        }
     }
+    let mut filled = arguments.as_object().cloned().unwrap_or_default();
+    for taken in &prompt.arguments {
+        // One that may be left out is then empty.
+        filled.entry(taken.name.clone()).or_insert_with(|| "".into());
+    }
+    let filled = Value::Object(filled);
+    let performance = Performance { arguments: &filled, ..*performance };
+    let scope = performance.scope(0, Value::Null);
+    Ok(json!({"messages": prompt.messages.fill(&scope)}))
 }
 
 /// One page of a list. The entries are JSON text already: a list of thousands is only copied.
@@ -104,7 +82,8 @@ fn page(catalog: &Catalog, exchange: &Exchange<'_>, params: &Value, (member, ent
     Ok(Body::Raw(format!("{{\"{member}\":[{}]{comma}{rest}", page.join(",")).into()))
 }
 
-fn read(catalog: &Catalog, performance: &Performance<'_>, params: &Value) -> Result<Value, RpcError> {
+fn read(performance: &Performance<'_>) -> Result<Value, RpcError> {
+    let Performance { catalog, params, .. } = *performance;
     let Some(uri) = params["uri"].as_str() else {
         return Err(invalid("`uri` is missing or no string; resources/list has the URIs".to_owned()));
     };

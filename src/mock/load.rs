@@ -1,89 +1,27 @@
 //! A file -> a manifest, or what is wrong with it: file, line, column, key, and what is valid.
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::expect::Expectations;
-use super::fault::Fault;
+use super::expectations::Expectations;
+use super::fault::MockFault;
 use super::manifest::{File, Manifest, OF_RESULTS, Tool};
+use super::problems::{FileProblem, LoadError, MAX_PROBLEMS, SourceText, nearest};
 use super::schema;
-use super::spans::{Node, Place, Unread};
+use super::yaml::{TextPlace, Unread, YamlNode};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::protocol::fault;
 use crate::schema::{Kind, Validator};
-use crate::text::nearest;
-
-/// Something wrong in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Where, if it is known.
-    pub place: Option<Place>,
-    /// Which key, as `mock_server.tools[0].name`.
-    pub path: String,
-    /// What was got and what is valid.
-    pub message: String,
-}
-
-/// Everything that is wrong with a file; `Display` gives a line each.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct LoadError {
-    /// The file as it was named.
-    pub file: String,
-    pub problems: Vec<Problem>,
-}
-
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            write!(f, "{}", self.file)?;
-            if let Some(place) = problem.place {
-                write!(f, ":{place}")?;
-            }
-            write!(f, ": {}", problem.message)?;
-        }
-        Ok(())
-    }
-}
-
-/// Most problems that are told at once.
-const MAX_PROBLEMS: usize = 20;
-
-/// A text that was read, with the places of its values if it has any.
-pub struct Source {
-    file: String,
-    node: Option<Node>,
-    /// What the places are relative to: the pointer of the manifest.
-    root: &'static str,
-}
-
-impl Source {
-    /// A problem with the value at a JSON pointer below `mock_server`.
-    pub fn problem(&self, pointer: &str, message: impl Into<String>) -> Problem {
-        let pointer = format!("{}{pointer}", self.root);
-        let place = self.node.as_ref().map(|node| node.place(&pointer));
-        Problem { place, path: schema::dotted("", &pointer), message: message.into() }
-    }
-
-    /// Problems as the error of this file, which tells the first of them.
-    pub fn error(&self, mut problems: Vec<Problem>) -> LoadError {
-        problems.truncate(MAX_PROBLEMS);
-        LoadError { file: self.file.clone(), problems }
-    }
-}
 
 /// Reads a manifest: YAML, or a snapshot of tools/list if the name ends in `.json`. A name without an extension is one of YAML,
 /// as `/dev/stdin`; one with another extension is refused.
-pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, Source), LoadError> {
+pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, SourceText), LoadError> {
     let fail = |place, message: String| LoadError {
         file: file.to_owned(),
-        problems: vec![Problem { place, path: String::new(), message }],
+        problems: vec![FileProblem { place, path: String::new(), message }],
     };
     if bytes.len() as u64 > MAX_MANIFEST_BYTES {
         return Err(fail(None, format!("the file is {} bytes; at most {MAX_MANIFEST_BYTES} are read", bytes.len())));
@@ -103,7 +41,7 @@ pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, Source), LoadError> {
 }
 
 /// Reads a file of expectations.
-pub fn load_expectations(file: &str, bytes: &[u8]) -> Result<(Expectations, Source), LoadError> {
+pub fn load_expectations(file: &str, bytes: &[u8]) -> Result<(Expectations, SourceText), LoadError> {
     typed(file, &String::from_utf8_lossy(bytes), "", "the expectations are", &schema::of::<Expectations>())
 }
 
@@ -118,25 +56,25 @@ fn typed<T: DeserializeOwned>(
     root: &'static str,
     what: &str,
     whole: &Value,
-) -> Result<(T, Source), LoadError> {
-    let fail = |place: Place, message| LoadError {
+) -> Result<(T, SourceText), LoadError> {
+    let fail = |place: TextPlace, message| LoadError {
         file: file.to_owned(),
-        problems: vec![Problem { place: (place.line > 0).then_some(place), path: String::new(), message }],
+        problems: vec![FileProblem { place: (place.line > 0).then_some(place), path: String::new(), message }],
     };
     if is_cassette(text) {
-        return Err(fail(Place::default(), "the file is a cassette; serve it with --cassette".to_owned()));
+        return Err(fail(TextPlace::default(), "the file is a cassette; serve it with --cassette".to_owned()));
     }
-    let node = Node::parse(text).map_err(|(place, reason)| fail(place, reason.to_string()))?;
+    let node = YamlNode::parse(text).map_err(|(place, reason)| fail(place, reason.to_string()))?;
     let value = node.value();
     if value.is_null() {
-        return Err(fail(Place::default(), format!("{what} empty")));
+        return Err(fail(TextPlace::default(), format!("{what} empty")));
     }
-    let source = Source { file: file.to_owned(), node: Some(node), root };
+    let source = SourceText { file: file.to_owned(), node: Some(node), root };
     let problems = against_schema(&source, &value, whole);
     if !problems.is_empty() {
         return Err(source.error(problems));
     }
-    let read = serde_json::from_value(value).map_err(|error| fail(Place::default(), fault(&error)))?;
+    let read = serde_json::from_value(value).map_err(|error| fail(TextPlace::default(), fault(&error)))?;
     Ok((read, source))
 }
 
@@ -144,7 +82,7 @@ fn extension(file: &str) -> &str {
     Path::new(file).extension().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem> {
+fn against_schema(source: &SourceText, value: &Value, whole: &Value) -> Vec<FileProblem> {
     let Ok(validator) = Validator::new(whole) else { return Vec::new() };
     let Some(node) = &source.node else { return Vec::new() };
     let mut problems = Vec::new();
@@ -156,16 +94,16 @@ fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem>
                 let place = Some(node.key_place(pointer, key));
                 let valid = valid_keys(whole, &wrong.keyword);
                 let message = unknown(&path, key, &valid);
-                problems.push(Problem { place, path: path.clone(), message });
+                problems.push(FileProblem { place, path: path.clone(), message });
             }
         } else {
             let fault = wrong.value.as_str().filter(|_| pointer.ends_with("/fault"));
-            let message = match fault.and_then(|text| text.parse::<Fault>().err()) {
+            let message = match fault.and_then(|text| text.parse::<MockFault>().err()) {
                 Some(reason) => format!("`{path}`: {reason}"),
                 // The whole document has no name.
                 None => schema::describe(&wrong, "").replace("`` ", "the manifest ") + next_step(&wrong),
             };
-            problems.push(Problem { place: Some(node.place(pointer)), path, message });
+            problems.push(FileProblem { place: Some(node.place(pointer)), path, message });
         }
     }
     problems
@@ -189,11 +127,6 @@ fn unknown(path: &str, key: &str, valid: &[String]) -> String {
     format!("{whose} has no key `{key}`{near}; valid: {}", valid.join(", "))
 }
 
-/// Names the known word that is nearest to one that is not known, as the end of a message; empty if none is near.
-pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
-    nearest::nearest(word, known).map(|known| format!("; the nearest one is `{known}`")).unwrap_or_default()
-}
-
 /// The keys that stand beside the keyword that a schema path leads to.
 fn valid_keys(schema: &Value, path: &str) -> Vec<String> {
     let Some((object, _)) = path.rsplit_once('/') else { return Vec::new() };
@@ -207,17 +140,17 @@ fn valid_keys(schema: &Value, path: &str) -> Vec<String> {
 }
 
 /// `{"tools": [...]}`, or a whole reply to tools/list.
-fn snapshot(file: &str, text: &str) -> Result<(Manifest, Source), LoadError> {
+fn snapshot(file: &str, text: &str) -> Result<(Manifest, SourceText), LoadError> {
     let fail = |place, message: String| LoadError {
         file: file.to_owned(),
-        problems: vec![Problem { place: Some(place), path: String::new(), message }],
+        problems: vec![FileProblem { place: Some(place), path: String::new(), message }],
     };
     let mut value: Value = serde_json::from_str(text).map_err(|error| {
-        let place = Place { line: error.line() as u64, column: error.column() as u64 };
+        let place = TextPlace { line: error.line() as u64, column: error.column() as u64 };
         fail(place, format!("the file is not JSON: {}", fault(&error)))
     })?;
     // JSON is YAML but for a few characters and very long keys, and the reader of that knows where everything stands.
-    let node = match Node::parse(text) {
+    let node = match YamlNode::parse(text) {
         Ok(node) => Some(node),
         Err((place, twice @ Unread::Twice(_))) => return Err(fail(place, twice.to_string())),
         Err((_, Unread::Other(_))) => None,
@@ -226,7 +159,7 @@ fn snapshot(file: &str, text: &str) -> Result<(Manifest, Source), LoadError> {
     if value.get("result").is_some_and(Value::is_object) {
         (value, root) = (value["result"].take(), "/result");
     }
-    let source = Source { file: file.to_owned(), node, root };
+    let source = SourceText { file: file.to_owned(), node, root };
     let wrong = |pointer: &str, message: String| source.error(vec![source.problem(pointer, message)]);
     let is_there = value.get("tools").is_some();
     let Some(Value::Array(entries)) = value.get_mut("tools").map(Value::take) else {

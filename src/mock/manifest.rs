@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::fault::Fault;
+use super::fault::MockFault;
 
 /// A whole file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub struct Manifest {
     /// Members of the capabilities, put over those that follow from the manifest; `null` removes one.
     pub capabilities: Map<String, Value>,
     /// A fault of every tools/call, as `--fault` has it; that one counts if both are given.
-    pub fault: Option<Fault>,
+    pub fault: Option<MockFault>,
     /// Where the choices of `error_rate` and the values of `${faker...}` begin; the same seed gives the same ones.
     pub seed: u64,
     /// Entries of a list on one page; a list has one page by default.
@@ -139,7 +139,7 @@ pub struct Reply {
     pub error_rate: Option<f64>,
     /// A fault: none, hang, wedged, `slow:MS`, `recover-after:N`, `reply-after-cancel:MS`, silent, badjson, truncated,
     /// wrong-id, duplicate, slowloris, stdout-noise or exit.
-    pub fault: Option<Fault>,
+    pub fault: Option<MockFault>,
     /// Progress that is reported before the answer, to a client that wants it.
     pub progress: Vec<Map<String, Value>>,
     /// Log messages that are sent before the answer, to a client that wants their level.

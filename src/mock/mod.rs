@@ -1,16 +1,17 @@
 //! An MCP server that exists only in a manifest, served by the same session and the same door as the real one.
 //!
-//! `manifest` declares what may be written; `load` reads it and says where something is wrong; `catalog` makes it ready;
-//! `service` answers, with `lists` for what is there as it stands and `perform` for what takes time or goes wrong.
-//! `player` serves a `cassette` instead. `observe` lets others look on: `journal`, `expect`, and the cassette's recorder.
+//! `manifest` declares what may be written; `load` reads it, and `problems` say where something is wrong; `catalog` makes it ready;
+//! `service` answers, with `lists` for what is there as it stands and `performance` for what takes time or goes wrong.
+//! `player` serves a `cassette` instead. `observer` lets others look on: `journal`, `expectations`, and the cassette's recorder.
 
 mod asks;
 mod behaviour;
-mod beside;
 mod cassette;
 mod catalog;
+mod client;
 mod distill;
-mod expect;
+mod entry;
+mod expectations;
 mod faker;
 mod fault;
 mod journal;
@@ -18,32 +19,36 @@ mod lint;
 mod lists;
 mod load;
 mod manifest;
-mod observe;
-mod perform;
+mod observer;
+mod performance;
 mod player;
 mod presets;
+mod problems;
 mod redact;
 mod resources;
 mod schema;
+mod server_and_mock;
 mod service;
 mod sink;
-mod spans;
+mod spoil;
 mod subscriptions;
+mod sync;
 mod template;
 mod turns;
-mod wire;
+mod yaml;
 
-pub use beside::Beside;
-pub use cassette::{Cassette, Entry, Recorder};
+pub use cassette::{Cassette, CassetteEntry, CassetteRecorder};
 pub use catalog::Catalog;
 pub use distill::distill;
-pub use expect::Verifier;
-pub use fault::Fault;
+pub use expectations::ExpectationVerifier;
+pub use fault::MockFault;
 pub use journal::Journal;
-pub use load::{LoadError, Problem, load, load_expectations};
-pub use observe::{Observed, Observer};
-pub use player::{OnMiss, Player, Upstream};
+pub use load::{load, load_expectations};
+pub use observer::{Observed, SessionObserver};
+pub use player::{CassetteMiss, CassettePlayer, Upstream};
 pub use presets::{PRESETS, STARTER, preset};
+pub use problems::{FileProblem, LoadError};
 pub use redact::{Redactor, is_secret};
 pub use schema::of_manifest;
+pub use server_and_mock::ServerAndMock;
 pub use service::Mock;

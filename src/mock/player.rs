@@ -5,23 +5,22 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use super::asks::Asks;
-use super::cassette::{Cassette, Entry, Recorder, plain};
+use super::cassette::{Cassette, CassetteEntry, CassetteRecorder, plain};
+use super::client::ClientState;
 use super::redact::Redactor;
-use super::service::lock;
-use crate::cancel::CancelToken;
+use super::sync::lock;
 use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError, SERVER_INFO_KEY, notification};
 use crate::server::{Exchange, Service, stateless_revisions};
 use crate::tools::Weight;
 
 /// What becomes of a request that was not recorded.
-pub enum OnMiss {
+pub enum CassetteMiss {
     /// An error that says so.
     Fail,
     /// The real server answers.
     Ask(Box<dyn Upstream>),
     /// The real server answers, and its answer is written behind the others.
-    Record(Box<dyn Upstream>, Recorder),
+    Record(Box<dyn Upstream>, CassetteRecorder),
 }
 
 /// The real server behind a cassette.
@@ -33,39 +32,33 @@ pub trait Upstream: Send + Sync {
 }
 
 /// A cassette as a service.
-pub struct Player {
+pub struct CassettePlayer {
     cassette: Mutex<Cassette>,
-    on_miss: OnMiss,
+    on_miss: CassetteMiss,
     /// What is looked up must be without the secrets that the cassette is without.
     redactor: Redactor,
     /// What requests get that are not taken up yet, found when they arrived: threads may take them up in another order.
-    found: Mutex<HashMap<Id, Option<Arc<Entry>>>>,
-    /// What the client declared when it opened the session.
-    client: Mutex<Value>,
-    asks: Asks,
-    /// Cancelled when the client sends nothing more.
-    over: CancelToken,
+    found: Mutex<HashMap<Id, Option<Arc<CassetteEntry>>>>,
+    client: ClientState,
 }
 
-impl Player {
-    pub fn new(cassette: Cassette, on_miss: OnMiss, redactor: Redactor) -> Self {
+impl CassettePlayer {
+    pub fn new(cassette: Cassette, on_miss: CassetteMiss, redactor: Redactor) -> Self {
         Self {
             cassette: Mutex::new(cassette),
             on_miss,
             redactor,
             found: Mutex::default(),
-            client: Mutex::default(),
-            asks: Asks::default(),
-            over: CancelToken::new(),
+            client: ClientState::default(),
         }
     }
 
-    fn find(&self, method: &str, params: &Value) -> Option<Arc<Entry>> {
+    fn find(&self, method: &str, params: &Value) -> Option<Arc<CassetteEntry>> {
         lock(&self.cassette).next(method, &self.redactor.redact(&plain(params)))
     }
 
     /// Sends what the server sent before this answer. `None` when the client does not want the answer any more.
-    fn prelude(&self, entry: &Entry, exchange: &Exchange<'_>) -> Option<()> {
+    fn prelude(&self, entry: &CassetteEntry, exchange: &Exchange<'_>) -> Option<()> {
         let ticket = exchange.ticket;
         let token = ticket.progress_token.as_ref().and_then(|id| serde_json::from_str::<Value>(id.as_json()).ok());
         for message in &entry.before {
@@ -73,7 +66,7 @@ impl Player {
             if message.get("answer").is_some() {
                 // 2026-07-28 has no requests of servers.
                 if !ticket.revision.is_stateless() && self.may_ask(method) {
-                    self.asks.ask(exchange.outbox, method, message.get("params"), &[&ticket.cancel, &self.over])?;
+                    self.client.ask(exchange, method, message.get("params"))?;
                 }
                 continue;
             }
@@ -91,21 +84,21 @@ impl Player {
     /// Whether the client has declared what a request of the server needs.
     fn may_ask(&self, method: &str) -> bool {
         let capability = method.split('/').next().unwrap_or_default();
-        capability == "ping" || lock(&self.client).get(capability).is_some()
+        capability == "ping" || self.client.capabilities(&Value::Null).get(capability).is_some()
     }
 
     fn miss(&self, method: &str, params: &Value) -> Outcome {
         let upstream = match &self.on_miss {
-            OnMiss::Fail => {
+            CassetteMiss::Fail => {
                 let message = format!("the cassette has no exchange for {method} with {}", plain(params));
                 return Err(RpcError::new(Code::Internal, message));
             }
-            OnMiss::Ask(upstream) | OnMiss::Record(upstream, _) => upstream,
+            CassetteMiss::Ask(upstream) | CassetteMiss::Record(upstream, _) => upstream,
         };
         let reply = upstream.ask(method, &plain(params)).map_err(|reason| {
             RpcError::new(Code::Internal, format!("the server behind the cassette has not answered: {reason}"))
         })?;
-        let entry = Entry {
+        let entry = CassetteEntry {
             method: method.to_owned(),
             params: plain(params),
             result: reply.get("result").cloned(),
@@ -113,14 +106,14 @@ impl Player {
             before: Vec::new(),
             ms: 0.0,
         };
-        if let OnMiss::Record(_, recorder) = &self.on_miss {
+        if let CassetteMiss::Record(_, recorder) = &self.on_miss {
             recorder.record(&entry);
         }
         outcome(&entry)
     }
 
     /// What a stateless client asks first, put together from what a session was opened with.
-    fn discovered(&self) -> Option<Arc<Entry>> {
+    fn discovered(&self) -> Option<Arc<CassetteEntry>> {
         let entry = self.find("initialize", &Value::Null)?;
         let opened = entry.result.as_ref()?;
         let supported: Vec<&str> = stateless_revisions().collect();
@@ -136,7 +129,7 @@ impl Player {
     }
 
     /// How a session is opened, put together from what a stateless client asked first.
-    fn opened(&self) -> Option<Arc<Entry>> {
+    fn opened(&self) -> Option<Arc<CassetteEntry>> {
         let entry = self.find("server/discover", &Value::Null)?;
         let discovered = entry.result.as_ref()?;
         let unnamed = || json!({"name": "cassette", "version": env!("CARGO_PKG_VERSION")});
@@ -150,9 +143,9 @@ impl Player {
     }
 }
 
-fn made(method: &str, result: Value) -> Arc<Entry> {
+fn made(method: &str, result: Value) -> Arc<CassetteEntry> {
     let (method, params) = (method.to_owned(), json!({}));
-    Arc::new(Entry { method, params, result: Some(result), error: None, before: Vec::new(), ms: 0.0 })
+    Arc::new(CassetteEntry { method, params, result: Some(result), error: None, before: Vec::new(), ms: 0.0 })
 }
 
 /// Whether the result says for how long it may be kept (2026-07-28, `CacheableResult`).
@@ -168,7 +161,7 @@ fn is_cacheable(method: &str) -> bool {
     METHODS.contains(&method)
 }
 
-fn outcome(entry: &Entry) -> Outcome {
+fn outcome(entry: &CassetteEntry) -> Outcome {
     match (&entry.result, &entry.error) {
         (_, Some(error)) => Err(RpcError {
             code: Code::Other(error["code"].as_i64().unwrap_or(-32603)),
@@ -184,10 +177,10 @@ fn params(request: &Request<'_>) -> Value {
     request.params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
 
-impl Service for Player {
+impl Service for CassettePlayer {
     fn weight(&self, request: &Request<'_>) -> Weight {
         let found = self.find(&request.method, &params(request));
-        let waits = found.as_ref().map_or(!matches!(self.on_miss, OnMiss::Fail), |entry| entry.asks());
+        let waits = found.as_ref().map_or(!matches!(self.on_miss, CassetteMiss::Fail), |entry| entry.asks());
         if let Some(id) = &request.id {
             lock(&self.found).insert(id.clone(), found);
         }
@@ -208,7 +201,7 @@ impl Service for Player {
             found = self.opened();
         }
         if opens {
-            *lock(&self.client) = params["capabilities"].clone();
+            self.client.open(&params);
         }
         let Some(entry) = found else {
             return Some(match method {
@@ -220,7 +213,7 @@ impl Service for Player {
         if !opens && !revision.is_stateless() {
             return Some(outcome(&entry));
         }
-        let mut entry = Entry::clone(&entry);
+        let mut entry = CassetteEntry::clone(&entry);
         if opens && let Some(result) = &mut entry.result {
             result["protocolVersion"] = exchange.session.negotiate_with(exchange.request.params).as_str().into();
         }
@@ -237,12 +230,12 @@ impl Service for Player {
     }
 
     fn answered(&self, response: &Response<'_>) {
-        self.asks.answered(response);
+        self.client.answered(response);
     }
 
     fn ended(&self) {
-        self.over.cancel();
-        if let OnMiss::Ask(upstream) | OnMiss::Record(upstream, _) = &self.on_miss {
+        self.client.over.cancel();
+        if let CassetteMiss::Ask(upstream) | CassetteMiss::Record(upstream, _) = &self.on_miss {
             upstream.ended();
         }
     }

@@ -1,16 +1,17 @@
 //! Resources and families of them: their entries, their contents, and which URI belongs to which.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Map, Value, json};
 
-use super::catalog::put;
+use super::entry::put;
 use super::manifest;
-use super::template::{Scope, Template as Filled};
+use super::sync::lock;
+use super::template::{Template, TemplateScope};
 
 #[derive(Debug)]
-pub struct Resource {
+pub struct CatalogResource {
     /// Its name on the wire.
     pub uri: String,
     /// Its entry in resources/list.
@@ -19,7 +20,7 @@ pub struct Resource {
     content: Mutex<Value>,
 }
 
-impl Resource {
+impl CatalogResource {
     pub fn new(from: &manifest::Resource) -> Self {
         let mut content = Map::new();
         content.insert("uri".to_owned(), from.uri.clone().into());
@@ -35,32 +36,32 @@ impl Resource {
     }
 
     pub fn read(&self) -> Value {
-        let content = self.content.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let content = lock(&self.content).clone();
         json!({ "contents": [content] })
     }
 
     /// Puts another text in the place of the old one.
     pub fn update(&self, text: &str) {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)["text"] = text.into();
+        lock(&self.content)["text"] = text.into();
     }
 }
 
 /// A family of resources.
 #[derive(Debug)]
-pub struct Template {
+pub struct ResourceFamily {
     /// As it was written.
     pub uri: String,
     /// Its entry in resources/templates/list.
     pub entry: String,
     /// Values that are offered, by name.
     pub complete: BTreeMap<String, Vec<String>>,
-    pattern: Pattern,
+    pattern: UriPattern,
     mime_type: Option<String>,
-    content: (&'static str, Filled),
+    content: (&'static str, Template),
 }
 
-impl Template {
-    pub fn new(from: &manifest::ResourceTemplate, pattern: Pattern) -> Self {
+impl ResourceFamily {
+    pub fn new(from: &manifest::ResourceTemplate, pattern: UriPattern) -> Self {
         let (key, text) = held(&from.content);
         Self {
             uri: from.uri_template.clone(),
@@ -68,12 +69,12 @@ impl Template {
             complete: from.complete.clone(),
             pattern,
             mime_type: from.content.mime_type.clone(),
-            content: (key, Filled::new(&text.into())),
+            content: (key, Template::new(&text.into())),
         }
     }
 
     /// What resources/read answers for a URI of the family.
-    pub fn read(&self, uri: &str, mut scope: Scope<'_>) -> Option<Value> {
+    pub fn read(&self, uri: &str, mut scope: TemplateScope<'_>) -> Option<Value> {
         scope.names.insert("uri".to_owned(), Value::Object(self.pattern.matches(uri)?));
         let mut content = Map::new();
         content.insert("uri".to_owned(), uri.into());
@@ -110,15 +111,15 @@ fn held(from: &manifest::Content) -> (&'static str, String) {
 
 /// A URI template of level 1 (RFC 6570): `{name}` stands for what has no `/`, `{+name}` for anything.
 #[derive(Debug)]
-pub struct Pattern(Vec<Piece>);
+pub struct UriPattern(Vec<UriPiece>);
 
 #[derive(Debug)]
-enum Piece {
+enum UriPiece {
     Literal(String),
     Name { name: String, slashes: bool },
 }
 
-impl Pattern {
+impl UriPattern {
     pub fn new(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut rest = text;
@@ -127,18 +128,18 @@ impl Pattern {
                 return Err(format!("`{text}` has a brace that is not closed"));
             };
             if !before.is_empty() {
-                pieces.push(Piece::Literal(before.to_owned()));
+                pieces.push(UriPiece::Literal(before.to_owned()));
             }
             let (name, slashes) = name.strip_prefix('+').map_or((name, false), |name| (name, true));
             let named = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            if !named || matches!(pieces.last(), Some(Piece::Name { .. })) {
+            if !named || matches!(pieces.last(), Some(UriPiece::Name { .. })) {
                 return Err(format!("`{text}`: braces hold one name, or + and a name, with text between two of them"));
             }
-            pieces.push(Piece::Name { name: name.to_owned(), slashes });
+            pieces.push(UriPiece::Name { name: name.to_owned(), slashes });
             rest = after;
         }
         if !rest.is_empty() {
-            pieces.push(Piece::Literal(rest.to_owned()));
+            pieces.push(UriPiece::Literal(rest.to_owned()));
         }
         Ok(Self(pieces))
     }
@@ -149,12 +150,14 @@ impl Pattern {
         let mut pieces = self.0.iter().peekable();
         while let Some(piece) = pieces.next() {
             match piece {
-                Piece::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
-                Piece::Name { name, slashes } => {
+                UriPiece::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
+                UriPiece::Name { name, slashes } => {
                     let length = match pieces.peek() {
                         // The last text is at the end, whatever else it is found in.
-                        Some(Piece::Literal(text)) if self.ends_with(text) => rest.strip_suffix(text.as_str())?.len(),
-                        Some(Piece::Literal(text)) => rest.find(text.as_str())?,
+                        Some(UriPiece::Literal(text)) if self.ends_with(text) => {
+                            rest.strip_suffix(text.as_str())?.len()
+                        }
+                        Some(UriPiece::Literal(text)) => rest.find(text.as_str())?,
                         _ => rest.len(),
                     };
                     let value = &rest[..length];
@@ -170,7 +173,7 @@ impl Pattern {
     }
 
     fn ends_with(&self, literal: &String) -> bool {
-        matches!(self.0.last(), Some(Piece::Literal(last)) if std::ptr::eq(last, literal))
+        matches!(self.0.last(), Some(UriPiece::Literal(last)) if std::ptr::eq(last, literal))
     }
 }
 
@@ -180,14 +183,14 @@ mod tests {
 
     #[test]
     fn a_uri_belongs_to_a_family_or_not() {
-        let matched = |pattern: &str, uri: &str| Pattern::new(pattern).unwrap().matches(uri).map(Value::Object);
+        let matched = |pattern: &str, uri: &str| UriPattern::new(pattern).unwrap().matches(uri).map(Value::Object);
         assert_eq!(matched("test://t/{id}/data", "test://t/5/data"), Some(json!({"id": "5"})));
         assert_eq!(matched("test://t/{id}/data", "test://t//data"), None);
         assert_eq!(matched("test://t/{id}/data", "test://t/5/6/data"), None);
         assert_eq!(matched("f:///{+path}", "f:///a/b"), Some(json!({"path": "a/b"})));
         assert_eq!(matched("a/{x}-{y}.j", "a/1-2.j.j"), Some(json!({"x": "1", "y": "2.j"})));
         for wrong in ["{", "{}", "{a}{b}", "{a,b}", "{?q}"] {
-            assert!(Pattern::new(wrong).is_err(), "{wrong}");
+            assert!(UriPattern::new(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,73 +1,55 @@
 //! A mock as a service: which method does what.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use serde_json::{Value, json};
 
-use super::asks::Asks;
 use super::catalog::Catalog;
-use super::fault::Fault;
-use super::perform::Performance;
-use super::schema;
+use super::client::ClientState;
+use super::fault::MockFault;
+use super::performance::Performance;
 use super::subscriptions::Subscriptions;
-use super::turns::{Turn, arguments};
-use crate::cancel::CancelToken;
-use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError, fault};
+use super::turns::{RequestTurn, Turns, arguments};
+use super::{lists, schema};
+use crate::protocol::{Body, Code, Outcome, Request, Response, RpcError, fault};
 use crate::server::{ErrorStyle, Exchange, Outbox, Service, stateless_revisions};
 use crate::text::nearest::shortened;
 use crate::tools::Weight;
 
 /// A server that exists only in a manifest.
 pub struct Mock {
-    me: Weak<Self>,
     catalog: RwLock<Arc<Catalog>>,
     /// Of the command line, which counts before the manifest's.
-    pub(super) fault: Option<Fault>,
+    fault: Option<MockFault>,
     /// How its own refusals reach clients of handshake revisions.
-    pub(super) errors: ErrorStyle,
+    errors: ErrorStyle,
     /// Whether the manifest may change while it is served.
     pub(super) reloads: bool,
     /// Names that its tools must not have.
     reserved: OnceLock<HashSet<String>>,
-    /// Calls of tools so far, and those of them that were answered.
-    pub(super) calls: AtomicU64,
-    /// Of requests that are not taken up yet.
-    pub(super) turns: Mutex<HashMap<Id, Turn>>,
+    turns: Turns,
+    /// Calls of tools that were answered.
     answered: AtomicU64,
-    /// Whether the client has opened a session, and hears of changes unasked.
-    pub(super) handshake: AtomicBool,
-    /// What it declared when it did.
-    client: Mutex<Value>,
-    /// What it was asked.
-    pub(super) asks: Asks,
-    /// What it wants to hear of.
-    pub(super) subscriptions: Subscriptions,
-    pub(super) outbox: Mutex<Option<Arc<dyn Outbox>>>,
-    /// Cancelled when the client sends nothing more.
-    pub(super) over: CancelToken,
+    client: Arc<ClientState>,
+    subscriptions: Arc<Subscriptions>,
 }
 
 impl Mock {
     /// A mock that serves this catalog. With `reloads` clients are told that lists may change.
-    pub fn new(catalog: Catalog, fault: Option<Fault>, errors: ErrorStyle, reloads: bool) -> Arc<Self> {
-        Arc::new_cyclic(|me| Self {
-            me: me.clone(),
+    pub fn new(catalog: Catalog, fault: Option<MockFault>, errors: ErrorStyle, reloads: bool) -> Arc<Self> {
+        let client = Arc::<ClientState>::default();
+        Arc::new(Self {
             catalog: RwLock::new(Arc::new(catalog)),
             fault,
             errors,
             reloads,
             reserved: OnceLock::new(),
-            calls: AtomicU64::new(0),
-            turns: Mutex::default(),
+            turns: Turns::default(),
             answered: AtomicU64::new(0),
-            handshake: AtomicBool::new(false),
-            client: Mutex::default(),
-            asks: Asks::default(),
-            subscriptions: Subscriptions::default(),
-            outbox: Mutex::default(),
-            over: CancelToken::new(),
+            subscriptions: Subscriptions::of(Arc::clone(&client)),
+            client,
         })
     }
 
@@ -76,16 +58,11 @@ impl Mock {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same mock, for a thread of its own.
-    pub(super) fn own(&self) -> Option<Arc<Self>> {
-        self.me.upgrade()
-    }
-
     /// Serves another catalog from now on, and tells the client which lists have changed.
     pub fn replace(&self, catalog: Arc<Catalog>, changes: &[&'static str]) {
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
         for kind in changes {
-            self.announce_list(kind);
+            self.subscriptions.announce_list(kind);
         }
     }
 
@@ -128,19 +105,22 @@ impl Mock {
         }
     }
 
-    /// What the client can be asked: as its request says, or as it said when it opened the session.
-    pub(super) fn client_capabilities(&self, params: &Value) -> Value {
-        match params["_meta"].get("io.modelcontextprotocol/clientCapabilities") {
-            Some(capabilities) => capabilities.clone(),
-            None => lock(&self.client).clone(),
-        }
+    fn performance<'a>(
+        &'a self,
+        turn: &'a RequestTurn,
+        exchange: &'a Exchange<'a>,
+        params: &'a Value,
+        arguments: &'a Value,
+    ) -> Performance<'a> {
+        let (client, catalog) = (&*self.client, &*turn.catalog);
+        Performance { client, errors: self.errors, catalog, exchange, params, arguments, tool: None }
     }
 
-    fn call(&self, turn: &Turn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+    fn call(&self, turn: &RequestTurn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
         let catalog = &*turn.catalog;
-        let fault = self.fault_of(catalog, turn.number);
+        let fault = turn.fault(self.fault);
         let invalid = |message: String| Some(Err(RpcError::new(Code::InvalidParams, message)));
-        let performance = |arguments| Performance { mock: self, catalog, exchange, params, arguments, tool: None };
+        let performance = |arguments| self.performance(turn, exchange, params, arguments);
         // A server that does not respond does not look at arguments either.
         if fault.is_deaf() {
             return performance(&Value::Null).run(None, fault, || Ok(Body::Raw("{}".into())));
@@ -175,7 +155,7 @@ impl Mock {
         outcome
     }
 
-    fn dispatch(&self, turn: &Turn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+    fn dispatch(&self, turn: &RequestTurn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
         let catalog = &*turn.catalog;
         let revision = exchange.ticket.revision;
         let handshake = !revision.is_stateless();
@@ -185,8 +165,7 @@ impl Mock {
             "ping" if handshake => Ok(Body::Raw("{}".into())),
             "initialize" if handshake => {
                 let agreed = exchange.session.negotiate_with(exchange.request.params);
-                *lock(&self.client) = params["capabilities"].clone();
-                self.handshake.store(true, Relaxed);
+                self.client.open(params);
                 let mut result = json!({
                     "protocolVersion": agreed.as_str(),
                     "capabilities": catalog.capabilities(self.reloads),
@@ -213,33 +192,37 @@ impl Mock {
             "logging/setLevel" if handshake && catalog.capabilities(false).get("logging").is_some() => {
                 exchange.session.set_level(exchange.request.params)
             }
-            "resources/subscribe" if handshake && catalog.has_updates() => self.subscribe(catalog, params),
+            "resources/subscribe" if handshake && catalog.has_updates() => {
+                self.subscriptions.subscribe(catalog, params)
+            }
             "resources/unsubscribe" if handshake && catalog.has_updates() => {
-                self.unsubscribe(params);
+                self.subscriptions.unsubscribe(params);
                 Ok(Body::Raw("{}".into()))
             }
             "subscriptions/listen"
                 if !handshake && (self.reloads || catalog.later.is_some() || catalog.has_updates()) =>
             {
-                return self.listen(exchange, params);
+                return self.subscriptions.listen(&self.catalog(), exchange, params);
             }
-            method => self.answer_lists(catalog, exchange, method, params).unwrap_or_else(|| {
-                Err(RpcError::new(
-                    Code::MethodNotFound,
-                    format!("no method `{}` on revision {revision}", shortened(method)),
-                ))
-            }),
+            method => {
+                lists::answer(&self.performance(turn, exchange, params, &json!({})), method).unwrap_or_else(|| {
+                    Err(RpcError::new(
+                        Code::MethodNotFound,
+                        format!("no method `{}` on revision {revision}", shortened(method)),
+                    ))
+                })
+            }
         })
     }
 }
 
 impl Service for Mock {
     fn weight(&self, request: &Request<'_>) -> Weight {
-        if self.arrive(request) { Weight::Waits } else { Weight::Light }
+        if self.turns.give(request, &self.catalog(), self.fault) { Weight::Waits } else { Weight::Light }
     }
 
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
-        let turn = lock(&self.turns).remove(&exchange.ticket.id).unwrap_or_else(|| self.late());
+        let turn = self.turns.take(&exchange.ticket.id).unwrap_or_else(|| RequestTurn::late(self.catalog()));
         let catalog = &*turn.catalog;
         let params: Value = match exchange.request.params.map(|raw| serde_json::from_str(raw.get())) {
             Some(Err(error)) => {
@@ -254,12 +237,11 @@ impl Service for Mock {
         let Some(behaviour) = catalog.methods.get(&*exchange.request.method) else {
             return self.dispatch(&turn, exchange, &params);
         };
-        let performance =
-            Performance { mock: self, catalog, exchange, params: &params, arguments: &params, tool: None };
+        let performance = self.performance(&turn, exchange, &params, &params);
         let silent = Err(RpcError::new(Code::Internal, "the method has no answer"));
         let generic = || self.dispatch(&turn, exchange, &params).unwrap_or(silent);
         let choice = turn.of_method.or_else(|| behaviour.pick(&params, |_| false));
-        performance.run(choice.and_then(|choice| behaviour.reply(choice)), Fault::None, generic)
+        performance.run(choice.and_then(|choice| behaviour.reply(choice)), MockFault::None, generic)
     }
 
     fn notified(&self, request: &Request<'_>) {
@@ -269,19 +251,14 @@ impl Service for Mock {
     }
 
     fn answered(&self, response: &Response<'_>) {
-        self.asks.answered(response);
+        self.client.answered(response);
     }
 
     fn connected(&self, outbox: Arc<dyn Outbox>) {
-        *lock(&self.outbox) = Some(outbox);
+        self.subscriptions.connect(outbox);
     }
 
     fn ended(&self) {
-        self.over.cancel();
+        self.client.over.cancel();
     }
-}
-
-/// What a lock holds is whole after any panic: each change of it is one assignment.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use serde::Serialize;
 
-use super::service::lock;
+use super::sync::lock;
 
 /// Writes a line at a time. After a line that could not be written whole nothing more is: half a line is then the last
 /// one, which readers know how to leave out.
@@ -42,9 +42,9 @@ mod tests {
 
     /// Room for so many bytes.
     #[derive(Clone)]
-    struct Disk(Arc<Mutex<Vec<u8>>>, usize);
+    struct SmallDisk(Arc<Mutex<Vec<u8>>>, usize);
 
-    impl Write for Disk {
+    impl Write for SmallDisk {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let mut held = self.0.lock().unwrap();
             let room = (self.1 - held.len()).min(bytes.len());
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_ends_in_at_most_one_half_line() {
-        let disk = Disk(Arc::default(), 10);
+        let disk = SmallDisk(Arc::default(), 10);
         let sink = Sink::new("it", Box::new(disk.clone()));
         for line in ["abc", "defgh", "i"] {
             sink.write(&line);

@@ -1,27 +1,28 @@
 //! What a client wants to hear of: changed lists, updated resources.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::catalog::Catalog;
-use super::perform::wait;
-use super::service::{Mock, lock};
+use super::client::ClientState;
+use super::sync::{lock, wait};
 use crate::cancel::CancelToken;
 use crate::limits::MAX_MOCK_HANG_MS;
 use crate::protocol::{Body, Code, Outcome, RpcError, notification};
-use crate::server::Exchange;
+use crate::server::{Exchange, Outbox};
 
 /// Key that ties a notification to the request that asked for it (2026-07-28, basic/patterns/subscriptions).
 const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// What clients of both kinds have asked for.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Subscriptions {
+    client: Arc<ClientState>,
+    outbox: Mutex<Option<Arc<dyn Outbox>>>,
     /// URIs of resources, of handshake revisions.
     uris: Mutex<HashSet<String>>,
     /// Requests that listen, of stateless revisions: id and wishes.
@@ -30,16 +31,25 @@ pub struct Subscriptions {
     begun: Mutex<HashSet<String>>,
 }
 
-impl Mock {
+impl Subscriptions {
+    pub fn of(client: Arc<ClientState>) -> Arc<Self> {
+        Arc::new(Self { client, ..Self::default() })
+    }
+
+    /// The way to the client is there.
+    pub fn connect(&self, outbox: Arc<dyn Outbox>) {
+        *lock(&self.outbox) = Some(outbox);
+    }
+
     /// Says that a list has changed, to whom it concerns.
-    pub(super) fn announce_list(&self, kind: &str) {
+    pub fn announce_list(&self, kind: &str) {
         let method = format!("notifications/{kind}/list_changed");
         let wish = format!("{kind}ListChanged");
-        self.announce(&method, &json!({}), self.handshake.load(Relaxed), &|wishes| wishes[&wish] == true);
+        self.announce(&method, &json!({}), self.client.is_open(), &|wishes| wishes[&wish] == true);
     }
 
     fn announce_update(&self, uri: &str) {
-        let subscribed = lock(&self.subscriptions.uris).contains(uri);
+        let subscribed = lock(&self.uris).contains(uri);
         let wanted = |wishes: &Value| {
             wishes["resourceSubscriptions"].as_array().into_iter().flatten().any(|wanted| wanted == uri)
         };
@@ -51,11 +61,8 @@ impl Mock {
         if plain {
             outbox.send(&notification(method, params));
         }
-        let ids: Vec<Value> = lock(&self.subscriptions.listeners)
-            .iter()
-            .filter(|(_, wishes)| wanted(wishes))
-            .map(|(id, _)| id.clone())
-            .collect();
+        let ids: Vec<Value> =
+            lock(&self.listeners).iter().filter(|(_, wishes)| wanted(wishes)).map(|(id, _)| id.clone()).collect();
         for id in ids {
             let mut params = params.clone();
             params["_meta"] = json!({ SUBSCRIPTION_KEY: id });
@@ -63,34 +70,33 @@ impl Mock {
         }
     }
 
-    pub(super) fn subscribe(&self, catalog: &Catalog, params: &Value) -> Outcome {
+    pub fn subscribe(self: &Arc<Self>, catalog: &Catalog, params: &Value) -> Outcome {
         let uri = params["uri"].as_str().unwrap_or_default();
         if !catalog.resources.iter().any(|resource| resource.uri == uri) {
             let message = format!("no resource `{uri}`; resources/list has the URIs");
             return Err(RpcError::new(Code::InvalidParams, message));
         }
-        lock(&self.subscriptions.uris).insert(uri.to_owned());
+        lock(&self.uris).insert(uri.to_owned());
         self.begin_updates(catalog, uri);
         Ok(Body::Raw("{}".into()))
     }
 
-    pub(super) fn unsubscribe(&self, params: &Value) {
-        lock(&self.subscriptions.uris).remove(params["uri"].as_str().unwrap_or_default());
+    pub fn unsubscribe(&self, params: &Value) {
+        lock(&self.uris).remove(params["uri"].as_str().unwrap_or_default());
     }
 
     /// subscriptions/listen: a request that is open for as long as its client wants to hear something.
-    pub(super) fn listen(&self, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+    pub fn listen(self: &Arc<Self>, catalog: &Catalog, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
         let id: Value = serde_json::from_str(exchange.ticket.id.as_json()).unwrap_or_default();
         let wishes = params["notifications"].clone();
-        let catalog = self.catalog();
         let acknowledged = json!({"notifications": wishes, "_meta": { SUBSCRIPTION_KEY: id }});
         exchange.outbox.send(&notification("notifications/subscriptions/acknowledged", &acknowledged));
-        lock(&self.subscriptions.listeners).push((id.clone(), wishes.clone()));
+        lock(&self.listeners).push((id.clone(), wishes.clone()));
         for uri in wishes["resourceSubscriptions"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            self.begin_updates(&catalog, uri);
+            self.begin_updates(catalog, uri);
         }
-        wait(Duration::from_millis(MAX_MOCK_HANG_MS), &[&exchange.ticket.cancel, &self.over]);
-        lock(&self.subscriptions.listeners).retain(|(known, _)| *known != id);
+        wait(Duration::from_millis(MAX_MOCK_HANG_MS), &[&exchange.ticket.cancel, &self.client.over]);
+        lock(&self.listeners).retain(|(known, _)| *known != id);
         if exchange.ticket.cancel.is_cancelled() {
             return None;
         }
@@ -99,14 +105,14 @@ impl Mock {
     }
 
     /// Lets a resource change in the course of time, once.
-    fn begin_updates(&self, catalog: &Catalog, uri: &str) {
+    fn begin_updates(self: &Arc<Self>, catalog: &Catalog, uri: &str) {
         let Some(resource) = catalog.resources.iter().find(|resource| resource.uri == uri) else { return };
-        let Some(mock) = self.own() else { return };
-        if resource.updates.is_empty() || !lock(&self.subscriptions.begun).insert(uri.to_owned()) {
+        if resource.updates.is_empty() || !lock(&self.begun).insert(uri.to_owned()) {
             return;
         }
         let resource = resource.clone();
-        let over: CancelToken = self.over.clone();
+        let own = Arc::clone(self);
+        let over: CancelToken = self.client.over.clone();
         let spawned = thread::Builder::new().name("updates".to_owned()).spawn(move || {
             for update in &resource.updates {
                 wait(Duration::from_millis(update.after_ms), &[&over]);
@@ -114,7 +120,7 @@ impl Mock {
                     return;
                 }
                 resource.update(&update.text);
-                mock.announce_update(&resource.uri);
+                own.announce_update(&resource.uri);
             }
         });
         if let Err(error) = spawned {

@@ -10,7 +10,7 @@ use crate::limits::MAX_MOCK_REPEAT_BYTES;
 
 /// What the places of one answer stand for.
 #[derive(Clone, Debug, Default)]
-pub struct Scope<'a> {
+pub struct TemplateScope<'a> {
     /// What `args` stands for.
     pub arguments: Option<&'a Value>,
     /// What `request.params` stands for.
@@ -21,7 +21,7 @@ pub struct Scope<'a> {
     pub seed: u64,
 }
 
-impl Scope<'_> {
+impl TemplateScope<'_> {
     fn find(&self, path: &[String]) -> Option<Value> {
         match path {
             [root, kind] if root == "faker" => faker::value(kind, self.seed),
@@ -55,7 +55,7 @@ pub enum Template {
     /// One without.
     Fixed(Value),
     /// A string with some.
-    Text(Vec<Part>),
+    Text(Vec<TemplatePart>),
     /// An array with some within.
     Array(Vec<Template>),
     /// An object with some within.
@@ -64,7 +64,7 @@ pub enum Template {
 
 /// A part of a string.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part {
+pub enum TemplatePart {
     Literal(String),
     /// A place: its path, and how it was written.
     Place(Vec<String>, String),
@@ -75,7 +75,7 @@ impl Template {
         match value {
             Value::String(text) => match parts(text).as_slice() {
                 [] => Self::Fixed(value.clone()),
-                [Part::Literal(text)] => Self::Fixed(text.clone().into()),
+                [TemplatePart::Literal(text)] => Self::Fixed(text.clone().into()),
                 some => Self::Text(some.to_vec()),
             },
             Value::Array(items) => {
@@ -113,7 +113,7 @@ impl Template {
         match self {
             Self::Fixed(_) => false,
             Self::Text(parts) => parts.iter().any(|part| {
-                matches!(part, Part::Place(path, _) if matches!(path.first().map(String::as_str), Some("call" | "faker")))
+                matches!(part, TemplatePart::Place(path, _) if matches!(path.first().map(String::as_str), Some("call" | "faker")))
             }),
             Self::Array(items) => items.iter().any(Self::counts),
             Self::Object(members) => members.iter().any(|(_, member)| member.counts()),
@@ -121,11 +121,11 @@ impl Template {
     }
 
     /// Fills in the places.
-    pub fn fill(&self, scope: &Scope<'_>) -> Value {
+    pub fn fill(&self, scope: &TemplateScope<'_>) -> Value {
         match self {
             Self::Fixed(value) => value.clone(),
             Self::Text(parts) => match parts.as_slice() {
-                [Part::Place(path, written)] => scope.find(path).unwrap_or_else(|| written.clone().into()),
+                [TemplatePart::Place(path, written)] => scope.find(path).unwrap_or_else(|| written.clone().into()),
                 parts => Value::String(parts.iter().map(|part| part.text(scope)).collect()),
             },
             Self::Array(items) => items.iter().map(|item| item.fill(scope)).collect(),
@@ -136,8 +136,8 @@ impl Template {
     }
 }
 
-impl Part {
-    fn text(&self, scope: &Scope<'_>) -> String {
+impl TemplatePart {
+    fn text(&self, scope: &TemplateScope<'_>) -> String {
         match self {
             Self::Literal(text) => text.clone(),
             Self::Place(path, written) => match scope.find(path) {
@@ -153,7 +153,7 @@ fn fixed<'a>(items: impl Iterator<Item = &'a Template>) -> Option<Vec<&'a Value>
     items.map(Template::as_fixed).collect()
 }
 
-fn parts(text: &str) -> Vec<Part> {
+fn parts(text: &str) -> Vec<TemplatePart> {
     let mut parts = Vec::new();
     let mut literal = String::new();
     let mut rest = text;
@@ -167,15 +167,15 @@ fn parts(text: &str) -> Vec<Part> {
         let Some(length) = rest[at..].find('}') else { break };
         literal.push_str(&rest[..at]);
         if !literal.is_empty() {
-            parts.push(Part::Literal(std::mem::take(&mut literal)));
+            parts.push(TemplatePart::Literal(std::mem::take(&mut literal)));
         }
         let written = &rest[at..=at + length];
-        parts.push(Part::Place(path(&written[2..length]), written.to_owned()));
+        parts.push(TemplatePart::Place(path(&written[2..length]), written.to_owned()));
         rest = &rest[at + length + 1..];
     }
     literal.push_str(rest);
     if !literal.is_empty() {
-        parts.push(Part::Literal(literal));
+        parts.push(TemplatePart::Literal(literal));
     }
     parts
 }
@@ -211,7 +211,7 @@ mod tests {
         let arguments = json!({"n": 5, "s": "x", "l": [{"a": true}], "o": {"k": null}});
         let names = json!({"request": {"id": "7"}});
         let names = names.as_object().unwrap().clone();
-        let scope = Scope { arguments: Some(&arguments), params: None, names, seed: 1 };
+        let scope = TemplateScope { arguments: Some(&arguments), params: None, names, seed: 1 };
         let cases = [
             (json!("${args.n}"), json!(5)),
             (json!("n=${args.n} s=${args.s} l=${args.l}"), json!("n=5 s=x l=[{\"a\":true}]")),

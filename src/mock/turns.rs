@@ -1,76 +1,89 @@
 //! What is decided about a request when it arrives: threads may take requests up in another order.
 
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::behaviour::{Behaviour, Choice, Reply};
-use super::catalog::{Catalog, Tool};
+use super::behaviour::{Answer, AnswerChoice, Answers};
+use super::catalog::{Catalog, CatalogTool};
 use super::faker::{hash, splitmix};
-use super::fault::Fault;
-use super::service::{Mock, lock};
-use crate::protocol::{Meta, Request};
+use super::fault::MockFault;
+use super::sync::lock;
+use crate::protocol::{Id, Meta, Request};
 
 /// One request's place in the order of arrival.
 #[derive(Debug)]
-pub struct Turn {
+pub struct RequestTurn {
     /// Its place among the calls of tools, from 1; 0 for anything else.
     pub number: u64,
     /// What was served when it came.
     pub catalog: Arc<Catalog>,
     /// The answer of its method, if that depends on the requests before it.
-    pub of_method: Option<Choice>,
+    pub of_method: Option<AnswerChoice>,
     /// The answer of its tool, if that does.
-    pub of_tool: Option<Choice>,
+    pub of_tool: Option<AnswerChoice>,
 }
 
-impl Mock {
-    /// Gives a request its turn, and says whether its answer takes time.
-    pub(super) fn arrive(&self, request: &Request<'_>) -> bool {
-        let catalog = self.catalog();
+/// The turns of requests that are not taken up yet.
+#[derive(Debug, Default)]
+pub struct Turns {
+    /// Calls of tools so far.
+    calls: AtomicU64,
+    given: Mutex<HashMap<Id, RequestTurn>>,
+}
+
+impl Turns {
+    /// Gives a request its turn, and says whether its answer takes time. `fault` is that of the command line.
+    pub fn give(&self, request: &Request<'_>, catalog: &Arc<Catalog>, fault: Option<MockFault>) -> bool {
         let is_call = request.method == "tools/call";
         let method = catalog.methods.get(&*request.method);
         if !is_call && method.is_none() {
             return request.method == "subscriptions/listen";
         }
         let number = if is_call { self.calls.fetch_add(1, Relaxed) + 1 } else { 0 };
-        let fault = if is_call { self.fault_of(&catalog, number) } else { Fault::None };
+        let mut turn = RequestTurn { number, ..RequestTurn::late(Arc::clone(catalog)) };
+        let fault = if is_call { turn.fault(fault) } else { MockFault::None };
         let tool = called(request).and_then(|name| catalog.tool(&name));
         let behaviours = method.into_iter().chain(tool.map(|tool| &tool.behaviour));
-        let mut turn = Turn { number, catalog: Arc::clone(&catalog), of_method: None, of_tool: None };
-        if behaviours.clone().any(Behaviour::counts) {
+        if behaviours.clone().any(Answers::counts) {
             turn.decide(request, fault, tool);
         }
         if let Some(id) = &request.id {
-            lock(&self.turns).insert(id.clone(), turn);
+            lock(&self.given).insert(id.clone(), turn);
         }
-        fault.waits() || behaviours.into_iter().any(Behaviour::waits)
+        fault.waits() || behaviours.into_iter().any(Answers::waits)
     }
 
-    /// What goes wrong with the call of this number, whatever is called.
-    pub(super) fn fault_of(&self, catalog: &Catalog, number: u64) -> Fault {
-        match self.fault.or(catalog.fault).unwrap_or_default() {
-            Fault::RecoverAfter(calls) if number <= calls => Fault::Hang,
-            Fault::RecoverAfter(_) => Fault::None,
+    /// The turn that a request was given.
+    pub fn take(&self, id: &Id) -> Option<RequestTurn> {
+        lock(&self.given).remove(id)
+    }
+}
+
+impl RequestTurn {
+    /// What a request gets that was given no turn.
+    pub fn late(catalog: Arc<Catalog>) -> Self {
+        Self { number: 0, catalog, of_method: None, of_tool: None }
+    }
+
+    /// What goes wrong with this call, whatever is called. `fault` is that of the command line, which counts first.
+    pub fn fault(&self, fault: Option<MockFault>) -> MockFault {
+        match fault.or(self.catalog.fault).unwrap_or_default() {
+            MockFault::RecoverAfter(calls) if self.number <= calls => MockFault::Hang,
+            MockFault::RecoverAfter(_) => MockFault::None,
             fault => fault,
         }
     }
 
-    /// What a request gets that was given no turn.
-    pub(super) fn late(&self) -> Turn {
-        Turn { number: 0, catalog: self.catalog(), of_method: None, of_tool: None }
-    }
-}
-
-impl Turn {
-    fn decide(&mut self, request: &Request<'_>, fault: Fault, tool: Option<&Arc<Tool>>) {
+    fn decide(&mut self, request: &Request<'_>, fault: MockFault, tool: Option<&Arc<CatalogTool>>) {
         let params = request.params.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
         let params = params.unwrap_or_else(|| json!({}));
         let stateless = Meta::of(request.params).is_ok_and(|meta| meta.protocol_version.is_some());
-        let asks = |name: &str, reply: &Reply| {
+        let asks = |name: &str, reply: &Answer| {
             stateless && !reply.asks.is_empty() && !has_answers(&self.catalog, name, reply, &params)
         };
         if let Some(behaviour) = self.catalog.methods.get(&*request.method) {
@@ -114,7 +127,7 @@ pub fn request_state(catalog: &Catalog, name: &str) -> String {
 }
 
 /// Whether a request of 2026-07-28 holds all that its answer asks for (basic/patterns/mrtr).
-pub fn has_answers(catalog: &Catalog, name: &str, reply: &Reply, params: &Value) -> bool {
+pub fn has_answers(catalog: &Catalog, name: &str, reply: &Answer, params: &Value) -> bool {
     let state = params.get("requestState");
     state.is_none_or(|sent| *sent == request_state(catalog, name))
         && reply.asks.iter().all(|ask| params["inputResponses"].get(ask.name).is_some())

@@ -5,9 +5,9 @@ use super::ast::Tree;
 use super::budget::Budget;
 use super::compile::compile;
 use super::facts::Facts;
-use super::found::Match;
 use super::lines::{Candidates, within_lines};
 use super::matcher::{Search, Slots};
+use super::matches::{Match, Want};
 use super::program::{Op, Program, Skip};
 use super::translate::{Haystack, approximation, exact};
 use crate::limits::{MAX_EXACT_ROUNDS, MAX_PATTERN_PROGRAM_BYTES};
@@ -31,14 +31,6 @@ pub(super) struct Engine {
     candidates: OnceLock<Candidates>,
     /// The program for single lines.
     line_program: OnceLock<Result<Program, PatternError>>,
-}
-
-/// What is wanted of a match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Want {
-    Span,
-    /// Where its groups are, too.
-    Groups,
 }
 
 impl Engine {

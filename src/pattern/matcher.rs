@@ -85,7 +85,7 @@ impl Search<'_> {
         scratch.registers.resize(program.registers, 0);
         scratch.stack.clear();
         let meter = Meter::new(self.budget, self.allowance);
-        let mut matcher = Matcher { program, text, scratch: &mut scratch, meter, bound_to_start: true };
+        let mut matcher = Matcher { program, text, scratch: &mut scratch, meter, has_led: false, has_referred: false };
         let outcome = matcher.first_from(from, self.starts);
         let settled = matcher.meter.finish();
         let outcome = outcome.and_then(|outcome| settled.map(|()| outcome));
@@ -121,8 +121,10 @@ struct Matcher<'a, 's> {
     text: &'a [u8],
     scratch: &'s mut Scratch,
     meter: Meter<'a>,
-    /// Whether the attempt has not come to the leading run, or has come to a back-reference.
-    bound_to_start: bool,
+    /// Whether the attempt has come to the leading run.
+    has_led: bool,
+    /// Whether it has come to a back-reference: what that compares depends on where the attempt began.
+    has_referred: bool,
 }
 
 impl Matcher<'_, '_> {
@@ -139,7 +141,7 @@ impl Matcher<'_, '_> {
             }
             let Some(start) = self.skip(at) else { return Ok(None) };
             self.meter.steps((start - at) / CHARACTERS_PER_STEP / 4)?;
-            self.bound_to_start = true;
+            (self.has_led, self.has_referred) = (false, false);
             if let Some(end) = self.run(0, start)? {
                 return Ok(Some(start..end));
             }
@@ -155,7 +157,7 @@ impl Matcher<'_, '_> {
     /// An attempt that begins inside the run comes to the same ends of it, or to fewer, and would fail behind them as
     /// this one did, unless what followed looked at a capture.
     fn passed(&self, start: usize) -> usize {
-        let Some(lead) = self.program.lead.filter(|_| !self.bound_to_start) else { return start };
+        let Some(lead) = self.program.lead.filter(|_| self.has_led && !self.has_referred) else { return start };
         let Op::Run(run) = self.program.ops[lead as usize] else { return start };
         take_all(&self.program.sets[run.set as usize], self.text, start, NO_LIMIT, 0, false)
     }
@@ -334,7 +336,7 @@ impl Matcher<'_, '_> {
 
     fn start_run(&mut self, run: &Run, op: usize, at: usize) -> Result<Advance, Costly> {
         if self.program.lead == Some(op as u32) {
-            self.bound_to_start = false;
+            self.has_led = true;
         }
         let set = &self.program.sets[run.set as usize];
         let Some(least) = take(set, self.text, at, run.min, run.back) else {
@@ -445,7 +447,7 @@ impl Matcher<'_, '_> {
 
     /// Where a back-reference ends that begins at `at`.
     fn reference(&mut self, groups: &[u32], at: usize, ignore_case: bool, back: bool) -> Result<Option<usize>, Costly> {
-        self.bound_to_start = true;
+        self.has_referred = true;
         let slots = &self.scratch.slots;
         let set = groups.iter().find_map(|&group| span(slots[2 * group as usize], slots[2 * group as usize + 1]));
         let Some(wanted) = set.and_then(|range| self.text.get(range)) else { return Ok(Some(at)) };

@@ -27,10 +27,10 @@ mod engine;
 mod error;
 mod facts;
 mod fold;
-mod found;
 mod lines;
 mod literal;
 mod matcher;
+mod matches;
 mod parse;
 mod program;
 mod replacement;
@@ -40,15 +40,16 @@ mod translate;
 
 pub use budget::Budget;
 pub use error::PatternError;
-pub use found::{Match, Matches};
 pub use lines::{Exact, Finder};
+pub use matches::{Match, Matches};
 pub use replacement::{Replacement, ReplacementError};
 pub use slips::{replacement_slip, slip};
 
 use crate::cancel::Bound;
 use crate::limits::MAX_PATTERN_BYTES;
 use ast::Tree;
-use engine::{Engine, Want};
+use engine::Engine;
+use matches::Want;
 use std::sync::Arc;
 
 /// How a pattern is matched.
@@ -111,7 +112,7 @@ impl Pattern {
 
     /// The first match at or after byte `from`, which must be a character boundary.
     pub fn find_at(&self, text: &str, from: usize) -> Result<Option<Match>, PatternError> {
-        let plain = !(self.engine.knows_separators() && found::has_separators(text));
+        let plain = !(self.engine.knows_separators() && matches::has_separators(text));
         self.engine.find(text, from, Want::Groups, plain, &Budget::for_text(text.len(), Bound::default()))
     }
 

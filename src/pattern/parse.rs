@@ -13,10 +13,10 @@
 
 mod classes;
 mod escapes;
+mod group_names;
 mod groups;
 mod halves;
 mod hints;
-mod names;
 mod quantifiers;
 mod survey;
 
@@ -24,8 +24,8 @@ use super::ast::{Class, Node, Tree};
 use super::error::{Caret, PatternError};
 use super::{Options, fold};
 use crate::limits::{MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH};
+use group_names::Scope;
 use halves::Half;
-use names::Scope;
 use survey::Survey;
 
 /// Parses the text between the slashes. `^` and `$` mean lines, as with the flag `m`.

@@ -29,6 +29,12 @@ fn replaced(source: &str, new: &str, text: &str) -> String {
 }
 
 #[test]
+fn a_back_reference_in_an_attempt_that_failed_leaves_later_starts_open() {
+    // The leading run is come to again behind the reference.
+    assert_eq!(spans(r"((?:[^a]+)+?-)-\1", "  -- -"), [(1, 6)]);
+}
+
+#[test]
 fn empty_matches_follow_javascript() {
     assert_eq!(spans("a*", "ab"), [(0, 1), (1, 1), (2, 2)]);
     assert_eq!(spans("", "é"), [(0, 0), (2, 2)]);
@@ -177,5 +183,45 @@ proptest! {
     #[test]
     fn a_replacement_without_signs_is_itself(new in "[^$\\\\]{0,20}") {
         prop_assert_eq!(replaced("b", &new, "abc"), format!("a{new}c"));
+    }
+}
+
+/// Patterns in which JavaScript and fancy-regex mean the same: what is repeated without a least count is never empty, no group is
+/// referred to before it took part, no anchors of lines.
+fn shared_patterns() -> impl Strategy<Value = String> {
+    let atom = proptest::sample::select(vec!["a", "b", "[ab]", "[^a]", "\\w", "\\W"]).prop_map(str::to_owned);
+    let solid = atom.prop_recursive(4, 24, 3, |solid| {
+        let any = prop_oneof![
+            solid.clone(),
+            (solid.clone(), proptest::sample::select(vec!["*", "+", "?", "*?", "+?", "??", "{0,2}", "{1,2}?"]))
+                .prop_map(|(solid, count)| format!("(?:{solid}){count}")),
+            (proptest::sample::select(vec!["(?=", "(?!", "(?<=", "(?<!"]), solid.clone())
+                .prop_map(|(look, solid)| format!("{look}{solid})")),
+            proptest::sample::select(vec!["\\b", "\\B"]).prop_map(str::to_owned),
+        ];
+        prop_oneof![
+            (any.clone(), solid.clone(), any).prop_map(|(before, solid, after)| format!("{before}{solid}{after}")),
+            (solid.clone(), solid.clone()).prop_map(|(one, other)| format!("(?:{one}|{other})")),
+            (solid, proptest::sample::select(vec!["+", "+?", "{2}", "{1,2}"]))
+                .prop_map(|(solid, count)| format!("(?:{solid}){count}")),
+        ]
+    });
+    (solid.clone(), solid, any::<bool>())
+        .prop_map(|(one, other, back)| if back { format!("({one}){other}\\1") } else { format!("(?:{one}){other}") })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn matches_are_those_of_fancy_regex(source in shared_patterns(), text in "[ab \u{e9}]{0,12}") {
+        let Ok(other) = fancy_regex::Regex::new(&source) else { return Ok(()) };
+        // Letters of words are those of ASCII here and Unicode's there.
+        let text = if ["\\w", "\\W", "\\b", "\\B"].iter().any(|class| source.contains(class)) { text.replace('\u{e9}', "-") } else { text };
+        for (at, _) in text.char_indices() {
+            let Ok(theirs) = other.find_from_pos(&text, at) else { continue };
+            let ours = pattern(&source).find_at(&text, at).expect("within the budget").map(|found| found.range());
+            prop_assert_eq!(ours, theirs.map(|found| found.range()), "`{}` on {:?} from {}", source, text, at);
+        }
     }
 }

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::resolve::{Last, Spot};
 use super::rules::below;
 use super::spelling::Spelling;
-use super::{Checked, Entry, Kind, Policy, PolicyError, Touch, Write, exists_below, noted, split, touched};
+use super::{Checked, Entry, Kind, Policy, PolicyError, Touch, Write, exists_below, noted, split, touches};
 use crate::limits::MAX_RESOLVE_STEPS;
 
 impl Policy {
@@ -49,7 +49,7 @@ impl Policy {
                 return Err(PolicyError::Protected { path: requested.into(), protected: protected.into_owned() });
             }
         }
-        touched::keep(real, &place);
+        touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(spelling.into_path(), Entry { dir, name, place, rules }))
     }
@@ -75,7 +75,7 @@ impl Policy {
         };
         self.may_replace(requested, &place)?;
         self.may_change(requested, &place)?;
-        touched::keep(real, &place);
+        touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir, rules, era }))
     }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,13 +15,14 @@ use rustix::fs::{CWD, FileType, Mode, fstat, openat, readlinkat, stat};
 use rustix::io::Errno;
 
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
+use super::directories::Policy;
 use super::error::StartError;
 use super::mounts::Mounts;
 use super::repositories::Repositories;
 use super::resolve::{PATH_DIR, PATH_ONLY};
-use super::rules::{Cause, Hidden, Name, Protected, RootRule, Rules, below};
+use super::root::Root;
+use super::rules::{Cause, Hidden, Id, Name, Protected, RootRule, Rules, below};
 use super::spelling::{Spelling, parts};
-use super::{Id, Policy};
 use crate::limits::MAX_LINKS;
 use crate::mounts::{self, Mount, Position};
 
@@ -52,33 +53,6 @@ pub struct Restrictions<'a> {
     pub own: &'a [PathBuf],
     /// Files that nobody may see.
     pub hidden: &'a [Hidden],
-}
-
-/// An allowed directory, pinned: it stays the same directory whatever its name is made to mean later.
-#[derive(Debug)]
-pub struct Root {
-    path: PathBuf,
-    writable: bool,
-    pub(super) handle: Arc<OwnedFd>,
-}
-
-impl Root {
-    /// Its canonical path at start.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Whether it was given for reading and writing.
-    pub fn writable(&self) -> bool {
-        self.writable
-    }
-}
-
-/// An `O_PATH` handle.
-impl AsFd for Root {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.handle.as_fd()
-    }
 }
 
 /// Every directory that is allowed in this process, opened once: whoever asks for the same path later gets the same directory,

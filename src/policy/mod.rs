@@ -1,24 +1,27 @@
 //! Decides whether a path may be used, and opens it in the same breath. The only maker of [`Checked`] handles.
 //!
 //! Files: `mounts` knows which filesystems there are; `spelling` and `rules` are functions of text; `defaults` lists what is
-//! protected; `grant` opens the allowed directories at start; `repositories` finds what git obeys; `resolve` holds the descriptors of a walk; this file and `entries` put them together, one function
-//! for each kind of use.
+//! protected; `directories` holds the allowed directories and the rules over them; `grant` opens them at start; `repositories` finds what
+//! git obeys; `resolve` turns a path into a handle; this file and `entries` put them together, one function for each kind
+//! of use.
 #![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
 
-mod checked;
 mod defaults;
+mod directories;
 mod entries;
 mod error;
 mod grant;
+mod handle;
 mod kind;
 mod mounts;
 mod repositories;
 mod resolve;
+mod root;
 mod rules;
 mod spelling;
 #[cfg(test)]
 pub(crate) mod tests;
-mod touched;
+mod touches;
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -29,19 +32,20 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
-pub use checked::{Checked, Entry, Look, NewDir, Read, Write};
 pub use defaults::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
+pub use directories::Policy;
 pub use error::PolicyError;
 pub(crate) use error::{Quoted, way_to_unprotect};
-pub use grant::{Access, Grant, Pins, Restrictions, Root};
+pub use grant::{Access, Grant, Pins, Restrictions};
+pub use handle::{Checked, Entry, Look, NewDir, Read, Write};
 pub use kind::Kind;
 pub use repositories::{Found, Repositories};
+pub use root::Root;
 pub use rules::{Cause, Hidden};
 pub(crate) use rules::{Id, Rules};
-pub use touched::{Touch, Touched, TouchedPath, note, note_refusal};
+pub use touches::{Touch, Touched, TouchedPath, note, note_refusal};
 
 use crate::limits::RESOLVE_RETRIES;
-use mounts::Mounts;
 use resolve::{Halt, Last, PATH_DIR, Spot};
 use rules::below;
 use spelling::Spelling;
@@ -49,59 +53,7 @@ use spelling::Spelling;
 /// Never blocks, on a named pipe for example, and never makes a terminal the controlling one.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// The allowed directories, open, and the rules over them.
-#[derive(Debug)]
-pub struct Policy {
-    roots: Vec<Root>,
-    rules: Arc<Rules>,
-    /// The allowed directories in words.
-    allowed: Arc<str>,
-    mounts: Mounts,
-}
-
 impl Policy {
-    /// The allowed directories in the order given, each once.
-    pub fn roots(&self) -> &[Root] {
-        &self.roots
-    }
-
-    /// The first directory given: relative paths are below it.
-    pub fn project(&self) -> Option<&Root> {
-        self.roots.first()
-    }
-
-    /// Whether all below the allowed directories is on filesystems that ask no other machine and no other program, and so
-    /// do not hang.
-    pub fn is_local(&self) -> bool {
-        self.mounts.are_local(&self.roots)
-    }
-
-    /// The protected paths: absolute, as given and as they are without links. They need not exist. What is hidden is not
-    /// among them.
-    pub fn protected(&self) -> impl Iterator<Item = &Path> {
-        self.rules.protected.iter().map(|p| p.path.as_path()).filter(|path| !self.rules.hides(path))
-    }
-
-    /// What is hidden and lies in an allowed directory.
-    pub fn hidden(&self) -> impl Iterator<Item = &Hidden> {
-        self.rules.hidden.iter().filter(|hidden| self.rules.over(&hidden.path).is_some())
-    }
-
-    /// Why each of them is protected.
-    pub fn causes(&self) -> impl Iterator<Item = (&Path, Cause)> {
-        self.rules.protected.iter().filter(|p| !self.rules.hides(&p.path)).map(|p| (p.path.as_path(), p.why))
-    }
-
-    /// The git repositories below the read-write directories.
-    pub fn repositories(&self) -> &Arc<Repositories> {
-        &self.rules.repositories
-    }
-
-    /// Those of the protected paths that the operator named, and those that configure the server.
-    pub fn protected_by_operator(&self) -> impl Iterator<Item = &Path> {
-        self.rules.protected.iter().filter(|p| p.why.is_asked()).map(|p| p.path.as_path())
-    }
-
     /// The absolute path that `requested` stands for, cleaned as text (`..` is kept); nothing is looked at.
     ///
     /// Errors: empty, a NUL byte, too long, or relative without any allowed directory.
@@ -120,7 +72,7 @@ impl Policy {
     pub fn probe(&self, path: impl AsRef<Path>) -> Result<Checked<Read>, PolicyError> {
         let mut real = None;
         let file = self.open_to_read(path.as_ref(), &mut real)?;
-        if touched::is_watched() {
+        if touches::is_watched() {
             note(file.shown(), real, if file.kind() == Kind::Directory { Touch::List } else { Touch::Read });
         }
         Ok(file)
@@ -249,7 +201,7 @@ impl Policy {
         if let Some((protected, _)) = self.rules.protected_below(&place).next() {
             return Err(PolicyError::Protected { path: requested.into(), protected: protected.into_owned() });
         }
-        touched::keep(real, &place);
+        touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir: false, rules, era }))
     }
@@ -359,10 +311,10 @@ fn noted<Use>(
 ) -> Result<Checked<Use>, PolicyError> {
     let mut real = None;
     let result = work(&mut real);
-    if touched::is_watched() {
+    if touches::is_watched() {
         match &result {
             Ok(checked) => note(checked.shown(), real, touch(checked)),
-            Err(error) => touched::note_refusal(error),
+            Err(error) => touches::note_refusal(error),
         }
     }
     result
@@ -375,10 +327,10 @@ struct DirectEntry {
     kind: Option<Kind>,
 }
 
-type Target = (Arc<OwnedFd>, Vec<OsString>, OsString, PathBuf);
+type WalkEnd = (Arc<OwnedFd>, Vec<OsString>, OsString, PathBuf);
 
 /// Directory, missing parents, name and place of where a walk ended.
-fn split(spot: Spot) -> Result<Target, Errno> {
+fn split(spot: Spot) -> Result<WalkEnd, Errno> {
     if let Some(errno) = spot.stuck {
         return Err(errno);
     }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
 
-use super::grant::Root;
+use super::root::Root;
 use crate::mounts;
 
 /// The filesystems that are known to ask nobody, as mountinfo names them, each with its number (statfs(2)).

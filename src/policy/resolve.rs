@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use crate::limits::{MAX_LINKS, MAX_RESOLVE_STEPS, RESOLVE_RETRIES};
 
-use super::Policy;
+use super::directories::Policy;
 use super::kind::Kind;
 use super::spelling::{Spelling, parts};
 

@@ -18,7 +18,7 @@ use super::kernel::Kernel as _;
 use super::protocol::{Ready, Request};
 use super::pump::{Line, Shared};
 use crate::cancel::CancelToken;
-use crate::exec::{Bell, ExecError, Exit, Launcher, Program, Resident, Running, readable};
+use crate::exec::{Bell, ExecError, Exit, Launcher, Program, Resident, Slots, readable};
 use crate::limits::{MAX_PYTHON_QUESTIONS, MAX_PYTHON_UNSENT_BYTES, PYTHON_SPARE_MS, PYTHON_START_MS};
 use crate::sandbox::{Place, RawString};
 
@@ -83,7 +83,7 @@ impl Driver {
     pub fn start(
         launcher: &Launcher,
         interpreter: &Interpreter<'_>,
-        running: &Running,
+        running: &Slots,
         cancel: &CancelToken,
     ) -> Result<Self, PythonError> {
         let python = interpreter.python;
@@ -111,7 +111,7 @@ impl Driver {
     }
 
     /// Has one started that is for whoever takes it ([`Driver::adopted`]), and does not wait for it.
-    pub fn begin(launcher: &Launcher, interpreter: &Interpreter<'_>, running: &Running) -> Result<Self, PythonError> {
+    pub fn begin(launcher: &Launcher, interpreter: &Interpreter<'_>, running: &Slots) -> Result<Self, PythonError> {
         // It compares that with what files say of their last change. They have it from this clock, which stands still between two
         // ticks (CLOCK_REALTIME_COARSE, clock_gettime(2)); by another one a later change could seem to be the earlier one.
         let now = Duration::try_from(clock_gettime(ClockId::RealtimeCoarse)).unwrap_or_default().as_nanos().to_string();

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::driver::{Driver, Interpreter};
 use super::error::{PythonError, how};
 use super::health::{Health, Samples};
+use super::host::Host;
 use super::kernel::{Bounds, Cell, Kernel, News};
 use super::output::Captured;
 use super::packages::names_module;
@@ -16,22 +17,13 @@ use super::snapshot::{Changes, Lookout};
 use super::spare::Spare;
 use super::turn::Turn;
 use crate::cancel::CancelToken;
-use crate::exec::{ExecError, Exit, Launcher, Running, place_of};
-use crate::fs::{FsError, Writer};
+use crate::exec::{ExecError, Exit, place_of};
+use crate::fs::FsError;
 use crate::policy::{Checked, Kind, Policy, Read};
 use crate::text::escape::show_path;
 
 /// See signal(7).
 const SIGKILL: i32 = 9;
-
-/// What sessions stand on.
-#[derive(Clone, Copy, Debug)]
-pub struct Ground<'a> {
-    pub launcher: &'a Launcher,
-    pub residents: &'a Running,
-    pub policy: &'a Policy,
-    pub writer: &'a Writer,
-}
 
 /// What a session is made of.
 #[derive(Clone, Debug, Default)]
@@ -188,7 +180,7 @@ impl Session {
     }
 
     /// The interpreter; started if there is none.
-    pub fn kernel(&self, ground: &Ground<'_>, cancel: &CancelToken) -> Result<Arc<dyn Kernel>, PythonError> {
+    pub fn kernel(&self, host: &Host<'_>, cancel: &CancelToken) -> Result<Arc<dyn Kernel>, PythonError> {
         let _starting = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         {
             let mut state = self.lock();
@@ -208,7 +200,7 @@ impl Session {
                 }
             }
         }
-        let directory = self.directory(ground.policy)?;
+        let directory = self.directory(host.policy)?;
         let python = self.python();
         let interpreter = Interpreter {
             session: &self.name,
@@ -219,7 +211,7 @@ impl Session {
         };
         let driver = match self.spare.take(&interpreter, cancel) {
             Some(driver) => driver,
-            None => Driver::start(ground.launcher, &interpreter, ground.residents, cancel)?,
+            None => Driver::start(host.launcher, &interpreter, host.residents, cancel)?,
         };
         let kernel: Arc<dyn Kernel> = Arc::new(driver);
         let mut state = self.lock();
@@ -231,7 +223,7 @@ impl Session {
     /// Runs a cell. Waits for those before it first, as long as it may run itself.
     pub fn run(
         &self,
-        ground: &Ground<'_>,
+        host: &Host<'_>,
         code: &str,
         bounds: &Bounds,
         cancel: &CancelToken,
@@ -242,12 +234,12 @@ impl Session {
             let running = self.live().and_then(|kernel| kernel.busy_for()).unwrap_or_default();
             return Err(PythonError::Busy { session: self.name.clone(), seconds: running.as_secs_f64() });
         };
-        let directory = self.directory(ground.policy)?;
+        let directory = self.directory(host.policy)?;
         let before = self.lookout.look(&directory, cancel);
         if cancel.is_cancelled() {
             return Err(PythonError::Cancelled);
         }
-        let mut kernel = self.kernel(ground, cancel)?;
+        let mut kernel = self.kernel(host, cancel)?;
         let mut cell = kernel.execute(code, bounds, cancel, on_news)?;
         let unbegun = cell.ended.filter(|_| !cell.has_begun && !cell.killed && !cell.cancelled);
         if let Some(exit) = unbegun
@@ -255,7 +247,7 @@ impl Session {
         {
             // It was about to end by itself when it was given the cell, of which nothing has run.
             self.lock().late.push_str(&cell.late);
-            kernel = self.kernel(ground, cancel)?;
+            kernel = self.kernel(host, cancel)?;
             cell = kernel.execute(code, bounds, cancel, on_news)?;
         }
         let (mut lost, late) = {
@@ -264,7 +256,7 @@ impl Session {
         };
         cell.late.insert_str(0, &late);
         for shown in &mut cell.shown {
-            shown.files.retain(|file| self.has_output(ground.policy, file));
+            shown.files.retain(|file| self.has_output(host.policy, file));
         }
         let mut notes = Vec::new();
         if cell.killed {
@@ -276,7 +268,7 @@ impl Session {
             self.lock().forget(&kernel, exit);
         }
         self.lock().last_activity = SystemTime::now();
-        let logs = self.keep_logs(ground, &mut cell, &mut notes);
+        let logs = self.keep_logs(host, &mut cell, &mut notes);
         let changes = self.lookout.changes_since(before, &directory, cancel);
         Ok(Ran { cell, changes, logs, lost, notes })
     }
@@ -301,18 +293,18 @@ impl Session {
     }
 
     /// Puts outputs that are not shown whole into files.
-    fn keep_logs(&self, ground: &Ground<'_>, cell: &mut Cell, notes: &mut Vec<String>) -> Vec<String> {
+    fn keep_logs(&self, host: &Host<'_>, cell: &mut Cell, notes: &mut Vec<String>) -> Vec<String> {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
         let mut kept = Vec::new();
         let mut keep = |name: &str, captured: &mut Captured| {
             let Some(log) = captured.log.take() else { return };
             let path = format!("outputs/{name}-{since:x}.txt");
-            let target = ground.policy.write(self.settings.directory.join(&path)).map_err(PythonError::from);
+            let target = host.policy.write(self.settings.directory.join(&path)).map_err(PythonError::from);
             let asked = &self.settings.directory;
-            let directory = ground.policy.absolute(asked).unwrap_or_else(|_| asked.clone());
-            let shown = shown_path(ground.policy, &directory, path.as_bytes());
+            let directory = host.policy.absolute(asked).unwrap_or_else(|_| asked.clone());
+            let shown = shown_path(host.policy, &directory, path.as_bytes());
             let shown = show_path(&shown);
-            match target.and_then(|target| Ok(ground.writer.replace(&target, [log.as_slice()], None)?)) {
+            match target.and_then(|target| Ok(host.writer.replace(&target, [log.as_slice()], None)?)) {
                 Ok(_) if log.len() as u64 == captured.total_bytes => {
                     captured.name_file(&shown);
                     kept.push(path);
@@ -330,9 +322,9 @@ impl Session {
     }
 
     /// Ends the interpreter and starts another one. A cell that runs is ended with it.
-    pub fn restart(&self, ground: &Ground<'_>, cancel: &CancelToken) -> Result<Arc<dyn Kernel>, PythonError> {
+    pub fn restart(&self, host: &Host<'_>, cancel: &CancelToken) -> Result<Arc<dyn Kernel>, PythonError> {
         self.end();
-        let kernel = self.kernel(ground, cancel)?;
+        let kernel = self.kernel(host, cancel)?;
         self.lock().lost = None;
         Ok(kernel)
     }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::error::PythonError;
-use super::session::{Ground, Session, Settings};
+use super::host::Host;
+use super::session::{Session, Settings};
 use super::spare::Spare;
 use crate::limits::{DEFAULT_PYTHON, MAX_SESSION_NAME_CHARS, MAX_SESSIONS_TOLD, MAX_STORED_SESSIONS};
 
@@ -64,15 +65,15 @@ impl Sessions {
 
     /// Somebody has come who may make sessions: from now on [`Sessions::prepare`] has one interpreter more be there than
     /// sessions use.
-    pub fn expect_use(&self, ground: &Ground<'_>) {
+    pub fn expect_use(&self, host: &Host<'_>) {
         self.spare.want();
-        self.prepare(ground);
+        self.prepare(host);
     }
 
     /// Begins to start the interpreter for the next session, where one is expected and may be made.
-    pub fn prepare(&self, ground: &Ground<'_>) {
+    pub fn prepare(&self, host: &Host<'_>) {
         let alive = self.list().0.iter().filter(|session| session.is_alive()).count();
-        self.spare.prepare(ground, alive < self.most);
+        self.spare.prepare(host, alive < self.most);
     }
 
     /// Where sessions run that are not told where.

@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::driver::{Adoption, Driver, Interpreter};
+use super::host::Host;
 use super::kernel::Kernel as _;
-use super::session::Ground;
 use crate::cancel::CancelToken;
 use crate::exec::place_of;
 use crate::limits::DEFAULT_PYTHON;
@@ -48,7 +48,7 @@ impl Spare {
 
     /// Begins to start one, if one is wanted, there is none, and there is room for one more session. Does not wait for it;
     /// one that cannot be started is one that is not there.
-    pub(super) fn prepare(&self, ground: &Ground<'_>, has_room: bool) {
+    pub(super) fn prepare(&self, host: &Host<'_>, has_room: bool) {
         if self.is_forbidden.load(Ordering::Relaxed) || !self.is_wanted.load(Ordering::Relaxed) {
             return;
         }
@@ -56,7 +56,7 @@ impl Spare {
         if !has_room {
             *kept = None;
         } else if kept.as_ref().is_none_or(|driver| driver.ended().is_some()) {
-            *kept = self.begin(ground);
+            *kept = self.begin(host);
         }
     }
 
@@ -66,11 +66,11 @@ impl Spare {
         *self.lock() = None;
     }
 
-    fn begin(&self, ground: &Ground<'_>) -> Option<Driver> {
-        let dir = place_of(&ground.policy.read(&self.directory).ok()?).ok()?;
+    fn begin(&self, host: &Host<'_>) -> Option<Driver> {
+        let dir = place_of(&host.policy.read(&self.directory).ok()?).ok()?;
         let interpreter =
             Interpreter { session: "spare", python: DEFAULT_PYTHON, dir, environment: &[], idle: self.idle };
-        Driver::begin(ground.launcher, &interpreter, ground.residents).ok()
+        Driver::begin(host.launcher, &interpreter, host.residents).ok()
     }
 
     /// The one that there is, as the interpreter that is asked for; `None` if it cannot be that.

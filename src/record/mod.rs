@@ -23,6 +23,6 @@ pub use call::{
     Target, Wire,
 };
 pub use matching::{Book, DeclaredNoise, Noise, Recording, Report};
-pub use protocol::spoken::{player, recorder};
+pub use protocol::registry::{player, recorder};
 pub use protocol::wire::{PlayStep, RecordStep};
 pub use protocol::words;

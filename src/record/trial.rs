@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use crate::record::call::{Content, Exchange, Link, Protocol, Side, Target, Wire};
 use crate::record::matching::{Book, Connection, Noise};
-use crate::record::protocol::spoken::{player, recorder};
-use crate::record::protocol::wire::{PlayStep, Player, RecordStep};
+use crate::record::protocol::registry::{player, recorder};
+use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer};
 
 /// What one side said, and which.
 pub(super) type Said = (Side, Vec<u8>);
@@ -123,7 +123,7 @@ pub(super) const UNTIL_MORE: &[u8] = b"<until more>";
 
 /// One connection to a played server.
 pub(super) struct Played {
-    player: Box<dyn Player>,
+    player: Box<dyn WirePlayer>,
     /// Whether it was closed.
     pub(super) closed: bool,
     /// Whether it says nothing more.

@@ -4,15 +4,15 @@
 //! command, the filter hands such a call to the command's supervisor, which carries it out itself or refuses it. It reads the path once, opens the
 //! object, looks where that *descriptor* is, and changes what the descriptor stands for: between the look and the change
 //! there is no name that somebody could put something else under. The kernel never goes on with the caller's own call.
-//! Extended attributes are contents, so to read them goes the same way (`reading.rs`). In namespaces mounts do all that,
+//! Extended attributes are contents, so to read them goes the same way (`xattr.rs`). In namespaces mounts do all that,
 //! and the broker is asked only where a set-group-ID file could come of a call: what a path is no filter can tell.
 //!
 //! The supervisor runs as the same user, so it can do no more than the caller could; it must hold no more capabilities
 //! either.
 
 mod call;
-mod reading;
-mod target;
+mod caller;
+mod xattr;
 
 use std::ffi::{CString, OsStr};
 use std::io;
@@ -29,11 +29,12 @@ use rustix::io::Errno;
 
 use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
+use super::raw_string::RawString;
 use super::sys::seccomp::{Notification, receive, respond, still_valid};
-use super::wire::{Denied, RawString};
+use super::wire::Denied;
 use crate::limits::{CALLS_AT_ONCE, MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
 pub use call::{Call, Change, Object, Read, Times, decode};
-use target::{Target, link};
+use caller::{Caller, link};
 
 /// Bytes of `struct xattr_args` of `linux/xattr.h`: a pointer, a size and flags.
 const XATTR_ARGS_BYTES: usize = 16;
@@ -166,9 +167,9 @@ impl Broker {
 
     /// Does the kernel's work, in the kernel's order, so that errors are the kernel's too.
     fn change(&mut self, asked: &Notification, object: Object, change: Change) -> Result<(), Errno> {
-        let target = Target::new(asked.pid)?;
-        let Some(ready) = prepare(&target, change)? else { return Ok(()) };
-        let (opened, path) = target.open(object)?;
+        let caller = Caller::new(asked.pid)?;
+        let Some(ready) = prepare(&caller, change)? else { return Ok(()) };
+        let (opened, path) = caller.open(object)?;
         // Everything above was read by the number of a thread. Only if the caller still waits, it was the caller's.
         if !still_valid(&self.listener, asked.id) {
             return Err(Errno::SRCH);
@@ -222,28 +223,28 @@ impl AsFd for Broker {
 }
 
 /// Reads what the arguments point to; `None` if there is nothing to do, whatever the object.
-fn prepare(target: &Target, change: Change) -> Result<Option<Ready>, Errno> {
+fn prepare(caller: &Caller, change: Change) -> Result<Option<Ready>, Errno> {
     Ok(Some(match change {
         Change::Mode(mode) => Ready::Mode(mode & 0o7777),
         Change::Owner(uid, gid) => Ready::Owner(
             Some(uid).filter(|uid| *uid != u32::MAX).map(Uid::from_raw),
             Some(gid).filter(|gid| *gid != u32::MAX).map(Gid::from_raw),
         ),
-        Change::Times(times) => match read_times(target, times)? {
+        Change::Times(times) => match read_times(caller, times)? {
             Some(times) => Ready::Times(times),
             None => return Ok(None),
         },
-        Change::Set { name, value, size, flags } => read_attribute(target, name, value, size, flags)?,
+        Change::Set { name, value, size, flags } => read_attribute(caller, name, value, size, flags)?,
         Change::SetAt { name, structure, size } => {
-            let (value, size, flags) = read_structure(target, structure, size)?;
-            read_attribute(target, name, value, size, flags)?
+            let (value, size, flags) = read_structure(caller, structure, size)?;
+            read_attribute(caller, name, value, size, flags)?
         }
-        Change::Remove { name } => Ready::Remove(read_name(target, name)?),
+        Change::Remove { name } => Ready::Remove(read_name(caller, name)?),
     }))
 }
 
 /// `None` if both times shall stay, to which the kernel agrees before it looks at the path.
-fn read_times(target: &Target, times: Times) -> Result<Option<Timestamps>, Errno> {
+fn read_times(caller: &Caller, times: Times) -> Result<Option<Timestamps>, Errno> {
     const MICROS_PER_SEC: i64 = 1_000_000;
     let (address, count) = match times {
         Times::Seconds(address) => (address, 2),
@@ -256,7 +257,7 @@ fn read_times(target: &Target, times: Times) -> Result<Option<Timestamps>, Errno
     if address == 0 {
         return Ok(Some(both(libc::UTIME_NOW)));
     }
-    let bytes = target.memory().bytes(address, count * 8)?;
+    let bytes = caller.memory().bytes(address, count * 8)?;
     let number = |index| word(&bytes, index).cast_signed();
     let mut pairs = match times {
         Times::Seconds(_) => [(number(0), 0), (number(1), 0)],
@@ -278,27 +279,27 @@ fn read_times(target: &Target, times: Times) -> Result<Option<Timestamps>, Errno
     Ok(Some(Timestamps { last_access, last_modification }))
 }
 
-fn read_attribute(target: &Target, name: u64, value: u64, size: u64, flags: u64) -> Result<Ready, Errno> {
+fn read_attribute(caller: &Caller, name: u64, value: u64, size: u64, flags: u64) -> Result<Ready, Errno> {
     let flags = XattrFlags::from_bits(flags as u32).ok_or(Errno::INVAL)?;
     if flags.bits() & !(XattrFlags::CREATE | XattrFlags::REPLACE).bits() != 0 {
         return Err(Errno::INVAL);
     }
-    let name = read_name(target, name)?;
+    let name = read_name(caller, name)?;
     if size > MAX_XATTR_VALUE_BYTES as u64 {
         return Err(Errno::TOOBIG);
     }
-    Ok(Ready::Set(name, target.memory().bytes(value, size as usize)?, flags))
+    Ok(Ready::Set(name, caller.memory().bytes(value, size as usize)?, flags))
 }
 
 /// `struct xattr_args`: where the value stands, its bytes, and flags.
-fn read_structure(target: &Target, address: u64, size: u64) -> Result<(u64, u64, u64), Errno> {
+fn read_structure(caller: &Caller, address: u64, size: u64) -> Result<(u64, u64, u64), Errno> {
     if size < XATTR_ARGS_BYTES as u64 {
         return Err(Errno::INVAL);
     }
     if size > MAX_STRUCTURE_BYTES {
         return Err(Errno::TOOBIG);
     }
-    let bytes = target.memory().bytes(address, size as usize)?;
+    let bytes = caller.memory().bytes(address, size as usize)?;
     let (known, more) = bytes.split_at(XATTR_ARGS_BYTES);
     if more.iter().any(|byte| *byte != 0) {
         return Err(Errno::TOOBIG);
@@ -307,9 +308,9 @@ fn read_structure(target: &Target, address: u64, size: u64) -> Result<(u64, u64,
     Ok((word(known, 0), sizes & u64::from(u32::MAX), sizes >> 32))
 }
 
-fn read_name(target: &Target, address: u64) -> Result<CString, Errno> {
+fn read_name(caller: &Caller, address: u64) -> Result<CString, Errno> {
     let name =
-        target.memory().text(address, MAX_XATTR_NAME_BYTES)?.filter(|name| !name.is_empty()).ok_or(Errno::RANGE)?;
+        caller.memory().text(address, MAX_XATTR_NAME_BYTES)?.filter(|name| !name.is_empty()).ok_or(Errno::RANGE)?;
     CString::new(name).map_err(|_| Errno::RANGE)
 }
 

@@ -9,7 +9,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, lstat, openat};
 use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
 
 use super::fault::{Fault, Step};
-use super::view;
+use super::mount;
 
 /// Where systems keep all certificates that they trust in one file, by whatever name.
 const BUNDLES: [&str; 7] = [
@@ -30,7 +30,7 @@ pub fn put(bundle: &OwnedFd) -> Result<(), Fault> {
     let step = "put certificates into the view";
     let fault = |cause| Fault { step: step.to_owned(), cause };
     // What a server hands over lies on no mount that could be copied, so it gets one.
-    let memory = view::file_system_in_memory()?;
+    let memory = mount::file_system_in_memory()?;
     let copy = openat(&memory, NAME, OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::from_raw_mode(0o444))
         .step(step)?;
     let mut from = File::from(bundle.try_clone().map_err(fault)?);
@@ -42,7 +42,7 @@ pub fn put(bundle: &OwnedFd) -> Result<(), Fault> {
         if !lstat(place).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile) {
             continue;
         }
-        let tree = view::read_only_copy(&from).step(step)?;
+        let tree = mount::read_only_copy(&from).step(step)?;
         move_mount(&tree, "", CWD, place, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step(step)?;
     }
     unmount(MEANWHILE, UnmountFlags::DETACH).step(step)

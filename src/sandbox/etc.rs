@@ -19,9 +19,9 @@ use rustix::fs::{
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
 use super::fault::{Fault, Step};
+use super::mount::{clone_tree, directory};
 use super::plan::Network;
 use super::sys::{self, MountAttributes, SingleThread};
-use super::view::{clone_tree, directory};
 use crate::limits::{MAX_ETC_BYTES, MAX_ETC_DEPTH, MAX_ETC_FILE_BYTES};
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::environment::is_harmless;
 use super::plan::{Network, Plan, PlannedRoot, Tier};
-use super::standing::Standing;
+use super::raw_string::RawString;
+use super::status::WallStatus;
 use super::toolchains::{Visible, is_export};
-use super::wire::{MemoryHold, RawString};
+use super::wire::MemoryHold;
 use crate::limits::{COMMAND_OPEN_FILES, MEMORY_WATCH_MS};
 
 /// What the operator asked for in so many words: if a tier cannot hold it, commands are refused there. What is so by
@@ -198,7 +199,7 @@ pub struct Protected {
 }
 
 /// Every rule, limit and gap, for a person.
-pub fn explain(plan: &Plan, standing: &Standing, why: &Why<'_>) -> String {
+pub fn explain(plan: &Plan, standing: &WallStatus, why: &Why<'_>) -> String {
     let mut text = String::new();
     heading(&mut text, plan, standing, why.kernel);
     rules(&mut text, plan, why);
@@ -226,7 +227,7 @@ fn row(text: &mut String, name: impl std::fmt::Display, words: impl std::fmt::Di
     let _ = writeln!(text, "  {name:<24} {words}");
 }
 
-fn heading(text: &mut String, plan: &Plan, standing: &Standing, kernel: &str) {
+fn heading(text: &mut String, plan: &Plan, standing: &WallStatus, kernel: &str) {
     text.push_str("walls\n");
     match (&standing.refused, standing.tier) {
         (Some(reason), _) => {
@@ -244,7 +245,7 @@ fn heading(text: &mut String, plan: &Plan, standing: &Standing, kernel: &str) {
         Some(abi) => row(text, "Landlock", format!("version {abi} of its interface")),
         None => row(text, "Landlock", "not in use"),
     }
-    let shown = Standing { tier: Some(plan.tier), network: plan.network, ..standing.clone() };
+    let shown = WallStatus { tier: Some(plan.tier), network: plan.network, ..standing.clone() };
     let network = match shown.effective_network() {
         Network::None => "none",
         Network::Loopback => "loopback: one of their own, which all commands of a server share",
@@ -293,7 +294,7 @@ const fn rights(writable: bool) -> &'static str {
     if writable { "read-write" } else { "read-only" }
 }
 
-fn environment(text: &mut String, plan: &Plan, standing: &Standing) {
+fn environment(text: &mut String, plan: &Plan, standing: &WallStatus) {
     text.push_str("\nenvironment\n");
     if plan.private_home {
         let place = standing.home.as_ref().map(|home| format!("{}: ", home.as_path().display())).unwrap_or_default();

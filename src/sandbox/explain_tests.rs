@@ -112,7 +112,7 @@ fn every_gap_that_the_battery_knows_is_named() {
     }
 }
 
-fn explained(plan: &Plan, standing: &Standing) -> String {
+fn explained(plan: &Plan, standing: &WallStatus) -> String {
     let visible = |path: &str, why| Visible { path: path.into(), why };
     let system = [visible("/usr", "the system's programs"), visible("/home/me/.cargo/bin", "Rust (cargo)")];
     let protected = [("/src/.git/hooks", "by default", Some("git")), ("/src/keys", "--protect", None)]
@@ -123,17 +123,17 @@ fn explained(plan: &Plan, standing: &Standing) -> String {
 
 #[test]
 fn everything_is_explained() {
-    let standing = Standing {
+    let standing = WallStatus {
         tier: Some(Tier::Namespaces),
         network: Network::Loopback,
         private_home: true,
         home: Some("/home/replay".into()),
         tmp: Some("/tmp".into()),
         landlock_abi: Some(7),
-        ..Standing::off()
+        ..WallStatus::off()
     };
     insta::assert_snapshot!("namespaces", explained(&plan(Tier::Namespaces), &standing));
-    let standing = Standing {
+    let standing = WallStatus {
         tier: Some(Tier::Landlock),
         tried: vec![(Tier::Namespaces, "user namespaces are forbidden here".to_owned())],
         home: Some("/tmp/scratch/home".into()),
@@ -146,11 +146,11 @@ fn everything_is_explained() {
 
 #[test]
 fn no_walls_are_explained_too() {
-    let off = explained(&plan(Tier::Off), &Standing::off());
+    let off = explained(&plan(Tier::Off), &WallStatus::off());
     assert!(off.contains("off: commands run outside any kernel wall"), "{off}");
     assert!(off.contains("commands can do whatever the server's user can"), "{off}");
     let tried = vec![(Tier::Namespaces, "EPERM".to_owned()), (Tier::Landlock, "ENOSYS".to_owned())];
-    let refused = explained(&plan(Tier::Namespaces), &Standing::refused("no walls can be built", tried));
+    let refused = explained(&plan(Tier::Namespaces), &WallStatus::refused("no walls can be built", tried));
     let head: Vec<&str> = refused.lines().take(7).collect();
     assert_eq!(
         head,

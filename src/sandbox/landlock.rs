@@ -135,14 +135,14 @@ pub fn abi() -> Option<u32> {
 ///
 /// The descriptors name what the rules are about (`O_PATH` will do) and are not kept. A file gets those of the rights that
 /// files can have.
-pub fn ruleset(rules: &[(BorrowedFd<'_>, Right)], options: &Options) -> Result<Ruleset, Error> {
+pub fn ruleset(rules: &[(BorrowedFd<'_>, Right)], options: Options) -> Result<Ruleset, Error> {
     if options.abi < LEAST_ABI {
         return Err(Error::TooOld { have: options.abi, need: LEAST_ABI, what: "keep files from being truncated" });
     }
-    let version = version(*options);
-    let handled = handled(*options, version);
+    let version = version(options);
+    let handled = handled(options, version);
     let files = refused("handle the rights of its version", strict().handle_access(handled))?;
-    let mut created = created(files, *options)?;
+    let mut created = created(files, options)?;
     for (index, (object, right)) in rules.iter().enumerate() {
         let right = *right;
         let stat = rustix::fs::fstat(object).map_err(|errno| Error::Object { index, right, source: errno.into() })?;
@@ -160,7 +160,7 @@ pub fn ruleset(rules: &[(BorrowedFd<'_>, Right)], options: &Options) -> Result<R
 }
 
 /// A ruleset that leaves files alone and closes the scopes (and TCP) that the options ask for.
-pub fn scope_only(everywhere: BorrowedFd<'_>, options: &Options) -> Result<Ruleset, Error> {
+pub fn scope_only(everywhere: BorrowedFd<'_>, options: Options) -> Result<Ruleset, Error> {
     let tcp = options.refuse_tcp && options.abi >= TCP_ABI;
     if !(options.scope_signals || options.scope_abstract_sockets || tcp) {
         return Err(Error::Empty);
@@ -169,7 +169,7 @@ pub fn scope_only(everywhere: BorrowedFd<'_>, options: &Options) -> Result<Rules
     // one that is about no files at all (landlock(7), LANDLOCK_ACCESS_FS_REFER). What lies inside decides about it.
     let what = "allow moving between directories";
     let ruleset = refused(what, strict().handle_access(AccessFs::Refer))?;
-    let created = created(ruleset, *options)?;
+    let created = created(ruleset, options)?;
     finished(refused(what, created.add_rule(PathBeneath::new(everywhere, AccessFs::Refer)))?)
 }
 

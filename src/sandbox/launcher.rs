@@ -13,12 +13,12 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
-use super::cell::{Cells, Handed};
-use super::children::{Reaped, reap_one};
+use super::confinement::{Confinement, Handed};
 use super::fault::{Fault, Step};
+use super::kill_scope::strays;
 use super::plan::{Place, Plan, Tier};
-use super::reach::strays;
-use super::scratch::Ground;
+use super::reaper::{Reaped, reap_one};
+use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
 use super::sys::{self, SingleThread};
 use super::wire::{self, Event, Exit, Guard, Hello, Request, receive_event};
@@ -47,13 +47,13 @@ pub fn run() -> Result<(), Fault> {
     child.thread_block().step("block SIGCHLD")?;
     let children = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).step("signalfd")?;
     let Some((plan, _)) = wire::receive::<Plan>(&server).step("hear the plan")? else { return Ok(()) };
-    let ground = Ground::hold(&plan.scratch)?;
+    let ground = ScratchHold::hold(&plan.scratch)?;
     if plan.tier != Tier::Namespaces {
         // When a supervisor is killed, by whoever may, its command is not: it comes to this process, which ends it. In
         // namespaces the kernel does so.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid())).step("PR_SET_CHILD_SUBREAPER")?;
     }
-    let built = Cells::build(plan, alone).and_then(|cells| {
+    let built = Confinement::build(plan, alone).and_then(|cells| {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
         Ok(Launcher { server: server.try_clone().step("dup")?, children, ground, cells, supervisors: HashSet::new() })
     });
@@ -79,8 +79,8 @@ pub fn run() -> Result<(), Fault> {
 struct Launcher {
     server: OwnedFd,
     children: SignalFd,
-    ground: Ground,
-    cells: Cells,
+    ground: ScratchHold,
+    cells: Confinement,
     /// Those that have not been reaped, and their helpers.
     supervisors: HashSet<i32>,
 }

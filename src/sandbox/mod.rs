@@ -2,62 +2,65 @@
 //!
 //! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the launcher (this program
 //! started again) builds the walls and starts commands inside them. `environment` and `toolchains` say what commands get
-//! of the server's surroundings, `standing` and `explain` what came of it. ARCHITECTURE.md shows the processes.
+//! of the server's surroundings, `status` and `explain` what came of it. ARCHITECTURE.md shows the processes.
 
 pub mod attack;
 mod bpf;
 pub mod broker;
+mod caller_memory;
 mod capabilities;
-mod cell;
 mod certificates;
 mod cgroup;
-mod children;
-mod duties;
+mod confinement;
 pub mod environment;
 mod etc;
 pub mod explain;
 pub mod fault;
-mod hidden;
+mod hidden_paths;
 pub mod intercept;
-mod kernels;
+mod kernel_filesystems;
+mod kill_scope;
 pub mod landlock;
 mod launcher;
-mod lent;
-mod memory;
+mod memory_watch;
+mod monitor;
+mod mount;
 mod namespaces;
 pub mod plan;
 mod program;
-mod protected;
-mod reach;
-mod roll;
-mod routes;
+mod protected_paths;
+mod raw_string;
+mod reaper;
+mod removal;
+mod route_counters;
 mod scratch;
 pub mod seccomp;
-pub mod standing;
+mod shared_directory;
+pub mod status;
 mod supervisor;
+mod supervisor_table;
 mod sys;
 mod terminal;
 pub mod toolchains;
 mod view;
 mod vitals;
 mod walls;
-mod watch;
 pub mod wire;
 
 pub use environment::EnvRules;
 pub use launcher::run as run_launcher;
-pub use lent::Lent;
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
-pub use scratch::{Ground, Scratch, depot};
-pub use standing::Standing;
+pub use raw_string::RawString;
+pub use scratch::{Scratch, ScratchHold, depot};
+pub use shared_directory::SharedDirectory;
+pub use status::WallStatus;
 pub use sys::heap::keep_little as keep_little_heap;
 pub use sys::leases::{is_lease_undisturbed, take_read_lease};
-pub use sys::names::addresses;
 pub use sys::pages::unwritten_pages;
+pub use sys::resolver::addresses;
 pub use toolchains::Visible;
-pub use vitals::Vitals;
 pub use walls::{hold_server, is_inside};
-pub use wire::{Cause, Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, RawString, Request};
+pub use wire::{Cause, Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Vitals};
 
 /// The first argument that makes this program the launcher. Only the server uses it.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";

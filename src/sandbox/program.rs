@@ -16,10 +16,11 @@ use rustix::thread::set_no_new_privs;
 use super::capabilities;
 use super::fault::{Fault, Step};
 use super::plan::{Limits, Place, Tier};
+use super::raw_string::RawString;
 use super::sys;
 use super::view;
 use super::walls::{Walls, intercept_only, seal};
-use super::wire::{Event, RawString, Request, send_event, send_listener};
+use super::wire::{Event, Request, send_event, send_listener};
 use crate::limits::{COMMAND_OPEN_FILES, OPEN_FILES_KEPT_SHARE};
 
 /// Has a shell run the text of [`SCRIPT`], which nothing inherits that it starts. The line before the text is its first one,

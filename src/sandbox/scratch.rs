@@ -3,21 +3,19 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, chmod, fchmod, flock, mkdirat, openat,
-    openat2, renameat, symlinkat, unlinkat,
-};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, flock, mkdirat, openat, renameat, symlinkat};
 use rustix::io::Errno;
 
 use super::fault::{Fault, Step};
-use super::lent::Lent;
-use super::wire::RawString;
-use crate::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
+use super::raw_string::RawString;
+use super::removal::{DIRECTORY, PRIVATE, remove};
+use super::shared_directory::SharedDirectory;
+use crate::limits::SWEEP_MS;
 
 /// What the name of the directory begins with that holds all of one user; the user's number follows.
 const DEPOT_PREFIX: &str = "replay-";
@@ -25,9 +23,6 @@ const DEPOT_PREFIX: &str = "replay-";
 const PREFIX: &str = "replay-scratch-";
 /// What the name of one ends with that is being removed: nobody is about to use it, whatever is still in it.
 const GONE: &str = ".gone";
-pub(super) const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-pub(super) const PRIVATE: Mode = Mode::RWXU;
 
 /// A private directory while the server lives. The lock on it says so to others.
 #[derive(Debug)]
@@ -99,25 +94,16 @@ impl Scratch {
 
     /// Puts files where commands can read them, below their TMPDIR; the name of the new directory there that holds them.
     pub fn hand_out<'a>(&self, files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> io::Result<String> {
-        let mut random = [0; 8];
-        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-        let name = format!("certificates-{:016x}", u64::from_ne_bytes(random));
-        let path = format!("tmp/{name}");
-        mkdirat(&self.handle, &path, PRIVATE)?;
-        // Commands own this place: one of them could put a link there.
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        let directory = openat2(&self.handle, &path, DIRECTORY, Mode::empty(), resolve)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let directory = SharedDirectory::make(&self.handle, "certificates")?;
         for (file, bytes) in files {
-            let file = openat(&directory, file, flags, Mode::RUSR | Mode::WUSR)?;
-            io::Write::write_all(&mut std::fs::File::from(file), bytes)?;
+            directory.put(file, bytes)?;
         }
-        Ok(name)
+        Ok(directory.leave())
     }
 
     /// A directory below their TMPDIR through which the server and a command exchange files. `kind` begins its name.
-    pub fn lend(&self, kind: &str) -> io::Result<Lent> {
-        Lent::make(&self.handle, kind)
+    pub fn lend(&self, kind: &str) -> io::Result<SharedDirectory> {
+        SharedDirectory::make(&self.handle, kind)
     }
 
     /// Where it is: absolute, without links.
@@ -134,12 +120,12 @@ impl AsFd for Scratch {
 
 /// A hold on the directory: a way to remove it that does not depend on what this process, such as the launcher, sees by then.
 #[derive(Debug)]
-pub struct Ground {
+pub struct ScratchHold {
     parent: OwnedFd,
     name: CString,
 }
 
-impl Ground {
+impl ScratchHold {
     /// Opens the directory's parent.
     pub fn hold(scratch: &RawString) -> Result<Self, Fault> {
         let path = scratch.as_path();
@@ -192,74 +178,6 @@ fn marked(parent: &OwnedFd, name: &CStr) -> CString {
     if !marked && renameat(parent, name, parent, &gone).is_ok() { gone } else { name.to_owned() }
 }
 
-/// Removes a directory tree by handle: links are removed and never followed, mounts are never entered. What cannot be
-/// removed, or not in time, stays.
-///
-/// Without recursion, and with few directories open: a command can nest deeper than a stack goes, or than there are
-/// descriptors. What lies too deep is moved up first.
-pub(super) fn remove(parent: &OwnedFd, name: &CStr, until: Option<Instant>) {
-    let Ok(top) = Level::open(parent.as_fd(), name, until) else { return };
-    let mut levels = vec![top];
-    let mut moved = 0_u64;
-    while let Some(level) = levels.last_mut() {
-        if until.is_some_and(|until| Instant::now() >= until) {
-            return;
-        }
-        if let Some(next) = level.directories.pop() {
-            let Ok(below) = Level::open(level.handle.as_fd(), &next, until) else { continue };
-            if levels.len() < MAX_REMOVED_LEVELS {
-                levels.push(below);
-                continue;
-            }
-            let above = levels.last().map_or(parent, |level| &level.handle);
-            let Ok(up) = CString::new(format!("moved-up-{moved}")) else { continue };
-            moved += 1;
-            if !below.directories.is_empty() && renameat(above, &next, &levels[0].handle, &up).is_ok() {
-                levels[0].directories.push(up);
-            } else {
-                let _ = unlinkat(above, &next, AtFlags::REMOVEDIR);
-            }
-            continue;
-        }
-        let Some(done) = levels.pop() else { return };
-        let above = levels.last().map_or(parent, |level| &level.handle);
-        let _ = unlinkat(above, &done.name, AtFlags::REMOVEDIR);
-    }
-}
-
-/// One directory on the way down, emptied of everything but its directories.
-struct Level {
-    handle: OwnedFd,
-    name: CString,
-    directories: Vec<CString>,
-}
-
-impl Level {
-    fn open(parent: BorrowedFd<'_>, name: &CStr, until: Option<Instant>) -> rustix::io::Result<Self> {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-        let open = |flags| openat2(parent, name, flags, Mode::empty(), resolve);
-        let handle = open(DIRECTORY).or_else(|_| {
-            // A command may have taken its own rights away. By handle: under the name could be something else by now.
-            let closed = open(OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
-            chmod(format!("/proc/self/fd/{}", closed.as_raw_fd()), PRIVATE)?;
-            open(DIRECTORY)
-        })?;
-        let _ = fchmod(&handle, PRIVATE);
-        let mut directories = Vec::new();
-        for entry in Dir::read_from(&handle)?.flatten() {
-            if until.is_some_and(|until| Instant::now() >= until) {
-                break;
-            }
-            let name = entry.file_name();
-            let special = matches!(name.to_bytes(), b"." | b"..");
-            if !special && unlinkat(&handle, name, AtFlags::empty()).is_err() {
-                directories.push(name.to_owned());
-            }
-        }
-        Ok(Self { handle, name: name.to_owned(), directories })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -285,7 +203,7 @@ mod tests {
         assert!(!left.try_exists().unwrap() && !interrupted.try_exists().unwrap());
         assert!(used.path().join("home").is_dir() && other.path().join("tmp").is_dir());
         assert_eq!(fs::read_to_string(outside.path().join("file")).unwrap(), "stays");
-        Ground::hold(&used.path().into()).unwrap().remove();
+        ScratchHold::hold(&used.path().into()).unwrap().remove();
         assert!(!used.path().try_exists().unwrap());
     }
 
@@ -300,35 +218,5 @@ mod tests {
         fs::remove_dir(&made).unwrap();
         symlink("/", &made).unwrap();
         assert_eq!(depot(parent.path()).unwrap_err().errno(), libc::EPERM);
-    }
-
-    #[test]
-    fn goes_however_deep_it_is() {
-        let parent = tempfile::tempdir().unwrap();
-        let scratch = Scratch::create(parent.path()).unwrap();
-        let mut at = openat(&scratch.handle, "tmp", DIRECTORY, Mode::empty()).unwrap();
-        for _ in 0..3 * MAX_REMOVED_LEVELS {
-            for name in ["d", "beside"] {
-                mkdirat(&at, name, PRIVATE).unwrap();
-            }
-            let below = openat(&at, "d", DIRECTORY, Mode::empty()).unwrap();
-            fchmod(&at, Mode::empty()).unwrap();
-            at = below;
-        }
-        Ground::hold(&scratch.path().into()).unwrap().remove();
-        assert!(!scratch.path().try_exists().unwrap());
-    }
-
-    #[test]
-    fn no_right_is_changed_behind_a_link() {
-        let parent = tempfile::tempdir().unwrap();
-        let outside = tempfile::tempdir().unwrap();
-        let before = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(outside.path(), before.clone()).unwrap();
-        symlink(outside.path(), parent.path().join("link")).unwrap();
-        let handle = openat(CWD, parent.path(), DIRECTORY, Mode::empty()).unwrap();
-        // What a directory that was found a moment ago can have become.
-        assert!(Level::open(handle.as_fd(), c"link", None).is_err());
-        assert_eq!(fs::metadata(outside.path()).unwrap().permissions().mode() & 0o777, before.mode());
     }
 }

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use super::bpf::{Assembler, Label, Program, Test, Word};
 use table::{Answer, Clause, Line};
+pub use table::{MARK, Rules, Sockets};
 pub(super) use table::{SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
 
 /// The calling convention that the filter knows; a call by any other is answered `ENOSYS`.
@@ -25,36 +26,8 @@ const ARCH: u32 = 0xc000_00b7;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("the table of refused system calls is known for x86_64 and aarch64 only");
 
-/// What the sendmsg(2) that hands a listener over has behind its arguments: any number that nothing has there by chance.
-pub const MARK: u32 = 0x6c69_7374;
-
 /// Numbers from here on are the same calls under other numbers (x32 on `x86_64`), or none at all.
 const FIRST_FOREIGN: u32 = 0x4000_0000;
-
-/// Which network sockets a command may make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sockets {
-    /// None.
-    None,
-    /// TCP, UDP and what belongs to them over IPv4 and IPv6, and the netlink(7) family that tells about interfaces and
-    /// routes. Never raw ones.
-    Inet,
-}
-
-/// What a command's filter depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    pub sockets: Sockets,
-    /// Whether it may make unix(7) sockets that have, or connect to, a name. Unnamed pairs of connected ones it may
-    /// always make: event loops need them.
-    pub unix: bool,
-    /// Whether there are no namespaces around it: other processes of the user are in sight then, and changes of
-    /// metadata and looks at extended attributes, which Landlock does not mediate, go to the [broker](super::broker).
-    /// Otherwise only those do that could make a set-group-ID file.
-    pub supervised: bool,
-    /// Whether its calls over the network are intercepted ([`super::intercept`]).
-    pub intercepted: bool,
-}
 
 /// The filter for a command without walls whose calls over the network are intercepted.
 pub fn interception() -> Program {
@@ -67,8 +40,8 @@ pub fn sealing() -> Program {
 }
 
 /// The filter for these rules, to be loaded with `sys::seccomp::install_with_listener`.
-pub fn filter(rules: &Rules) -> Program {
-    assemble(&table::lines(*rules))
+pub fn filter(rules: Rules) -> Program {
+    assemble(&table::lines(rules))
 }
 
 /// It finds the call by halving, and not line by line: the kernel tries every number once when it loads a filter, which

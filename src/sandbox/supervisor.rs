@@ -16,29 +16,29 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
+use super::caller_memory::CallerMemory;
 use super::capabilities;
 use super::cgroup::Group;
-use super::children::{Reaped, reap_one};
-use super::duties::Duties;
 use super::fault::{Fault, Step};
-use super::intercept::Usher;
-use super::memory::Memory;
+use super::intercept::ProxySocket;
+use super::kill_scope::KillScope;
+use super::memory_watch::{MemoryWatch, kernel_kills};
+use super::monitor::Monitor;
 use super::plan::Tier;
 use super::program::{Start, Streams};
-use super::reach::Reach;
-use super::roll::Line;
+use super::reaper::{Reaped, reap_one};
+use super::supervisor_table::SupervisorLine;
 use super::sys::seccomp::can_answer_with;
 use super::sys::{self, SingleThread};
 use super::terminal;
 use super::vitals::Reporter;
-use super::watch::{Watch, kernel_kills};
 use super::wire::{Denied, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event};
 use crate::limits::{INTERCEPTED_LOOK_MS, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
 
 /// One command, from its start to its end.
 pub struct Supervisor<'a> {
     /// How its processes are reached.
-    pub reach: Reach,
+    pub kill_scope: KillScope,
     /// The server's side of the command.
     pub server: OwnedFd,
     /// How programs are started.
@@ -46,11 +46,11 @@ pub struct Supervisor<'a> {
     /// This process may be copied.
     pub alone: &'a SingleThread,
     /// What its walls need.
-    pub duties: Box<dyn Duties + 'a>,
+    pub monitor: Box<dyn Monitor + 'a>,
     /// Who makes connections for the server, where nothing of the command's is intercepted.
-    pub usher: Option<Usher>,
+    pub proxy_socket: Option<ProxySocket>,
     /// To the launcher, where it watches the protected paths.
-    pub line: Option<Line>,
+    pub line: Option<SupervisorLine>,
     /// What the kernel counts its memory in. Without one its memory is watched, if it is limited.
     pub group: Option<Group>,
     /// As many processes the kernel had ended for want of memory before.
@@ -61,7 +61,7 @@ impl Supervisor<'_> {
     /// Runs the command and tells the server; returns when nothing of it is left.
     pub fn run(mut self, request: &Request, stdio: Vec<OwnedFd>) {
         if let Err(fault) = self.supervise(request, stdio) {
-            self.reach.signal(Signal::SIGKILL);
+            self.kill_scope.signal(Signal::SIGKILL);
             let refused = Event::refused(&fault);
             let _ = send_event(&self.server, &refused, None);
         }
@@ -102,7 +102,7 @@ impl Supervisor<'_> {
         }
         let met = if life.over.is_some() { Vec::new() } else { self.limits_met(exit, life.killed) };
         let left = self.end_rest(&children);
-        let denied = self.duties.close(exit != Exit::Code(0), self.line.as_ref());
+        let denied = self.monitor.close(exit != Exit::Code(0), self.line.as_ref());
         // Who was ended has not left anybody behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };
         // One packet holds them.
@@ -115,7 +115,7 @@ impl Supervisor<'_> {
     fn follow(&mut self, request: &Request, life: &mut Life, children: &SignalFd) -> Result<(), Fault> {
         let with_ipc = self.start.tier == Tier::Namespaces;
         let most = self.start.limits.memory_bytes.filter(|_| self.group.is_none());
-        let mut watch = most.map(|most| Watch::new(most, with_ipc));
+        let mut watch = most.map(|most| MemoryWatch::new(most, with_ipc));
         let mut reporter = Reporter::new();
         let mut next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
         loop {
@@ -123,28 +123,28 @@ impl Supervisor<'_> {
                 let fds = [
                     Some(children.as_fd()),
                     Some(self.server.as_fd()),
-                    self.duties.waits_for(),
+                    self.monitor.waits_for(),
                     life.birth.as_ref().map(AsFd::as_fd),
-                    self.usher.as_ref().map(AsFd::as_fd),
+                    self.proxy_socket.as_ref().map(AsFd::as_fd),
                     self.line.as_ref().filter(|_| life.over.is_none()).map(AsFd::as_fd),
                 ];
                 let pause = watch.as_ref().map(|_| MEMORY_WATCH_MS);
-                let look = self.duties.has_to_look().then_some(INTERCEPTED_LOOK_MS);
+                let look = self.monitor.has_to_look().then_some(INTERCEPTED_LOOK_MS);
                 let pauses = pause.into_iter().chain(look).map(Duration::from_millis);
                 wait_for(fds, pauses.chain(reporter.pause()).min())?
             };
-            if self.duties.has_to_look() && next_look <= Instant::now() {
-                self.duties.look();
+            if self.monitor.has_to_look() && next_look <= Instant::now() {
+                self.monitor.look();
                 next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
             }
             if birth {
                 self.born(request, life)?;
             }
             if duty {
-                self.duties.serve();
+                self.monitor.serve();
             }
-            if ushered && let Some(usher) = &mut self.usher {
-                usher.serve();
+            if ushered && let Some(proxy_socket) = &mut self.proxy_socket {
+                proxy_socket.serve();
             }
             if child {
                 while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
@@ -158,11 +158,11 @@ impl Supervisor<'_> {
                 Order::Nothing => {}
                 Order::Terminate(signal) => {
                     life.terminated = true;
-                    self.reach.signal(signal);
+                    self.kill_scope.signal(signal);
                 }
                 Order::Kill => {
                     (life.terminated, life.killed) = (false, true);
-                    self.reach.signal(Signal::SIGKILL);
+                    self.kill_scope.signal(Signal::SIGKILL);
                     if life.exit.is_some() && life.birth.is_none() {
                         return Ok(());
                     }
@@ -170,12 +170,12 @@ impl Supervisor<'_> {
                 Order::Interrupt => {
                     // Before, it would end by it, whatever it wants to do about interrupts.
                     if life.birth.is_none() {
-                        self.reach.signal(Signal::SIGINT);
+                        self.kill_scope.signal(Signal::SIGINT);
                     }
                 }
                 Order::Tell(number) => reporter.ask(number),
                 Order::Gone => {
-                    self.reach.signal(Signal::SIGKILL);
+                    self.kill_scope.signal(Signal::SIGKILL);
                     self.end_rest(children);
                     life.exit = None;
                     return Ok(());
@@ -184,14 +184,14 @@ impl Supervisor<'_> {
             reporter.answer(self.server.as_fd(), life.exit.is_none().then_some(life.program));
             if ordered && let Some(line) = &self.line {
                 life.over = Some(line.hear());
-                self.reach.signal(Signal::SIGKILL);
+                self.kill_scope.signal(Signal::SIGKILL);
             }
             if let Some(watch) = &mut watch
                 && life.over.is_none()
                 && watch.is_over()
             {
                 life.over = Some(Denied::Memory);
-                self.reach.signal(Signal::SIGKILL);
+                self.kill_scope.signal(Signal::SIGKILL);
             }
         }
     }
@@ -247,7 +247,7 @@ impl Supervisor<'_> {
                 let program = life.program.as_raw().cast_unsigned();
                 // The same call as for addresses later: where it is refused, nothing could be led anywhere. There is
                 // nothing at 0.
-                if let Err(errno) = Memory::of(program).bytes(0, 1)
+                if let Err(errno) = CallerMemory::of(program).bytes(0, 1)
                     && errno != Errno::FAULT
                 {
                     let step =
@@ -258,12 +258,12 @@ impl Supervisor<'_> {
                     let step = "answer a call with a descriptor (SECCOMP_ADDFD_FLAG_SEND)";
                     return Err(Fault::because(step, "the kernel does not have it; Linux 5.14 or newer has"));
                 }
-                self.duties.take(listener);
+                self.monitor.take(listener);
                 rustix::io::write(birth, b"x").step("start the program")?;
                 Ok(())
             }
             Some((_, Some(descriptor))) => {
-                self.duties.take(descriptor);
+                self.monitor.take(descriptor);
                 Ok(())
             }
             Some((_, None)) => Err(Fault::because("start the program", "it said something unexpected")),
@@ -302,7 +302,7 @@ impl Supervisor<'_> {
         let until = Instant::now() + Duration::from_millis(LAST_PROCESSES_MS);
         let mut left = 0;
         loop {
-            self.reach.signal(Signal::SIGKILL);
+            self.kill_scope.signal(Signal::SIGKILL);
             loop {
                 match reap_one() {
                     Reaped::Ended(..) => left += 1,
@@ -315,7 +315,7 @@ impl Supervisor<'_> {
                 return left;
             }
             // Without bounds somebody may have been born unseen, so look again soon.
-            let pause = Duration::from_millis(if self.reach.is_atomic() { LAST_PROCESSES_MS } else { 1 });
+            let pause = Duration::from_millis(if self.kill_scope.is_atomic() { LAST_PROCESSES_MS } else { 1 });
             let _ = wait_for([Some(children.as_fd())], Some(pause));
             while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
         }

@@ -5,8 +5,8 @@ pub mod attack;
 pub mod heap;
 pub mod landlock;
 pub mod leases;
-pub mod names;
 pub mod pages;
+pub mod resolver;
 pub mod seccomp;
 pub mod sockets;
 

@@ -5,26 +5,23 @@
 #![expect(clippy::disallowed_methods, reason = "the view is put together from the system's own directories")]
 
 use std::ffi::OsStr;
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Pid;
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, fstat, mkdirat, open, openat, readlinkat, statat, statx,
-    symlinkat,
-};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, open, openat, readlinkat, symlinkat};
 use rustix::io::Errno;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
-    fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount, open_tree, unmount,
+    MountAttrFlags, MountPropagationFlags, MoveMountFlags, UnmountFlags, mount_change, move_mount, unmount,
 };
 
 use super::fault::{Fault, Step};
-use super::plan::{Network, Place, Plan};
+use super::mount::{clone_tree, directory, file_system, no_devices, open_path, read_only, same};
+use super::plan::{Network, Plan};
+use super::raw_string::RawString;
 use super::sys::{self, MountAttributes, SingleThread};
-use super::{etc, hidden, namespaces, toolchains};
-use crate::limits::{CERTIFICATES_BYTES, MAX_TERMINALS, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
+use super::{etc, hidden_paths, namespaces, toolchains};
+use crate::limits::{MAX_TERMINALS, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
 
 /// Where HOME of commands can be.
 const HOMES: [&str; 3] = ["/home/replay", "/replay/home", "/run/replay/home"];
@@ -114,7 +111,7 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
         sys::mount_setattr(way.as_fd(), MountAttributes::READ_ONLY, false)
             .step("make the way to a directory read-only")?;
     }
-    hidden::cover(plan)?;
+    hidden_paths::cover(plan)?;
     let root = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("open /")?;
     sys::mount_setattr(root.as_fd(), MountAttributes::READ_ONLY, false).step("make the new root read-only")?;
     Ok(copying)
@@ -138,11 +135,7 @@ pub fn public_copies(plan: &Plan, alone: &SingleThread) -> Result<Vec<(PathBuf, 
 /// What of the system commands see by itself: no link, and nothing that lies in an allowed directory.
 fn shown_of_system(plan: &Plan) -> impl Iterator<Item = &Path> {
     let inside = |path: &Path| plan.roots.iter().any(|root| path.starts_with(root.place.path.as_path()));
-    plan.system.iter().map(super::wire::RawString::as_path).filter(move |path| !is_link(path) && !inside(path))
-}
-
-fn read_only() -> MountAttributes {
-    MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES)
+    plan.system.iter().map(RawString::as_path).filter(move |path| !is_link(path) && !inside(path))
 }
 
 /// HOME of commands: a place that has nothing to do with an allowed directory, in which it would have to be made.
@@ -226,55 +219,6 @@ const OF_ROOT: [&str; 9] = [
     "vmallocinfo",
 ];
 
-/// Makes what has this name in `dir`, if anything, read-only in this mount namespace; a link itself, not what it leads to.
-pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
-    match openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
-        Ok(there) => mount_on_itself(&there, Some(MountAttributes::READ_ONLY))
-            .map(drop)
-            .step_with(|| format!("make `{}` read-only", name.display())),
-        Err(_) => Ok(()),
-    }
-}
-
-/// Mounts a directory, found in `above`, on itself, so that it cannot be moved in this mount namespace; it is as writable
-/// as before. The directory as it is from now on; `None` if it was removed meanwhile.
-pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
-    let step = "hold a directory in its place";
-    let mount = |fd: &OwnedFd| {
-        statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).map(|status| status.stx_mnt_id).step(step)
-    };
-    // Something is mounted here already.
-    if mount(above)? != mount(&dir)? {
-        return Ok(Some(dir));
-    }
-    mount_on_itself(&dir, None).step(step)
-}
-
-/// Mounts the file of this name, read-only, over an open one.
-pub fn cover(file: &OwnedFd, with: &Path) -> io::Result<()> {
-    let copy = read_only_copy(with)?;
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    Ok(move_mount(&copy, "", file, "", flags)?)
-}
-
-/// `None` if it has no name any more.
-fn mount_on_itself(there: &OwnedFd, attributes: Option<MountAttributes>) -> io::Result<Option<OwnedFd>> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE
-        | OpenTreeFlags::AT_EMPTY_PATH;
-    let tree = open_tree(there, "", flags)?;
-    if let Some(attributes) = attributes {
-        sys::mount_setattr(tree.as_fd(), attributes, true)?;
-    }
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    match move_mount(&tree, "", there, "", flags) {
-        Ok(()) => Ok(Some(tree)),
-        Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(errno.into()),
-    }
-}
-
 /// Everything that is mounted, outer places first, allowed directories over anything of the same path.
 fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fault> {
     let read_only = read_only();
@@ -332,43 +276,13 @@ fn piece(from: &Path, place: &Path, attributes: MountAttributes) -> Result<Optio
     Ok(Some(Piece { place: place.into(), tree, is_dir: kind == FileType::Directory }))
 }
 
-pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE
-        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
-    open_tree(CWD, from, flags)
-}
-
-/// A read-only copy of what is mounted at `from`, mounted nowhere yet.
-pub fn read_only_copy(from: &Path) -> io::Result<OwnedFd> {
-    let tree = clone_tree(from)?;
-    sys::mount_setattr(tree.as_fd(), read_only(), true)?;
-    Ok(tree)
-}
-
-/// A small file system in memory, mounted nowhere yet.
-pub fn file_system_in_memory() -> Result<OwnedFd, Fault> {
-    file_system("tmpfs", &[("mode", "0755"), ("size", &CERTIFICATES_BYTES.to_string())], no_devices())
-}
-
-/// Whether the tree is the directory that policy opened when the server started.
-pub fn same(tree: &OwnedFd, place: &Place) -> Result<(), Fault> {
-    let stat = fstat(tree).step("fstat")?;
-    if (stat.st_dev, stat.st_ino) == (place.dev, place.ino) {
-        return Ok(());
-    }
-    let path = place.path.as_path().display();
-    Err(Fault::because(format!("mount `{path}`"), "another directory took its name while the server started"))
-}
-
 fn is_link(path: &Path) -> bool {
     rustix::fs::lstat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
 /// `/bin -> usr/bin` and its like.
 fn system_links(plan: &Plan) -> Vec<(PathBuf, PathBuf)> {
-    let links = plan.system.iter().map(super::wire::RawString::as_path).filter(|path| is_link(path));
+    let links = plan.system.iter().map(RawString::as_path).filter(|path| is_link(path));
     links
         .filter_map(|path| {
             let to = readlinkat(CWD, path, Vec::new()).ok()?;
@@ -400,21 +314,6 @@ fn put(root: &OwnedFd, piece: &Piece) -> Result<(), Fault> {
     move_mount(&piece.tree, "", root, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step_with(fault)
 }
 
-/// Makes a directory below the new root, and those above it.
-pub(super) fn directory(root: &OwnedFd, at: &Path) -> Result<(), Fault> {
-    let mut made = PathBuf::new();
-    for part in at.components() {
-        made.push(part);
-        match mkdirat(root, &made, Mode::from_raw_mode(0o755)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            // Below something read-only: whether it is there shows when it is used.
-            Err(Errno::ROFS | Errno::ACCESS) if statat(root, &made, AtFlags::empty()).is_ok() => {}
-            Err(errno) => return Err(errno).step_with(|| format!("make `/{}`", made.display())),
-        }
-    }
-    Ok(())
-}
-
 /// Shared memory that only the commands of this server have.
 fn shared_memory(root: &OwnedFd, plan: &Plan) -> Result<(), Fault> {
     // It belongs to all commands, so no count of the memory of one sees what nobody has mapped. A size of 0 would mean
@@ -423,24 +322,4 @@ fn shared_memory(root: &OwnedFd, plan: &Plan) -> Result<(), Fault> {
     let shm = file_system("tmpfs", &[("mode", "1777"), ("size", &memory), ("nr_inodes", "65536")], no_devices())?;
     directory(root, Path::new("dev/shm"))?;
     move_mount(&shm, "", root, "dev/shm", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /dev/shm")
-}
-
-fn no_devices() -> MountAttrFlags {
-    MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV
-}
-
-/// A file system of its own, mounted nowhere yet.
-fn file_system(kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags) -> Result<OwnedFd, Fault> {
-    let fault = || format!("make a {kind}");
-    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC).step_with(fault)?;
-    for (key, value) in options {
-        fsconfig_set_string(context.as_fd(), *key, *value).step_with(fault)?;
-    }
-    fsconfig_create(context.as_fd()).step_with(fault)?;
-    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).step_with(fault)
-}
-
-/// Handles of the places that commands may write to, in the view; for the rules of Landlock.
-pub fn open_path(path: &Path) -> Result<OwnedFd, Fault> {
-    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step_with(|| format!("open `{}`", path.display()))
 }

@@ -5,31 +5,10 @@ use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
 use rustix::net::{SendFlags, send};
-use serde::{Deserialize, Serialize};
 
-use super::reach::each_descendant;
-use super::wire::Event;
+use super::kill_scope::each_descendant;
+use super::wire::{Event, Vitals};
 use crate::limits::{COUNTING_MS, MAX_COUNTED_PROCESSES};
-
-/// A program and what it has started, at one moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Vitals {
-    /// The state of the program's first thread, as a letter of proc(5) (`/proc/PID/stat`): `R` runs, `S` and `D` wait, `T`
-    /// is stopped, `Z` has ended. With `Z` all else but the processes is 0.
-    pub state: char,
-    /// Memory of the program that is resident, in bytes.
-    pub rss_bytes: u64,
-    /// Processor time of all its threads, for itself and in the kernel for it, in milliseconds. It counts in ticks, of
-    /// which mostly 100 make a second.
-    pub cpu_ms: u64,
-    /// The same of its children that have ended and were waited for, and theirs, in milliseconds.
-    pub children_cpu_ms: u64,
-    /// Threads of the program.
-    pub threads: u32,
-    /// The program and everything that it has started and that is there, no more than [`MAX_COUNTED_PROCESSES`], and fewer
-    /// if it takes longer than [`COUNTING_MS`] to find them.
-    pub processes: u32,
-}
 
 impl Vitals {
     /// Of the program with this number, a child of this process, or of one that was waited for. `None`

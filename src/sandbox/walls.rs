@@ -13,7 +13,7 @@ use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi};
 use super::plan::{Network, Plan};
 use super::seccomp::{self, Rules, Sockets};
 use super::sys;
-use super::{etc, view};
+use super::{etc, mount, view};
 
 /// What a program is held by, beside the view.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Walls {
         };
         let ruleset = ruleset(&rules, options)?;
         let rules = Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false };
-        Ok(Self { ruleset, outer: None, filter: seccomp::filter(&rules), rules, options, readable: Vec::new(), abi })
+        Ok(Self { ruleset, outer: None, filter: seccomp::filter(rules), rules, options, readable: Vec::new(), abi })
     }
 
     /// For programs on the system's own root.
@@ -81,7 +81,7 @@ impl Walls {
         for root in &plan.roots {
             let right = if root.writable { Right::Write } else { Right::ReadExecute };
             let rule = open(root.place.path.as_path(), right)?;
-            view::same(&rule.0, &root.place)?;
+            mount::same(&rule.0, &root.place)?;
             rules.push(rule);
         }
         let host = plan.network == Network::Host;
@@ -93,7 +93,7 @@ impl Walls {
         let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
         let ruleset = ruleset(&rules, options)?;
         let rules = Rules { sockets, unix: false, supervised: true, intercepted: false };
-        Ok(Self { ruleset, outer, filter: seccomp::filter(&rules), rules, options, readable, abi })
+        Ok(Self { ruleset, outer, filter: seccomp::filter(rules), rules, options, readable, abi })
     }
 
     /// The true paths of what programs may read on the system's own root, itself or below it; for the broker.
@@ -125,8 +125,8 @@ impl Walls {
 
     /// The same for a command whose calls over the network are intercepted.
     pub fn enter_intercepted(&self) -> Result<OwnedFd, Fault> {
-        let filter = seccomp::filter(&Rules { intercepted: true, ..self.rules });
-        let everywhere = view::open_path(Path::new("/"))?;
+        let filter = seccomp::filter(Rules { intercepted: true, ..self.rules });
+        let everywhere = mount::open_path(Path::new("/"))?;
         self.ruleset.restrict().step("enter the Landlock domain")?;
         refuse_connections(Some(everywhere.as_fd()), self.abi)?;
         install(&filter)
@@ -166,14 +166,14 @@ fn install(filter: &Program) -> Result<OwnedFd, Fault> {
 /// Of files it holds nobody to anything: what lies in it could be allowed no more than it allows itself, and entering a
 /// domain costs time for each rule.
 fn outer(options: Options) -> Result<Ruleset, Fault> {
-    landlock::scope_only(view::open_path(Path::new("/"))?.as_fd(), &options)
+    landlock::scope_only(mount::open_path(Path::new("/"))?.as_fd(), options)
         .map_err(|error| Fault::because("Landlock", &error.to_string()))
 }
 
 type Rule = (OwnedFd, Right);
 
 fn open(path: impl AsRef<Path>, right: Right) -> Result<Rule, Fault> {
-    Ok((view::open_path(path.as_ref())?, right))
+    Ok((mount::open_path(path.as_ref())?, right))
 }
 
 /// Where what a descriptor stands for is.
@@ -195,7 +195,7 @@ fn version() -> Result<u32, Fault> {
 
 fn ruleset(rules: &[Rule], options: Options) -> Result<Ruleset, Fault> {
     let rules: Vec<(BorrowedFd<'_>, Right)> = rules.iter().map(|(fd, right)| (fd.as_fd(), *right)).collect();
-    landlock::ruleset(&rules, &options).map_err(|error| Fault::because("Landlock", &error.to_string()))
+    landlock::ruleset(&rules, options).map_err(|error| Fault::because("Landlock", &error.to_string()))
 }
 
 /// The directories that commands may write to on the system's own root, for the broker.
@@ -221,8 +221,7 @@ pub fn hold_server(places: &[(BorrowedFd<'_>, bool)]) -> Result<u32, Fault> {
         refuse_tcp: true,
         abi,
     };
-    let ruleset =
-        landlock::ruleset(&rules, &options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
+    let ruleset = landlock::ruleset(&rules, options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
     ruleset.restrict().step("enter the Landlock domain")?;
     Ok(abi)
 }

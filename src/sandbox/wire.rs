@@ -7,12 +7,9 @@
 //! With a request goes one end of a socket (`SOCK_SEQPACKET`) to the command's supervisor: the words
 //! below go one way, each packet the other way is one [`Event`] as JSON. When the server's end closes, the command is ended.
 
-use std::ffi::{OsStr, OsString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::net::{
@@ -20,12 +17,12 @@ use rustix::net::{
     recvmsg, sendmsg,
 };
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::fault::Fault;
 use super::plan::Place;
+use super::raw_string::RawString;
 use super::sys::seccomp::send_marked;
-use super::vitals::Vitals;
 use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES, MAX_PACKET_BYTES};
 
 /// Server to supervisor: a signal that asks everything of the command to end. Its number follows, one byte: SIGTERM, SIGINT,
@@ -41,52 +38,6 @@ pub const INTERRUPT: u8 = b'I';
 pub const STATUS: u8 = b'S';
 /// Most descriptors in one message.
 const MAX_FDS: usize = 7;
-
-/// Bytes that are mostly text: paths, arguments, variables. In JSON a string where they are UTF-8, an array otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RawString(pub OsString);
-
-impl RawString {
-    /// The bytes as a path.
-    pub fn as_path(&self) -> &Path {
-        Path::new(&self.0)
-    }
-
-    /// The bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        self.0.as_bytes()
-    }
-}
-
-impl<T: AsRef<OsStr>> From<T> for RawString {
-    fn from(text: T) -> Self {
-        Self(text.as_ref().to_owned())
-    }
-}
-
-impl Serialize for RawString {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.to_str() {
-            Some(text) => serializer.serialize_str(text),
-            None => self.as_bytes().serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for RawString {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Either {
-            Text(String),
-            Bytes(Vec<u8>),
-        }
-        Ok(match Either::deserialize(deserializer)? {
-            Either::Text(text) => Self(text.into()),
-            Either::Bytes(bytes) => Self(OsString::from_vec(bytes)),
-        })
-    }
-}
 
 /// The launcher's answer to the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,6 +172,26 @@ pub enum Denied {
     Repeated,
     /// Protected paths could not be watched any more, for this reason, and it was ended.
     Unwatched(RawString),
+}
+
+/// A program and what it has started, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vitals {
+    /// The state of the program's first thread, as a letter of proc(5) (`/proc/PID/stat`): `R` runs, `S` and `D` wait, `T`
+    /// is stopped, `Z` has ended. With `Z` all else but the processes is 0.
+    pub state: char,
+    /// Memory of the program that is resident, in bytes.
+    pub rss_bytes: u64,
+    /// Processor time of all its threads, for itself and in the kernel for it, in milliseconds. It counts in ticks, of
+    /// which mostly 100 make a second.
+    pub cpu_ms: u64,
+    /// The same of its children that have ended and were waited for, and theirs, in milliseconds.
+    pub children_cpu_ms: u64,
+    /// Threads of the program.
+    pub threads: u32,
+    /// The program and everything that it has started and that is there, no more than [`crate::limits::MAX_COUNTED_PROCESSES`], and fewer
+    /// if it takes longer than [`crate::limits::COUNTING_MS`] to find them.
+    pub processes: u32,
 }
 
 /// What a supervisor says. [`Event::Refused`] and [`Event::Ended`] are its last words.
@@ -422,6 +393,9 @@ fn receive_rest(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt as _;
+
     use super::*;
     use pretty_assertions::assert_eq;
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};

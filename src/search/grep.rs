@@ -70,7 +70,7 @@ pub struct Hits {
 }
 
 /// Searches every file of a scope.
-pub fn grep(call: Call<'_>, scope: &Scope, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {
+pub fn grep(call: Call<'_>, scope: Scope, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {
     let budget = Budget::new(Bound { deadline: None, cancel: Some(call.cancel) });
     let mut gathered = Gathered::new(wanted, call.room());
     let seen = AtomicU64::new(0);
@@ -84,7 +84,7 @@ pub fn grep(call: Call<'_>, scope: &Scope, pattern: &Pattern, wanted: Wanted) ->
         }
         let progress = Settled { units: AtomicU64::new(gathered.units), bytes: AtomicUsize::new(gathered.bytes) };
         let (settled, seen, budget) = (&progress, &seen, &budget);
-        let visit = Search { call, scope, start, pattern, budget, wanted, settled, seen, recall };
+        let visit = Search { call, scope: &scope, start, pattern, budget, wanted, settled, seen, recall };
         let ended = fs::walk(&start.dir, &scope.walk_options(start, call), &visit, |stretch| {
             let flow = gathered.add(stretch);
             progress.units.store(gathered.units, Ordering::Relaxed);
@@ -95,12 +95,12 @@ pub fn grep(call: Call<'_>, scope: &Scope, pattern: &Pattern, wanted: Wanted) ->
             return Err(SearchError::Cancelled);
         }
     }
+    let overlaps = scope.overlaps();
     if recall.is_some_and(Recall::has_news) {
-        let dirs = scope.starts().iter().filter_map(|start| call.policy.read(start.dir.shown()).ok());
-        dirs.for_each(|dir| call.memory.learn_below(dir));
+        scope.into_directories().for_each(|dir| call.memory.learn_below(dir));
     }
     gathered.searched = seen.into_inner();
-    gathered.finish(scope.overlaps())
+    gathered.finish(overlaps)
 }
 
 pub fn grep_one(call: Call<'_>, file: &Checked<Read>, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {

@@ -58,13 +58,13 @@ pub struct Start {
 
 impl Scope {
     /// Compiles the globs and opens the directories where they begin; what is not there matches nothing.
-    pub fn new(policy: &Policy, asked: Asked<'_>) -> Result<Self, SearchError> {
+    pub fn new(policy: &Policy, mut asked: Asked<'_>) -> Result<Self, SearchError> {
         let exclude = Exclude::new(asked.exclude, asked.room)?;
         let share = held("globs", asked.globs.unwrap_or_default(), asked.room)?;
         let types = if asked.types.is_empty() { None } else { Some(FileTypes::new(asked.types)?) };
         let globs = asked.globs;
         let mut starts = if let Some(globs) = globs {
-            starts(policy, globs, &asked, &exclude)?
+            starts(policy, globs, &mut asked, &exclude)?
         } else {
             let dir = match asked.directory {
                 Some(dir) => dir,
@@ -88,6 +88,11 @@ impl Scope {
     /// In the order of their paths.
     pub(super) fn starts(&self) -> &[Start] {
         &self.starts
+    }
+
+    /// Where it begins, open, for who searches no more.
+    pub(super) fn into_directories(self) -> impl Iterator<Item = Checked<Read>> {
+        self.starts.into_iter().map(|start| start.dir)
     }
 
     /// Whether one start lies below another, so that what is found is neither in order nor found once.
@@ -131,12 +136,17 @@ impl Start {
 }
 
 /// Where to walk, and what to take there: one walk for all globs that begin at the same place, or below it.
-fn starts(policy: &Policy, globs: &[String], asked: &Asked<'_>, exclude: &Exclude) -> Result<Vec<Start>, SearchError> {
-    let wanted = || match asked.room {
+fn starts(
+    policy: &Policy,
+    globs: &[String],
+    asked: &mut Asked<'_>,
+    exclude: &Exclude,
+) -> Result<Vec<Start>, SearchError> {
+    let (base, room) = (&mut asked.directory, asked.room);
+    let wanted = || match room {
         Some(room) if room.cancel.is_cancelled() => Err(SearchError::Cancelled),
         _ => Ok(()),
     };
-    let base = asked.directory.as_ref();
     let mut rests: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     for (index, glob) in globs.iter().enumerate() {
         // By itself first, so that the error can say which one it is.
@@ -153,7 +163,8 @@ fn starts(policy: &Policy, globs: &[String], asked: &Asked<'_>, exclude: &Exclud
     let mut found: Vec<(Checked<Read>, Vec<String>)> = Vec::new();
     for (start, rests) in rests {
         wanted()?;
-        let dir = match policy.read(&start) {
+        let is_base = |base: &mut Checked<Read>| base.shown() == start;
+        let dir = match base.take_if(is_base).map_or_else(|| policy.read(&start), Ok) {
             // Inside, and nothing there: the globs match nothing.
             Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => continue,
             dir => dir?,

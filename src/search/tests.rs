@@ -37,7 +37,7 @@ fn found(tree: &Tree, pattern: &str, wanted: Wanted, globs: &[&str], types: &[&s
         account: None,
         progress: &|_| {},
     };
-    let hits = grep(call, &scope, &Pattern::new(pattern, Options::default()).unwrap(), wanted).unwrap();
+    let hits = grep(call, scope, &Pattern::new(pattern, Options::default()).unwrap(), wanted).unwrap();
     let base = tree.at("A/sub");
     let show = |file: &FileHits| {
         let lines: Vec<String> = file.hits.iter().map(|hit| hit.line.to_string()).collect();
@@ -150,8 +150,8 @@ fn a_cancelled_search_says_so() {
     cancel.cancel();
     let call = Call { policy: &tree.policy, memory: &Memory::off(), cancel: &cancel, account: None, progress: &|_| {} };
     let pattern = Pattern::new("a", Options::default()).unwrap();
-    assert!(matches!(grep(call, &scope, &pattern, LINES), Err(SearchError::Cancelled)));
     assert!(matches!(names(call, &scope, 9, &|_, _| true), Err(SearchError::Cancelled)));
+    assert!(matches!(grep(call, scope, &pattern, LINES), Err(SearchError::Cancelled)));
 }
 
 #[test]

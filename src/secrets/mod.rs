@@ -6,11 +6,11 @@
 //! another one takes (`rename(2)` in another mount namespace). So what is read again must be the same file.
 
 mod identity;
-mod place;
+mod reachability;
 pub mod reading;
 
 pub use identity::{identity, leads_to};
-pub use place::Reach;
+pub use reachability::Reach;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

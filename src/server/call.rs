@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::service::Outbox;
-use super::{ErrorStyle, Server};
+use super::tool_server::{ErrorStyle, Server};
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::protocol::{Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, notification};

@@ -4,12 +4,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::call;
 use super::instructions::instructions;
 use super::level::Level;
 use super::listing::{cacheable, server_info};
 use super::service::{Exchange, Service};
-use super::session::stateless_revisions;
-use super::{Server, call};
+use super::session_state::stateless_revisions;
+use super::tool_server::Server;
 use crate::budget::Account;
 use crate::protocol::{Body, Code, Outcome, Request, Revision, RpcError, notification};
 use crate::text::escape::show;

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::Server;
 use super::listing::complete;
+use super::tool_server::Server;
 use crate::protocol::{Body, Code, Outcome, Revision, RpcError};
 
 /// What logs are, all of them.

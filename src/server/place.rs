@@ -2,32 +2,46 @@
 
 use serde_json::{Value, json};
 
-use super::Server;
-use crate::exec::{BackgroundCommands, State};
+use super::ledger::Ending;
+use super::tool_server::Server;
+use crate::exec::{Background, BackgroundCommands, Ending as End, Exit, State};
 use crate::limits::RECENT_SUBJECT_BYTES;
 
 impl Server {
-    /// What its tools may reach, what holds commands back, and the background commands that run:
-    /// `{roots: [{path, access}], walls, background: [{id, command, seconds, bytes}]}`.
+    /// What its tools may reach, what holds commands back (`null` where no tool runs any), and the background commands that run
+    /// or ended last: `{roots: [{path, access}], walls, background: [{id, command, at, durationMs, bytes, outcome, end}]}`.
+    /// Of one that runs, `outcome` and `end` are `null`.
     pub fn place(&self) -> Value {
         let roots = self.services.policy.roots().iter().map(|root| {
             let access = if root.writable() { "rw" } else { "ro" };
             json!({"path": root.path().display().to_string(), "access": access})
         });
         let background = self.services.commands.background.as_ref().map_or_else(Vec::new, BackgroundCommands::list);
-        let running = background.iter().filter(|command| command.state() == State::Running).map(|command| {
-            let line = command.line();
-            json!({
-                "id": command.id(),
-                "command": &line[..line.floor_char_boundary(RECENT_SUBJECT_BYTES)],
-                "seconds": command.age().as_secs(),
-                "bytes": command.written(),
-            })
-        });
+        let runs_commands = self.registry.iter().any(|tool| tool.toolset().runs_commands());
         json!({
             "roots": roots.collect::<Vec<_>>(),
-            "walls": self.services.commands.standing.word(),
-            "background": running.collect::<Vec<_>>(),
+            "walls": runs_commands.then(|| self.services.commands.standing.word()),
+            "background": background.iter().map(|command| describe(command)).collect::<Vec<_>>(),
         })
     }
+}
+
+fn describe(command: &Background) -> Value {
+    let (line, state) = (command.line(), command.state());
+    let outcome = match &state {
+        State::Running => None,
+        // Whoever asked for its end does not ask how it failed.
+        State::Ended(End { asked: true, .. }) => Some(Ending::Cancelled),
+        State::Ended(End { exit: Exit::Code(0), timed_out: false, .. }) => Some(Ending::Ok),
+        State::Ended(_) | State::Lost(_) => Some(Ending::Failed),
+    };
+    json!({
+        "id": command.id(),
+        "command": &line[..line.floor_char_boundary(RECENT_SUBJECT_BYTES)],
+        "at": humantime::format_rfc3339_millis(command.at()).to_string(),
+        "durationMs": command.ran().as_micros() as f64 / 1000.0,
+        "bytes": command.written(),
+        "outcome": outcome.map(Ending::as_str),
+        "end": state.end(),
+    })
 }

@@ -2,11 +2,13 @@
 //! and sees to what is the same for all: revisions, ids, cancellation, panics.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use super::session::{Session, Ticket};
+use super::level::Level;
+use super::session_state::SessionState;
 use crate::budget::Account;
 use crate::cancel::CancelToken;
-use crate::protocol::{Outcome, Request, Response};
+use crate::protocol::{Id, Outcome, Request, Response, Revision, TraceContext};
 use crate::tools::Weight;
 
 /// Work that is given a way to send bytes.
@@ -33,11 +35,30 @@ pub trait Outbox: Send + Sync {
     fn progressed(&self, _done: u64, _total: Option<u64>, _message: &str) {}
 }
 
+/// The right to be served: the id is taken until the session gives it back.
+#[derive(Debug)]
+pub struct Ticket {
+    pub id: Id,
+    /// The revision that it is served by.
+    pub revision: Revision,
+    /// Whether it may hold up the thread that reads.
+    pub weight: Weight,
+    pub admitted: Instant,
+    /// Says when nobody wants the answer any more.
+    pub cancel: CancelToken,
+    /// Set by a client that wants progress.
+    pub progress_token: Option<Id>,
+    /// Least severity of the log messages that the client wants with this request.
+    pub level: Option<Level>,
+    /// Where the client's trace has the request.
+    pub trace: Option<TraceContext>,
+}
+
 /// One admitted request, and all that may be asked about it.
 #[derive(Clone, Copy)]
 pub struct Exchange<'a> {
     /// Whose request it is.
-    pub session: &'a Session,
+    pub session: &'a SessionState,
     pub ticket: &'a Ticket,
     pub request: &'a Request<'a>,
     /// Where messages go that come before the reply.

@@ -1,45 +1,28 @@
-//! One client: its negotiated revision, what it has in flight, and what it wants logged.
+//! One client of a service: its messages admitted, served and cancelled.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::in_flight::{GivenUp, InFlight, Removed};
-use super::level::Level;
-use super::service::{Exchange, Outbox, Service};
+use super::service::{Exchange, Outbox, Service, Ticket};
+use super::session_state::{SessionState, stateless_revisions};
 use crate::budget::Account;
-use crate::cancel::CancelToken;
-use crate::limits::MAX_SPAN_TEXT_BYTES;
-use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Response, Revision, RpcError, TraceContext};
+use crate::protocol::{Code, Id, Meta, Outcome, Request, Response, Revision, RpcError};
 use crate::text::escape::show;
-use crate::tools::Weight;
 
 /// One client of a service.
 pub struct Session {
     service: Arc<dyn Service>,
     account: Account,
-    /// Index into [`Revision::ALL`] of what `initialize` agreed on.
-    negotiated: AtomicU8,
+    pub state: SessionState,
     in_flight: InFlight,
     /// Requests that were given up and still hold a thread.
     stuck: AtomicUsize,
-    level: Mutex<Option<Level>>,
-    name: OnceLock<Arc<str>>,
-    client: OnceLock<ClientInfo>,
-}
-
-/// What a client says of itself, cut where it is long; nothing of it is checked.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
-pub struct ClientInfo {
-    #[serde(default)]
-    pub name: String,
-    #[serde(default)]
-    pub version: String,
 }
 
 /// What becomes of a message at the door.
@@ -62,72 +45,21 @@ pub struct Refused {
     pub revision: Revision,
 }
 
-/// The right to be served: the id is taken until [`Session::serve`] gives it back.
-#[derive(Debug)]
-pub struct Ticket {
-    pub id: Id,
-    /// The revision that it is served by.
-    pub revision: Revision,
-    /// Whether it may hold up the thread that reads.
-    pub weight: Weight,
-    pub admitted: Instant,
-    /// Says when nobody wants the answer any more.
-    pub cancel: CancelToken,
-    /// Set by a client that wants progress.
-    pub progress_token: Option<Id>,
-    /// Least severity of the log messages that the client wants with this request.
-    pub level: Option<Level>,
-    /// Where the client's trace has the request.
-    pub trace: Option<TraceContext>,
-}
-
 impl Session {
     /// A session that has negotiated nothing yet.
     pub fn new(service: Arc<dyn Service>) -> Self {
-        let session = Self {
-            account: service.account(),
-            service,
-            negotiated: AtomicU8::new(0),
-            in_flight: InFlight::default(),
-            stuck: AtomicUsize::new(0),
-            level: Mutex::new(None),
-            name: OnceLock::new(),
-            client: OnceLock::new(),
-        };
-        session.negotiate(Revision::NEWEST_HANDSHAKE);
-        session
-    }
-
-    /// The revision of requests that name none themselves.
-    pub fn revision(&self) -> Revision {
-        Revision::ALL[usize::from(self.negotiated.load(Ordering::Relaxed)) % Revision::ALL.len()]
+        Self::of(service, Revision::NEWEST_HANDSHAKE)
     }
 
     /// A session that a client goes on with under the revision that it has agreed on elsewhere.
     pub fn of(service: Arc<dyn Service>, revision: Revision) -> Self {
-        let session = Self::new(service);
-        session.negotiate(revision);
-        session
-    }
-
-    /// Lets those who look on know it by this name, which must not be one that lets anybody in. The first name stays.
-    pub fn set_name(&self, name: &str) {
-        self.name.get_or_init(|| name.into());
-    }
-
-    /// The name that those who look on know it by.
-    pub fn name(&self) -> Option<Arc<str>> {
-        self.name.get().cloned()
-    }
-
-    fn negotiate(&self, revision: Revision) {
-        let index = Revision::ALL.iter().position(|&known| known == revision).unwrap_or_default();
-        self.negotiated.store(index as u8, Ordering::Relaxed);
-    }
-
-    /// What the client said of itself when it opened the session.
-    pub fn client(&self) -> Option<&ClientInfo> {
-        self.client.get()
+        Self {
+            account: service.account(),
+            service,
+            state: SessionState::of(revision),
+            in_flight: InFlight::default(),
+            stuck: AtomicUsize::new(0),
+        }
     }
 
     /// Who pays for the memory of its requests and replies.
@@ -149,10 +81,10 @@ impl Session {
         let refuse = |revision, error| Admission::Refused(Refused { id: id.clone(), error, revision });
         let meta = match Meta::of(request.params) {
             Ok(meta) => meta,
-            Err(reason) => return refuse(self.revision(), RpcError::new(Code::InvalidParams, reason)),
+            Err(reason) => return refuse(self.state.revision(), RpcError::new(Code::InvalidParams, reason)),
         };
         let revision = match revision_of(&meta) {
-            Ok(revision) => revision.unwrap_or_else(|| self.revision()),
+            Ok(revision) => revision.unwrap_or_else(|| self.state.revision()),
             Err(error) => return refuse(Revision::V2026_07_28, error),
         };
         let Some(cancel) = self.in_flight.add(&id, revision) else {
@@ -162,7 +94,7 @@ impl Session {
         let level = if revision.is_stateless() {
             meta.log_level.and_then(|raw| serde_json::from_str(raw.get()).ok())
         } else {
-            *self.level.lock().unwrap_or_else(PoisonError::into_inner)
+            self.state.level()
         };
         let trace = meta.trace();
         let weight = self.service.weight(request);
@@ -176,7 +108,7 @@ impl Session {
         let trace = ticket.trace.as_ref().map(|trace| tracing::field::display(&trace.parent));
         let span = tracing::debug_span!("request", id = %ticket.id, method = %show(request.method.as_bytes()), trace);
         let _entered = span.enter();
-        let exchange = Exchange { session: self, ticket, request, outbox };
+        let exchange = Exchange { session: &self.state, ticket, request, outbox };
         ticket.cancel.begin();
         let served = catch_unwind(AssertUnwindSafe(|| self.service.serve(&exchange)));
         let outcome = served.unwrap_or_else(|_| {
@@ -233,43 +165,6 @@ impl Session {
         given_up.into_iter().filter_map(refuse).collect()
     }
 
-    /// Agrees on a revision with a client that opens a session, and returns it.
-    pub fn negotiate_with(&self, params: Option<&RawValue>) -> Revision {
-        #[derive(Deserialize)]
-        struct Params {
-            #[serde(rename = "protocolVersion")]
-            protocol_version: Value,
-            #[serde(rename = "clientInfo", default)]
-            client_info: Value,
-        }
-        // A client that gets this wrong is told the truth rather than turned away.
-        let params = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
-        let requested = params.and_then(|params| {
-            if let Ok(ClientInfo { mut name, mut version }) = serde_json::from_value(params.client_info) {
-                name.truncate(name.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
-                version.truncate(version.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
-                let _ = self.client.set(ClientInfo { name, version });
-            }
-            Revision::parse(params.protocol_version.as_str()?)
-        });
-        let revision = requested.filter(|revision| !revision.is_stateless()).unwrap_or(Revision::NEWEST_HANDSHAKE);
-        self.negotiate(revision);
-        revision
-    }
-
-    pub fn set_level(&self, params: Option<&RawValue>) -> Outcome {
-        #[derive(Deserialize)]
-        struct Params {
-            level: Level,
-        }
-        let Some(params) = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok()) else {
-            let message = format!("`level` must be one of {}", Level::NAMES);
-            return Err(RpcError::new(Code::InvalidParams, message));
-        };
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(params.level);
-        Ok(Body::Raw("{}".into()))
-    }
-
     /// Tells the service where to send what no request asked for.
     pub fn connected(&self, outbox: Arc<dyn Outbox>) {
         self.service.connected(outbox);
@@ -299,10 +194,6 @@ impl Session {
             self.in_flight.cancel(&cancelled.request_id);
         }
     }
-}
-
-pub fn stateless_revisions() -> impl Iterator<Item = &'static str> {
-    Revision::ALL.into_iter().filter(|revision| revision.is_stateless()).map(Revision::as_str)
 }
 
 /// The revision that a request names for itself (2026-07-28, basic/versioning.mdx), if it does.

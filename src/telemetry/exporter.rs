@@ -1,12 +1,31 @@
 //! The thread that sends spans away, and tries again where that may help (OTLP 1.x, "OTLP/HTTP Response").
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use super::otlp;
 use super::queue::Queue;
+use super::sampler::Sampler;
 use super::span::Span;
-use super::{Settings, otlp};
 use crate::limits::{EXPORT_PAUSE_MS, EXPORT_TRIES, MAX_EXPORT_PAUSE_MS};
-use crate::outbound::{Question, ask};
+use crate::outbound::{Question, Target, Trust, ask};
+
+/// Where spans go, and what all of them have in common.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where they are posted to.
+    pub target: Target,
+    /// Whom a target over TLS must be vouched for by.
+    pub trust: Option<Trust>,
+    /// Whole lines of the head that are sent along, each with its line end.
+    pub headers: String,
+    /// How long an export may take.
+    pub timeout: Duration,
+    /// Which requests have spans.
+    pub sampler: Sampler,
+    /// What is said of this process, such as `service.name`.
+    pub resource: Vec<(Cow<'static, str>, String)>,
+}
 
 /// What became of one try.
 enum Try {

@@ -1,16 +1,8 @@
-//! One span: begun, given attributes, and queued when it is dropped, however that comes about.
+//! A span that has ended.
 
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use rustix::rand::{GetRandomFlags, getrandom};
-
-use super::queue::Queue;
-use super::sampler::Sampler;
-use crate::limits::MAX_SPAN_TEXT_BYTES;
 use crate::protocol::TraceContext;
-use crate::text::escape::hex;
 
 /// That a request did not go well.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +13,6 @@ pub struct Failure {
     pub message: String,
 }
 
-/// A span that has ended.
 #[derive(Debug)]
 pub struct Span {
     /// 16 bytes as lower-case hexadecimal.
@@ -39,88 +30,4 @@ pub struct Span {
     pub attributes: Vec<(&'static str, Cow<'static, str>)>,
     /// Whether it went well.
     pub failure: Option<Failure>,
-}
-
-/// A span that goes on. Dropping it ends it.
-#[derive(Debug)]
-pub struct Begun {
-    queue: Arc<Queue>,
-    since: Instant,
-    span: Option<Span>,
-}
-
-fn random<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
-    let mut bytes = [0; LENGTH];
-    // Up to 256 bytes come whole (getrandom(2)).
-    (getrandom(&mut bytes, GetRandomFlags::empty()).ok()? == LENGTH).then_some(bytes)
-}
-
-fn trace_of(context: &TraceContext) -> Option<[u8; 16]> {
-    u128::from_str_radix(context.parent.trace_id(), 16).ok().map(u128::to_be_bytes)
-}
-
-/// At most so much of what a client may have made up.
-fn cut(mut text: Cow<'static, str>) -> Cow<'static, str> {
-    if text.len() > MAX_SPAN_TEXT_BYTES {
-        let end = text.floor_char_boundary(MAX_SPAN_TEXT_BYTES);
-        text.to_mut().truncate(end);
-    }
-    text
-}
-
-impl Begun {
-    /// Begins one now, if the sampler takes it.
-    pub fn new(queue: Arc<Queue>, sampler: Sampler, context: Option<&TraceContext>) -> Option<Self> {
-        let trace = match context {
-            Some(context) => trace_of(context)?,
-            None => random()?,
-        };
-        if !sampler.takes(context, &trace) {
-            return None;
-        }
-        let begun_ns = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64;
-        let span = Span {
-            trace: hex(&trace),
-            id: hex(&random::<8>()?),
-            context: context.cloned(),
-            name: String::new(),
-            begun_ns,
-            ended_ns: begun_ns,
-            attributes: Vec::with_capacity(12),
-            failure: None,
-        };
-        Some(Self { queue, since: Instant::now(), span: Some(span) })
-    }
-
-    /// Gives it a name, in the place of the one before.
-    pub fn rename(&mut self, name: String) {
-        if let Some(span) = &mut self.span {
-            span.name = cut(name.into()).into_owned();
-        }
-    }
-
-    /// Adds an attribute, cut if it is long.
-    pub fn set(&mut self, key: &'static str, value: impl Into<Cow<'static, str>>) {
-        if let Some(span) = &mut self.span {
-            span.attributes.push((key, cut(value.into())));
-        }
-    }
-
-    /// Says whether it went well, in the place of what was said before.
-    pub fn went(&mut self, failure: Option<Failure>) {
-        if let Some(span) = &mut self.span {
-            span.failure = failure
-                .map(|failure| Failure { kind: cut(failure.kind), message: cut(failure.message.into()).into_owned() });
-        }
-    }
-}
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        if let Some(mut span) = self.span.take() {
-            // Two looks at the clock that people set would not be a duration.
-            span.ended_ns = span.begun_ns.saturating_add(self.since.elapsed().as_nanos() as u64);
-            self.queue.push(span);
-        }
-    }
 }

@@ -4,13 +4,15 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::spawn;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::limits::SPANS_PER_EXPORT;
+use crate::limits::{MAX_WAITING_SPANS, SPANS_PER_EXPORT};
+use crate::outbound::Target;
+use crate::protocol::TraceContext;
 
 const LONG: Duration = Duration::from_mins(1);
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";

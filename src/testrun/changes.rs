@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::project::files::Target;
+use super::project::files::NamedPath;
 
 /// The line for a shell that says the repository's directory and what differs from the last commit, untracked files too.
 pub const GIT: &str = "git rev-parse --show-toplevel && exec git -c core.quotePath=false -c core.fsmonitor=false status \
@@ -11,7 +11,7 @@ pub const GIT: &str = "git rev-parse --show-toplevel && exec git -c core.quotePa
 
 /// Files that differ from the last commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct GitChanges {
     /// Those that are there.
     pub files: Vec<PathBuf>,
     /// Those that are gone.
@@ -19,9 +19,9 @@ pub struct Changes {
 }
 
 /// Files that differ from the last commit, from what [`GIT`] wrote; `None` if that is not understood.
-pub fn changed(written: &str) -> Option<Changes> {
+pub fn changed(written: &str) -> Option<GitChanges> {
     let (top, entries) = written.split_once('\n')?;
-    let mut found = Changes::default();
+    let mut found = GitChanges::default();
     let mut entries = entries.split('\0').filter(|entry| !entry.is_empty());
     while let Some(entry) = entries.next() {
         let (state, path) = (entry.get(..2)?, entry.get(3..)?);
@@ -39,7 +39,7 @@ pub fn changed(written: &str) -> Option<Changes> {
 /// Tests that changed files affect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Affected {
-    pub targets: BTreeSet<Target>,
+    pub targets: BTreeSet<NamedPath>,
     /// Globs below the project's directory for tests that are named after a changed file, each with that file.
     pub globs: Vec<(String, PathBuf)>,
     /// Whether the targets are whole packages.
@@ -48,7 +48,7 @@ pub struct Affected {
     pub unknown: Vec<PathBuf>,
 }
 
-impl Changes {
+impl GitChanges {
     /// Files of the project, those that are gone first, and whether they are there.
     pub fn of<'a>(&'a self, project: &'a Path) -> impl Iterator<Item = (&'a PathBuf, bool)> {
         let all = self.gone.iter().map(|file| (file, false)).chain(self.files.iter().map(|file| (file, true)));
@@ -60,7 +60,7 @@ impl Changes {
         let mut affected = Affected { by_package: true, ..Affected::default() };
         for (file, is_there) in self.of(project) {
             if is_there && is_source(file) {
-                affected.targets.insert(Target::whole(file.clone(), false));
+                affected.targets.insert(NamedPath::whole(file.clone(), false));
             } else {
                 affected.unknown.push(file.clone());
             }
@@ -80,8 +80,8 @@ mod tests {
         let written = "/w\n M a b.py\0?? new/x.py\0R  to.py\0from.py\0 D gone.py\0MM ä.py\0";
         let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
         let files = paths(&["/w/a b.py", "/w/new/x.py", "/w/to.py", "/w/ä.py"]);
-        assert_eq!(changed(written), Some(Changes { files, gone: paths(&["/w/from.py", "/w/gone.py"]) }));
-        assert_eq!(changed("/w\n"), Some(Changes::default()));
+        assert_eq!(changed(written), Some(GitChanges { files, gone: paths(&["/w/from.py", "/w/gone.py"]) }));
+        assert_eq!(changed("/w\n"), Some(GitChanges::default()));
         assert_eq!(changed("fatal: not a git repository"), None);
     }
 }

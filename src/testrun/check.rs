@@ -5,24 +5,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::checker::{CheckWanted, Checker, Source};
+use super::checker::{CheckSource, CheckWanted, Checker};
 use super::checkers::CHECKERS;
 use super::command::words;
 use super::context::RunContext;
-use super::detection::{self, Found};
+use super::detection::{self, DetectedTool};
 use super::error::TestrunError;
-use super::history::Log;
+use super::history::RunLog;
 use super::model::{CheckStatus, CheckerName, Diagnostic, Diagnostics, Scope, Severity, ToolInfo};
-use super::project::disk::{Disk, Tree as _};
-use super::project::files::{self, Target};
+use super::outcome::{ProcessEnding, RunOutcome};
+use super::project::disk::{AllowedDisk, ProjectTree as _};
+use super::project::files::{self, NamedPath};
 use super::project::language::Language;
-use super::project::program::{Missing, Program};
-use super::reports::reading::{CheckResults, Sources};
+use super::project::program::{Missing, ToolProgram};
+use super::reports::results::{CheckResults, Sources};
 use super::subprojects::{self, who_has};
 use super::tool::is_absent;
-use super::verdict::{self, Ending};
+use super::verdict;
 use crate::cancel::Bound;
-use crate::exec::{Denied, Exit, Outcome, Stage};
+use crate::exec::{Outcome, Stage};
 use crate::limits::{MAX_SILENCED_FILES, MAX_TEST_READ_SECS};
 
 /// What a call asks for.
@@ -38,36 +39,24 @@ pub struct CheckRequest<'a> {
     pub timeout: Duration,
 }
 
-/// What came of a check.
-#[derive(Debug)]
-pub struct CheckRan {
-    /// What the checker says.
-    pub report: Diagnostics,
-    /// What was chosen and why, and what else there is to say.
-    pub notes: Vec<String>,
-    /// What the walls refused.
-    pub denied: Vec<Denied>,
-    pub log: Option<Arc<Log>>,
-}
-
 /// Checks types. `on_progress` is told the time since the beginning.
 pub fn check(
     context: &RunContext<'_>,
     request: &CheckRequest<'_>,
     on_progress: &mut dyn FnMut(Duration, &str),
-) -> Result<CheckRan, TestrunError> {
+) -> Result<RunOutcome<Diagnostics>, TestrunError> {
     let disk = context.disk();
     let cwd = context.directory(request.cwd)?;
     let (checker, dir, mut notes) = choose(context, cwd.shown(), request)?;
     let project = disk.directory(&dir)?;
     let targets = files::targets(context.call(), &[&cwd, &project], request.files)?;
-    let targets: Vec<Target> =
+    let targets: Vec<NamedPath> =
         if targets.iter().any(|target| target.path == project.shown()) { Vec::new() } else { targets };
     let (_lent, place) = context.lend()?;
     let wanted = CheckWanted { context, project: &project, targets: &targets, place: &place };
     let (mut argv, version) = match checker.program(context, &project) {
-        Program::Found(argv, version) => (argv, version),
-        Program::Missing(missing) => return Ok(missing_tool(checker, &wanted, notes, &missing)),
+        ToolProgram::Found(argv, version) => (argv, version),
+        ToolProgram::Missing(missing) => return Ok(missing_tool(checker, &wanted, notes, &missing)),
     };
     argv.extend(checker.arguments(&wanted)?);
     let before = Instant::now();
@@ -103,19 +92,19 @@ pub fn check(
     results.silenced = silenced(checker, &wanted, &mut notes);
     let log = context.history.keep("type_check", &words(&argv), &outcome.stdout, &outcome.stderr);
     let tool = ToolInfo { name: checker.id(), version, command: argv, cwd: root };
-    let ended = Ended { wanted: &wanted, outcome: &outcome, took, tool, log };
+    let ended = EndedCheck { wanted: &wanted, outcome: &outcome, took, tool, log };
     let mut ran = told(checker, results, ended, request.timeout);
     ran.notes = notes;
     Ok(ran)
 }
 
 /// A check that has ended.
-struct Ended<'a> {
+struct EndedCheck<'a> {
     wanted: &'a CheckWanted<'a>,
     outcome: &'a Outcome,
     took: Duration,
     tool: ToolInfo<CheckerName>,
-    log: Arc<Log>,
+    log: Arc<RunLog>,
 }
 
 /// Files that were named of which the checker tells no errors, because they or its configuration say so; `notes` say why.
@@ -130,7 +119,7 @@ fn silenced(checker: &dyn Checker, wanted: &CheckWanted<'_>, notes: &mut Vec<Str
     for target in wanted.targets.iter().filter(|target| !target.is_dir).take(MAX_SILENCED_FILES) {
         let path = target.below(dir);
         let Some(content) = disk.text(&target.path) else { continue };
-        let source = Source { path: &path, text: &content, is_package: &is_package };
+        let source = CheckSource { path: &path, text: &content, is_package: &is_package };
         let Some(why) = checker.silenced(source, &configuration) else { continue };
         if notes.len() < TOLD * 2 {
             notes.push(format!("`{path}` is not checked: {}", beginning(&why)));
@@ -169,14 +158,15 @@ fn choose(
         let dir = of.map_or_else(|| cwd.to_path_buf(), |found| found.dir);
         return Ok((asked, dir, Vec::new()));
     }
-    let suits = |found: &&Found<dyn Checker>| request.files.iter().all(|file| found.what.suits(file));
+    let suits = |found: &&DetectedTool<dyn Checker>| request.files.iter().all(|file| found.what.suits(file));
     let best = found.iter().find(suits);
-    let installed = only_checker(context.disk(), &start, request.files).filter(|_| best.is_none_or(Found::is_habit));
+    let installed =
+        only_checker(context.disk(), &start, request.files).filter(|_| best.is_none_or(DetectedTool::is_habit));
     let Some(best) = best else {
         let what = if request.files.is_empty() { "its types are checked" } else { "types of such files are checked" };
         let below = subprojects::projects::<dyn Checker>(context, cwd, request.files);
         return match installed {
-            Some((checker, dir)) if below.is_empty() => {
+            Some((checker, dir)) if below.is_none() => {
                 let dir = if dir.starts_with(cwd) { dir } else { cwd.to_path_buf() };
                 Ok((checker, dir, vec![only(checker)]))
             }
@@ -190,16 +180,7 @@ fn choose(
     if let Some((checker, _)) = installed.filter(|(checker, _)| checker.name() != best.what.name()) {
         return Ok((checker, best.dir.clone(), vec![only(checker)]));
     }
-    let mut notes = vec![format!("{}: {}", best.what.name(), best.why)];
-    let others: Vec<String> = found
-        .iter()
-        .filter(|other| other.what.name() != best.what.name())
-        .map(|other| format!("`checker: \"{}\"` ({})", other.what.name(), other.why))
-        .collect();
-    if !others.is_empty() {
-        notes.push(format!("there is also {}", others.join(", ")));
-    }
-    Ok((best.what, best.dir.clone(), notes))
+    Ok((best.what, best.dir.clone(), best.notes(&found, "checker")))
 }
 
 /// Why a checker was taken that nothing of the project names.
@@ -209,7 +190,7 @@ fn only(checker: &dyn Checker) -> String {
 
 /// The checker of the nearest directory from `from` upwards in which one for Python is installed, and that directory. None if
 /// it has several, or they are not for these files.
-fn only_checker(disk: Disk<'_>, from: &Path, files: &[String]) -> Option<(&'static dyn Checker, PathBuf)> {
+fn only_checker(disk: AllowedDisk<'_>, from: &Path, files: &[String]) -> Option<(&'static dyn Checker, PathBuf)> {
     let is_python = |checker: &&dyn Checker| checker.language() == Some(Language::Python);
     for dir in from.ancestors() {
         disk.names(dir)?;
@@ -223,20 +204,20 @@ fn only_checker(disk: Disk<'_>, from: &Path, files: &[String]) -> Option<(&'stat
     None
 }
 
-fn told(checker: &'static dyn Checker, mut results: CheckResults, ended: Ended<'_>, timeout: Duration) -> CheckRan {
-    let Ended { wanted, outcome, took, tool, log } = ended;
-    let (exit_code, signal) = match outcome.exit {
-        Exit::Code(code) => (Some(code), None),
-        Exit::Signal(signal) => (None, Some(signal)),
-    };
+fn told(
+    checker: &'static dyn Checker,
+    mut results: CheckResults,
+    ended: EndedCheck<'_>,
+    timeout: Duration,
+) -> RunOutcome<Diagnostics> {
+    let EndedCheck { wanted, outcome, took, tool, log } = ended;
     let is_placed = results.diagnostics.iter().any(|diagnostic| diagnostic.file.is_some());
     let missing = is_absent(checker.name(), outcome) && !is_placed;
     if missing {
         // The words of the shell or of Python about it.
         results.diagnostics.clear();
     }
-    let ending =
-        Ending { exit_code, signal, timed_out: outcome.timed_out, missing, duration_ms: took.as_millis() as u64 };
+    let ending = ProcessEnding::of(outcome, took, missing);
     let mut report = verdict::diagnostics(tool, scope(wanted), results, ending, |file| holds(wanted, file));
     report.log_uri = Some(log.uri.clone());
     match report.status {
@@ -249,13 +230,13 @@ fn told(checker: &'static dyn Checker, mut results: CheckResults, ended: Ended<'
         }
         _ => {}
     }
-    CheckRan { report, notes: Vec::new(), denied: outcome.denied.clone(), log: Some(log) }
+    RunOutcome { report, notes: Vec::new(), denied: outcome.denied.clone(), log: Some(log) }
 }
 
 /// Whether what a path below the project names was asked for.
 fn holds(wanted: &CheckWanted<'_>, file: &str) -> bool {
     let file = wanted.dir().join(file);
-    let is_of = |target: &Target| if target.is_dir { file.starts_with(&target.path) } else { file == target.path };
+    let is_of = |target: &NamedPath| if target.is_dir { file.starts_with(&target.path) } else { file == target.path };
     wanted.targets.is_empty() || wanted.targets.iter().any(is_of)
 }
 
@@ -266,7 +247,7 @@ fn scope(wanted: &CheckWanted<'_>) -> Scope {
 
 /// What was asked for and is not among the files that were looked at; empty if those are not known.
 fn not_checked(checker: &dyn Checker, wanted: &CheckWanted<'_>, listed: &BTreeSet<String>) -> Vec<String> {
-    let is_listed = |target: &Target| {
+    let is_listed = |target: &NamedPath| {
         let path = target.path.to_string_lossy();
         if target.is_dir {
             let inside = format!("{path}/");
@@ -284,13 +265,13 @@ fn missing_tool(
     wanted: &CheckWanted<'_>,
     mut notes: Vec<String>,
     missing: &Missing,
-) -> CheckRan {
+) -> RunOutcome<Diagnostics> {
     notes.push(missing.what.clone());
     let cwd = wanted.dir().to_string_lossy().into_owned();
     let tool = ToolInfo { name: checker.id(), version: None, command: Vec::new(), cwd };
-    let ending = Ending { missing: true, ..Ending::default() };
+    let ending = ProcessEnding { missing: true, ..ProcessEnding::default() };
     let mut report = verdict::diagnostics(tool, scope(wanted), CheckResults::default(), ending, |_| true);
     let elsewhere = who_has(wanted.context, wanted.dir(), checker);
     report.hint = elsewhere.or_else(|| Some(wanted.context.install_hint(&missing.install, "")));
-    CheckRan { report, notes, denied: Vec::new(), log: None }
+    RunOutcome { report, notes, denied: Vec::new(), log: None }
 }

@@ -9,16 +9,16 @@ use super::command::safe;
 use super::context::RunContext;
 use super::error::TestrunError;
 use super::model::CheckerName;
-use super::project::disk::Tree as _;
-use super::project::files::Target;
-use super::reports::reading::{self, CheckResults, Sources};
-use super::tool::Tool;
+use super::project::disk::ProjectTree as _;
+use super::project::files::NamedPath;
+use super::reports::results::{self, CheckResults, Sources};
+use super::tool::ProjectTool;
 use crate::cancel::Bound;
 use crate::exec::Outcome;
 use crate::policy::{Checked, Read};
 
 /// A checker of types.
-pub trait Checker: Tool {
+pub trait Checker: ProjectTool {
     /// The arguments for a project.
     fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError>;
 
@@ -32,7 +32,7 @@ pub trait Checker: Tool {
 
     /// The same, with the end of what was written besides.
     fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        CheckResults { remarks: reading::remarks(&sources), ..self.parse(&sources, bound) }
+        CheckResults { remarks: results::remarks(&sources), ..self.parse(&sources, bound) }
     }
 
     /// The files that were looked at, absolute, where the output does not name them; `None` if that cannot be known.
@@ -47,7 +47,7 @@ pub trait Checker: Tool {
     }
 
     /// Whether something that was named has to be among those.
-    fn is_source(&self, target: &Target) -> bool;
+    fn is_source(&self, target: &NamedPath) -> bool;
 
     /// The configuration that may silence files, and its name.
     fn configuration(&self, _text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
@@ -56,7 +56,7 @@ pub trait Checker: Tool {
 
     /// What has it tell no errors of a file that it reads, in words that go on from "it is not checked:"; `None` if nothing
     /// does.
-    fn silenced(&self, _source: Source<'_>, _configuration: &str) -> Option<String> {
+    fn silenced(&self, _source: CheckSource<'_>, _configuration: &str) -> Option<String> {
         None
     }
 
@@ -91,7 +91,7 @@ pub struct CheckWanted<'a> {
     pub context: &'a RunContext<'a>,
     pub project: &'a Checked<Read>,
     /// What was asked for; empty for all.
-    pub targets: &'a [Target],
+    pub targets: &'a [NamedPath],
     /// The command's path of a directory of its own.
     pub place: &'a str,
 }
@@ -114,7 +114,7 @@ impl CheckWanted<'_> {
 
 /// A file that was asked for.
 #[derive(Clone, Copy)]
-pub struct Source<'a> {
+pub struct CheckSource<'a> {
     /// Its path below the project's directory, with slashes.
     pub path: &'a str,
     /// What is in it.

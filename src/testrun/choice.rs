@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::context::RunContext;
-use super::detection::{self, Found};
+use super::detection::{self, DetectedTool};
 use super::error::TestrunError;
 use super::project::{files, node};
 use super::runner::Runner;
@@ -12,7 +12,7 @@ use crate::text::escape::show_path;
 
 /// A runner that was chosen, and why.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct RunnerChoice {
     pub runner: &'static dyn Runner,
     pub dir: PathBuf,
     /// What speaks for it, and what else there is.
@@ -29,16 +29,16 @@ pub fn choose(
     is_told: bool,
     asked: Option<&'static dyn Runner>,
     files: &[String],
-) -> Result<Choice, TestrunError> {
+) -> Result<RunnerChoice, TestrunError> {
     let disk = context.disk();
     let start = files::start(disk, cwd, is_told, files);
     let mut found = detection::around::<dyn Runner>(&disk, &start);
     if let Some(asked) = asked {
         let of = found.into_iter().find(|found| found.what.name() == asked.found_as());
         let dir = of.map_or_else(|| cwd.to_path_buf(), |found| home(found, cwd));
-        return Ok(Choice { runner: asked, dir, notes: Vec::new(), left_out: Vec::new() });
+        return Ok(RunnerChoice { runner: asked, dir, notes: Vec::new(), left_out: Vec::new() });
     }
-    let suits = |found: &Found<dyn Runner>| files.iter().all(|file| found.what.suits(file));
+    let suits = |found: &DetectedTool<dyn Runner>| files.iter().all(|file| found.what.suits(file));
     if !found.iter().any(suits) && !files.is_empty() {
         // The directory that was told has none for them: those around the files.
         found = detection::around(&disk, &files::start(disk, cwd, false, files));
@@ -53,24 +53,19 @@ pub fn choose(
         return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below, named: named.to_owned(), script });
     };
     let best = found.remove(at);
-    let mut notes = vec![format!("{}: {}", best.what.name(), best.why)];
-    let others: Vec<String> =
-        found.iter().map(|other| format!("`runner: \"{}\"` ({})", other.what.name(), other.why)).collect();
-    if !others.is_empty() {
-        notes.push(format!("there is also {}", others.join(", ")));
-    }
-    Ok(Choice { runner: best.what, dir: home(best, cwd), notes, left_out: Vec::new() })
+    let notes = best.notes(&found, "runner");
+    Ok(RunnerChoice { runner: best.what, dir: home(best, cwd), notes, left_out: Vec::new() })
 }
 
 /// Where a runner begins. Tests that nothing names a project for are run from `cwd`, from where Python finds their modules.
-fn home(found: Found<dyn Runner>, cwd: &Path) -> PathBuf {
+fn home(found: DetectedTool<dyn Runner>, cwd: &Path) -> PathBuf {
     if found.is_habit() && found.dir.starts_with(cwd) { cwd.to_path_buf() } else { found.dir }
 }
 
 /// The error for files that no one project has, each of which has one.
 fn several(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Result<(), TestrunError> {
     const NAMED: usize = 3;
-    let mut groups: Vec<(Found<dyn Runner>, Vec<&str>)> = Vec::new();
+    let mut groups: Vec<(DetectedTool<dyn Runner>, Vec<&str>)> = Vec::new();
     for file in files {
         let dir = files::holder(context.disk(), cwd, file).unwrap_or_else(|| cwd.to_path_buf());
         let found = detection::around::<dyn Runner>(&context.disk(), &dir);

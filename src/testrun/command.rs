@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::project::disk::Tree;
-use super::project::script::Script;
-use super::selection::{FailedTest, Selection};
+use super::project::disk::ProjectTree;
+use super::project::script::TestScript;
+use super::selection::{FailedTest, TestSelection};
 use crate::limits::MAX_RERUN_TESTS;
 
 /// What reporters write to, and where Vitest, pytest, Jest and nextest leave their report.
@@ -15,28 +15,28 @@ pub const REPORT_VARIABLE: &str = "REPLAY_TEST_REPORT";
 
 /// What a command line is made of.
 #[derive(Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct WantedRun<'a> {
     /// The words that it begins with.
     pub program: &'a [String],
     /// The directory that it begins in.
     pub project: &'a Path,
-    pub tree: &'a dyn Tree,
+    pub tree: &'a dyn ProjectTree,
     /// The command's path of the directory that it shares with the server.
     pub place: &'a str,
     /// The command's TMPDIR, where caches are kept.
     pub tmp: &'a str,
-    pub selection: &'a Selection,
+    pub selection: &'a TestSelection,
     /// Whether these are whole packages of what has changed.
     pub by_package: bool,
     /// What names of tests must match, in the runner's own words.
     pub filter: Option<&'a str>,
     /// What the project's test script says.
-    pub script: &'a Script,
+    pub script: &'a TestScript,
 }
 
 /// A command that is ready to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct RunPlan {
     /// The program and its arguments.
     pub argv: Vec<String>,
     /// Variables that the project's test script sets.
@@ -51,15 +51,15 @@ pub struct Plan {
     pub reports: bool,
 }
 
-impl Plan {
+impl RunPlan {
     /// The program, with what the test script sets.
-    pub fn of(wanted: &Wanted<'_>) -> Self {
+    pub fn of(wanted: &WantedRun<'_>) -> Self {
         let of_script = wanted.script.environment.clone();
         Self { argv: wanted.program.to_vec(), of_script, reports: true, ..Self::default() }
     }
 
     /// Puts a bundled reporter into the place, and tells it where to write.
-    pub fn report_by(&mut self, wanted: &Wanted<'_>, (file, text): (&'static str, &str)) {
+    pub fn report_by(&mut self, wanted: &WantedRun<'_>, (file, text): (&'static str, &str)) {
         self.files.push((file, text.to_owned()));
         self.environment.push((REPORT_VARIABLE, format!("{}/{REPORT}", wanted.place)));
     }
@@ -71,7 +71,7 @@ impl Plan {
 
 /// How a runner takes files and directories.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Paths {
+pub enum PathStyle {
     Exact,
     /// As parts of paths: a directory needs its slash, and the project itself is not named.
     Patterns,
@@ -83,18 +83,18 @@ pub fn by_name(failed: &[FailedTest]) -> bool {
 }
 
 /// Files and directories as arguments, below the project's directory where they are.
-pub fn paths(wanted: &Wanted<'_>, style: Paths) -> Vec<String> {
+pub fn paths(wanted: &WantedRun<'_>, style: PathStyle) -> Vec<String> {
     match wanted.selection {
-        Selection::All | Selection::Changed => Vec::new(),
-        Selection::Targets(targets) => targets
+        TestSelection::All | TestSelection::Changed => Vec::new(),
+        TestSelection::Targets(targets) => targets
             .iter()
             .map(|target| {
                 let path = target.below(wanted.project);
-                safe(if target.is_dir && style == Paths::Patterns && path != "." { path + "/" } else { path })
+                safe(if target.is_dir && style == PathStyle::Patterns && path != "." { path + "/" } else { path })
             })
-            .filter(|path| path != "." || style == Paths::Exact)
+            .filter(|path| path != "." || style == PathStyle::Exact)
             .collect(),
-        Selection::Failed(failed) => {
+        TestSelection::Failed(failed) => {
             let mut files: Vec<String> = failed.iter().map(|test| safe(test.file.clone())).collect();
             files.sort();
             files.dedup();
@@ -112,33 +112,27 @@ pub fn safe(path: String) -> String {
 pub fn escape_regex(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for next in text.chars() {
-        if "\\^$.|?*+()[]{}/".contains(next) {
+        if "\\^$.|?*+()[]{}".contains(next) {
             escaped.push('\\');
         }
         escaped.push(next);
     }
-    escaped.replace("\\/", "/")
+    escaped
 }
 
 /// The line for `/bin/sh` that a command is.
-pub fn line(plan: &Plan) -> String {
+pub fn line(plan: &RunPlan) -> String {
     // Writing to a String cannot fail.
     let mut line = "exec env".to_owned();
-    // Before the others, which nothing replaces.
-    for (name, value) in &plan.of_script {
-        let _ = write!(line, " {name}={}", quoted(value));
-    }
-    for (name, value) in &plan.environment {
+    // What the script sets comes before the others, which nothing replaces.
+    let of_script = plan.of_script.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, value) in of_script.chain(plan.environment.iter().map(|(name, value)| (*name, value))) {
         let _ = write!(line, " {name}={}", quoted(value));
     }
     if let Some(path) = &plan.python_path {
         let _ = write!(line, " PYTHONPATH={}\"${{PYTHONPATH:+:$PYTHONPATH}}\"", quoted(path));
     }
-    for word in &plan.argv {
-        line.push(' ');
-        line.push_str(&quoted(word));
-    }
-    line
+    line + " " + &words(&plan.argv)
 }
 
 /// The words of a command, for people and as a shell reads them.

@@ -1,30 +1,38 @@
 //! What was asked for by name and did not run: a runner whose configuration leaves a file out says nothing of it.
 
 use std::collections::HashSet;
+use std::path::Path;
 
+use super::evidence::Evidence;
 use super::model::State;
-use super::project::files::Target;
-use super::reports::reading::TestResults;
-use super::runner::{Asked, Runner};
-use super::selection::{FailedTest, Selection};
+use super::project::files::NamedPath;
+use super::reports::results::TestResults;
+use super::runner::Runner;
+use super::selection::{FailedTest, TestSelection};
 use crate::limits::MAX_KEPT_TESTS;
 
 /// Files, directories and tests that were named and of which nothing ran, in the order of what was asked.
 ///
 /// A file whose tests were all left out by a filter or by themselves did run, as far as the runner says so. Files that a glob
 /// matched count if their name is one of a test. Empty if more tests ran than are kept by name.
-pub fn missed(runner: &dyn Runner, selection: &Selection, asked: &Asked<'_>, results: &TestResults) -> Vec<String> {
+pub fn missed(
+    runner: &dyn Runner,
+    selection: &TestSelection,
+    evidence: &Evidence<'_>,
+    results: &TestResults,
+) -> Vec<String> {
     if results.tests.len() >= MAX_KEPT_TESTS || results.files.len() >= MAX_KEPT_TESTS {
         return Vec::new();
     }
     match selection {
-        Selection::All | Selection::Changed => Vec::new(),
-        Selection::Failed(failed) => again(runner, failed, results),
-        Selection::Targets(targets) => {
-            let meant = |target: &&Target| !target.is_matched || runner.is_test_name(&target.path);
-            let meant: Vec<&Target> = targets.iter().filter(meant).collect();
-            let missed = runner.missed(asked, &meant, results);
-            missed.into_iter().map(|target| target.below(asked.project)).collect()
+        TestSelection::All | TestSelection::Changed => Vec::new(),
+        TestSelection::Failed(failed) => again(runner, failed, results),
+        TestSelection::Targets(targets) => {
+            let is_test = |file: &Path| runner.language().is_some_and(|language| language.is_test_name(file));
+            let meant = |target: &&NamedPath| !target.is_matched || is_test(&target.path);
+            let meant: Vec<&NamedPath> = targets.iter().filter(meant).collect();
+            let missed = runner.missed(evidence, &meant, results);
+            missed.into_iter().map(|target| target.below(evidence.project)).collect()
         }
     }
 }

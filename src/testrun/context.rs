@@ -6,13 +6,13 @@ use std::time::Duration;
 use super::command::quoted;
 use super::error::TestrunError;
 use super::history::History;
-use super::project::disk::Disk;
+use super::project::disk::AllowedDisk;
 use crate::budget::Account;
 use crate::cancel::CancelToken;
-use crate::exec::{self, Bounds, Command, Exit, Launcher, Outcome, Running, Stage, place_of};
+use crate::exec::{self, Command, Exit, Foreground, Launcher, Outcome, Slots, Stage, place_of};
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES};
 use crate::policy::{Checked, Policy, Read};
-use crate::sandbox::{Lent, Scratch};
+use crate::sandbox::{Scratch, SharedDirectory};
 use crate::search;
 use crate::search::memory::Memory;
 
@@ -25,7 +25,7 @@ pub struct RunContext<'a> {
     pub memory: &'a Memory,
     pub launcher: &'a Launcher,
     /// The places for commands.
-    pub running: &'a Running,
+    pub running: &'a Slots,
     /// Where commands have their private files.
     pub scratch: &'a Scratch,
     /// The commands' path of their TMPDIR.
@@ -39,8 +39,8 @@ pub struct RunContext<'a> {
 
 impl<'a> RunContext<'a> {
     /// The disk as detection sees it.
-    pub fn disk(&self) -> Disk<'a> {
-        Disk(self.policy)
+    pub fn disk(&self) -> AllowedDisk<'a> {
+        AllowedDisk(self.policy)
     }
 
     pub fn call(&self) -> search::Call<'a> {
@@ -49,7 +49,7 @@ impl<'a> RunContext<'a> {
     }
 
     /// A directory that is shared with a command, and the command's path of it.
-    pub fn lend(&self) -> Result<(Lent, String), TestrunError> {
+    pub fn lend(&self) -> Result<(SharedDirectory, String), TestrunError> {
         let lent = self.scratch.lend("run").map_err(TestrunError::Place)?;
         let place = self.tmp.join(lent.name()).to_string_lossy().into_owned();
         Ok((lent, place))
@@ -72,8 +72,15 @@ impl<'a> RunContext<'a> {
         }
         let command = Command { line, dir: place_of(dir)?, terminal: None };
         let grace = Duration::from_millis(KILL_GRACE_MS);
-        let bounds = Bounds { timeout, grace, output_cap_bytes: TESTS_OUTPUT_BYTES };
-        let outcome = exec::run(self.launcher, &command, bounds, self.running, self.cancel, on_progress)?;
+        let foreground = Foreground {
+            launcher: self.launcher,
+            running: self.running,
+            cancel: self.cancel,
+            timeout,
+            grace,
+            output_cap_bytes: TESTS_OUTPUT_BYTES,
+        };
+        let outcome = foreground.run(&command, on_progress)?;
         if outcome.cancelled { Err(exec::ExecError::Cancelled.into()) } else { Ok(outcome) }
     }
 
@@ -106,10 +113,7 @@ impl<'a> RunContext<'a> {
 
     /// The directory that a call names, or the usual one.
     pub fn directory(&self, named: Option<&str>) -> Result<Checked<Read>, TestrunError> {
-        match named {
-            Some(named) => self.disk().directory(named.as_ref()),
-            None => self.disk().directory(&self.usual_dir()),
-        }
+        self.disk().directory(&named.map_or_else(|| self.usual_dir(), PathBuf::from))
     }
 
     /// The first writable allowed directory, else the first: where relative paths and commands begin.

@@ -7,55 +7,66 @@
 
 use std::path::{Path, PathBuf};
 
-use super::project::disk::Tree;
+use super::project::disk::ProjectTree;
 use super::project::python;
-use super::project::signs::{LEVELS_BELOW, LOOKED_AT, Level, Weight, inside};
-use super::tool::{Kind, Tool};
+use super::project::signs::{LEVELS_BELOW, LOOKED_AT, ProjectLevel, SignWeight, inside};
+use super::tool::{ProjectTool, ToolKind};
 
 /// A runner or checker that a project has.
-pub struct Found<T: ?Sized + 'static> {
+pub struct DetectedTool<T: ?Sized + 'static> {
     pub what: &'static T,
     pub dir: PathBuf,
     /// What speaks for it, such as `vitest in package.json`.
     pub why: String,
     /// How much that is worth.
-    weight: Weight,
+    weight: SignWeight,
     /// Levels between the directory asked for and the nearest place that speaks for it.
     distance: usize,
 }
 
-impl<T: ?Sized> Found<T> {
+impl<T: ?Sized> DetectedTool<T> {
     /// Whether nothing names it: there are only files as it has them.
     pub fn is_habit(&self) -> bool {
-        self.weight == Weight::Habit
+        self.weight == SignWeight::Habit
+    }
+}
+
+impl<T: ToolKind + ?Sized> DetectedTool<T> {
+    /// What speaks for it, and what else there is in `found`; `parameter` is what names a tool.
+    pub fn notes(&self, found: &[Self], parameter: &str) -> Vec<String> {
+        let others = found.iter().filter(|other| other.what.name() != self.what.name());
+        let others = others.map(|other| format!("`{parameter}: \"{}\"` ({})", other.what.name(), other.why));
+        let others = others.collect::<Vec<_>>().join(", ");
+        let also = (!others.is_empty()).then(|| format!("there is also {others}"));
+        [format!("{}: {}", self.what.name(), self.why)].into_iter().chain(also).collect()
     }
 }
 
 /// The tools of the project around `cwd`, the best first. None is named twice.
-pub fn around<T: Kind + ?Sized>(tree: &dyn Tree, cwd: &Path) -> Vec<Found<T>> {
-    let mut found: Vec<Found<T>> = Vec::new();
+pub fn around<T: ToolKind + ?Sized>(tree: &dyn ProjectTree, cwd: &Path) -> Vec<DetectedTool<T>> {
+    let mut found: Vec<DetectedTool<T>> = Vec::new();
     for (distance, dir) in cwd.ancestors().enumerate() {
-        let Some(level) = Level::at(tree, dir) else { break };
+        let Some(level) = ProjectLevel::at(tree, dir) else { break };
         for &what in T::all() {
             let Some((weight, why)) = what.sign(&level) else { continue };
             let here = || (dir.to_path_buf(), why.clone(), weight);
             match found.iter_mut().find(|known| known.what.name() == what.name()) {
-                Some(known) if weight > known.weight && known.weight == Weight::Habit => {
+                Some(known) if weight > known.weight && known.weight == SignWeight::Habit => {
                     (known.dir, known.why, known.weight) = here();
                 }
                 Some(_) => {}
-                None => found.push(Found { what, dir: dir.to_path_buf(), why, weight, distance }),
+                None => found.push(DetectedTool { what, dir: dir.to_path_buf(), why, weight, distance }),
             }
         }
     }
-    let place = |found: &Found<T>| T::all().iter().position(|known| known.name() == found.what.name());
+    let place = |found: &DetectedTool<T>| T::all().iter().position(|known| known.name() == found.what.name());
     found.sort_by_key(|found| (found.distance, std::cmp::Reverse(found.weight), place(found)));
     found
 }
 
 /// Projects below `cwd` with their tools, each by its path from there. Of what lies directly below first, then what lies in
 /// directories there that are no projects themselves.
-pub fn below<T: Kind + ?Sized>(tree: &dyn Tree, cwd: &Path) -> Vec<(String, Vec<&'static T>)> {
+pub fn below<T: ToolKind + ?Sized>(tree: &dyn ProjectTree, cwd: &Path) -> Vec<(String, Vec<&'static T>)> {
     let mut found = Vec::new();
     let mut looks = LOOKED_AT;
     let mut dirs = inside("", tree.names(cwd).unwrap_or_default());
@@ -64,7 +75,7 @@ pub fn below<T: Kind + ?Sized>(tree: &dyn Tree, cwd: &Path) -> Vec<(String, Vec<
         for name in dirs.into_iter().take(looks) {
             looks -= 1;
             let dir = cwd.join(&name);
-            let Some(level) = Level::at(tree, &dir) else { continue };
+            let Some(level) = ProjectLevel::at(tree, &dir) else { continue };
             let signs: Vec<&T> = T::all().iter().copied().filter(|what| what.sign(&level).is_some()).collect();
             if signs.is_empty() {
                 next.extend(inside(&name, level.names));
@@ -78,9 +89,9 @@ pub fn below<T: Kind + ?Sized>(tree: &dyn Tree, cwd: &Path) -> Vec<(String, Vec<
 }
 
 /// Whether a directory is a project of its own that has a tool: files as the tool has them are not enough.
-pub fn is_project<T: Tool + ?Sized>(tree: &dyn Tree, dir: &Path, tool: &T) -> bool {
-    Level::at(tree, dir).is_some_and(|level| {
-        tool.sign(&level).is_some_and(|(weight, _)| weight > Weight::Habit || python::is_project(&level))
+pub fn is_project<T: ProjectTool + ?Sized>(tree: &dyn ProjectTree, dir: &Path, tool: &T) -> bool {
+    ProjectLevel::at(tree, dir).is_some_and(|level| {
+        tool.sign(&level).is_some_and(|(weight, _)| weight > SignWeight::Habit || python::is_project(&level))
     })
 }
 
@@ -89,12 +100,13 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
+    use crate::testrun::checker::Checker;
     use crate::testrun::checkers::{GoVet, Mypy, Tsc};
     use crate::testrun::project::disk::tests::tree;
+    use crate::testrun::runner::Runner;
     use crate::testrun::runners::{CargoTest, Jest, Pytest, Vitest};
-    use crate::testrun::{Checker, Runner};
 
-    fn runners(tree: &dyn Tree, cwd: &Path) -> Vec<Found<dyn Runner>> {
+    fn runners(tree: &dyn ProjectTree, cwd: &Path) -> Vec<DetectedTool<dyn Runner>> {
         around(tree, cwd)
     }
 

@@ -1,13 +1,11 @@
 //! Why tests were not run, or types not checked.
 
 use std::borrow::Cow;
-use std::fmt::{self, Display};
 use std::io;
 use std::path::PathBuf;
 
 use crate::exec::ExecError;
 use crate::fs::FsError;
-use crate::limits::MAX_NAMED_PROJECTS;
 use crate::policy::PolicyError;
 use crate::search::SearchError;
 use crate::text::escape::show_path;
@@ -42,8 +40,8 @@ pub enum TestrunError {
         dir: PathBuf,
         /// Such as `its tests are run`.
         what: &'static str,
-        /// What there is in directories below it.
-        below: Subprojects,
+        /// Projects in directories below it, and what runs there, in words.
+        below: Option<String>,
         /// The parameter that names a tool, with the names that there are.
         named: String,
         /// The test script of `package.json`, if it calls a runner that is not known.
@@ -82,9 +80,7 @@ impl TestrunError {
             Self::Policy(error) => error.hint(),
             Self::Fs(error) => error.hint(),
             Self::Exec(error) => error.hint(),
-            Self::Nothing { below, .. } if !below.is_empty() => {
-                Some(format!("give one of these as `cwd`: {below}").into())
-            }
+            Self::Nothing { below: Some(below), .. } => Some(format!("give one of these as `cwd`: {below}").into()),
             Self::Nothing { script: Some(script), .. } => Some(
                 format!(
                     "the test script of package.json is `{script}`: `runner: \"junit\"` with a `command` that makes it \
@@ -105,38 +101,5 @@ impl TestrunError {
             | Self::Arguments { .. }
             | Self::Place(_) => None,
         }
-    }
-}
-
-/// Projects below a directory, the likeliest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subprojects {
-    /// What to give as `cwd`, and what runs there.
-    named: Vec<(String, &'static str)>,
-    /// How many more there are.
-    more: usize,
-}
-
-impl Subprojects {
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.named.is_empty()
-    }
-
-    /// The first of them, and how many more there are.
-    pub fn of(mut named: Vec<(String, &'static str)>) -> Self {
-        let more = named.len().saturating_sub(MAX_NAMED_PROJECTS);
-        named.truncate(MAX_NAMED_PROJECTS);
-        Self { named, more }
-    }
-}
-
-impl Display for Subprojects {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, (dir, what)) in self.named.iter().enumerate() {
-            let comma = if at == 0 { "" } else { ", " };
-            write!(out, "{comma}`{dir}` ({what})")?;
-        }
-        if self.more > 0 { write!(out, " and {} more", self.more) } else { Ok(()) }
     }
 }

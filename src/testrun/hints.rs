@@ -2,17 +2,17 @@
 
 use super::context::RunContext;
 use super::model::{TestReport, TestStatus};
-use super::request::Request;
+use super::request::RunRequest;
 use super::runner::Runner;
-use super::selection::Selection;
+use super::selection::TestSelection;
 use super::subprojects::who_has;
 
 /// The next step, where the report alone does not tell it.
 pub fn hint(
     context: &RunContext<'_>,
     report: &TestReport,
-    request: &Request<'_>,
-    selection: &Selection,
+    request: &RunRequest<'_>,
+    selection: &TestSelection,
     runner: &'static dyn Runner,
 ) -> Option<String> {
     let seconds = request.timeout.as_secs();
@@ -30,14 +30,14 @@ pub fn hint(
                 "ended after {seconds} s: look for an endless loop in what is unfinished, or give a longer `timeout`"
             )
         }
-        TestStatus::NoTests if matches!(selection, Selection::Targets(_)) && !report.left_out.is_empty() => {
+        TestStatus::NoTests if matches!(selection, TestSelection::Targets(_)) && !report.left_out.is_empty() => {
             "the project's own configuration leaves out what was named, as `leftOut` says: change that, or name something else"
                 .to_owned()
         }
-        TestStatus::NoTests if request.filter.is_none() && matches!(selection, Selection::Targets(_)) => {
+        TestStatus::NoTests if request.filter.is_none() && matches!(selection, TestSelection::Targets(_)) => {
             "the runner takes none of `testFiles` for files of tests".to_owned()
         }
-        TestStatus::ConfigError if matches!(selection, Selection::Failed(_)) => {
+        TestStatus::ConfigError if matches!(selection, TestSelection::Failed(_)) => {
             "a test that failed may be gone, or have another name: a run of all tests renews the list".to_owned()
         }
         _ => return None,

@@ -13,7 +13,7 @@ use crate::limits::{MAX_REMEMBERED_RUNS, MAX_TEST_LOG_BYTES, MAX_TEST_LOGS, MAX_
 
 /// The output of one run.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Log {
+pub struct RunLog {
     pub uri: String,
     /// What it is called.
     pub name: String,
@@ -23,20 +23,20 @@ pub struct Log {
 
 /// Logs and failures of one server's runs.
 #[derive(Debug, Default)]
-pub struct History(Mutex<Inner>);
+pub struct History(Mutex<HistoryState>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct HistoryState {
     last_id: u64,
     /// The oldest first.
-    logs: VecDeque<Arc<Log>>,
+    logs: VecDeque<Arc<RunLog>>,
     /// The oldest first.
-    runs: VecDeque<Left>,
+    runs: VecDeque<RunRemainder>,
 }
 
 /// What the runs of a project left.
 #[derive(Debug)]
-struct Left {
+struct RunRemainder {
     project: PathBuf,
     runner: RunnerName,
     /// What failed and has not passed since.
@@ -46,7 +46,7 @@ struct Left {
 }
 
 impl History {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, HistoryState> {
         // What is under the lock is whole at any point.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -59,7 +59,7 @@ impl History {
     }
 
     /// Keeps what a command of a tool wrote; older logs give way.
-    pub fn keep(&self, tool: &str, command: &str, stdout: &Captured, stderr: &Captured) -> Arc<Log> {
+    pub fn keep(&self, tool: &str, command: &str, stdout: &Captured, stderr: &Captured) -> Arc<RunLog> {
         // Writing to a String cannot fail.
         let mut text = format!("$ {command}\n");
         for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
@@ -75,7 +75,7 @@ impl History {
         let mut inner = self.lock();
         inner.last_id += 1;
         let name = format!("{tool}-{}.log", inner.last_id);
-        let log = Arc::new(Log { uri: format!("replay://logs/{name}"), name, text });
+        let log = Arc::new(RunLog { uri: format!("replay://logs/{name}"), name, text });
         inner.logs.push_back(Arc::clone(&log));
         let mut bytes: usize = inner.logs.iter().map(|log| log.text.len()).sum();
         while (inner.logs.len() > MAX_TEST_LOGS || bytes > MAX_TEST_LOGS_BYTES)
@@ -87,12 +87,12 @@ impl History {
     }
 
     /// The logs, the oldest first.
-    pub fn logs(&self) -> Vec<Arc<Log>> {
+    pub fn logs(&self) -> Vec<Arc<RunLog>> {
         self.lock().logs.iter().cloned().collect()
     }
 
     /// The log with this URI.
-    pub fn log(&self, uri: &str) -> Option<Arc<Log>> {
+    pub fn log(&self, uri: &str) -> Option<Arc<RunLog>> {
         self.lock().logs.iter().find(|log| log.uri == uri).cloned()
     }
 
@@ -100,7 +100,7 @@ impl History {
     pub fn remember(&self, project: &Path, runner: RunnerName, failed: Vec<FailedTest>, cut: Option<Interruption>) {
         let mut inner = self.lock();
         inner.runs.retain(|known| (known.project.as_path(), known.runner) != (project, runner));
-        inner.runs.push_back(Left { project: project.to_path_buf(), runner, failed: failed.into(), cut });
+        inner.runs.push_back(RunRemainder { project: project.to_path_buf(), runner, failed: failed.into(), cut });
         while inner.runs.len() > MAX_REMEMBERED_RUNS {
             inner.runs.pop_front();
         }
@@ -109,7 +109,7 @@ impl History {
     /// Where something failed that has not passed since, or was not come to, and by which runner: the last of the runs by `runner`, or by any.
     pub fn last_failed(&self, runner: Option<RunnerName>) -> Option<(PathBuf, RunnerName)> {
         let inner = self.lock();
-        let is_left = |left: &&Left| {
+        let is_left = |left: &&RunRemainder| {
             runner.is_none_or(|runner| runner == left.runner) && (!left.failed.is_empty() || left.cut.is_some())
         };
         inner.runs.iter().rev().find(is_left).map(|left| (left.project.clone(), left.runner))
@@ -117,16 +117,17 @@ impl History {
 
     /// What failed in a project and has not passed since; `None` if nothing was run there.
     pub fn failed(&self, project: &Path, runner: RunnerName) -> Option<Arc<[FailedTest]>> {
-        let inner = self.lock();
-        let known = inner.runs.iter().find(|known| (known.project.as_path(), known.runner) == (project, runner));
-        known.map(|known| Arc::clone(&known.failed))
+        self.left(project, runner, |known| Arc::clone(&known.failed))
     }
 
     /// What no run of a project has come to, if one was cut short.
     pub fn cut(&self, project: &Path, runner: RunnerName) -> Option<Interruption> {
+        self.left(project, runner, |known| known.cut.clone()).flatten()
+    }
+
+    fn left<T>(&self, project: &Path, runner: RunnerName, what: impl Fn(&RunRemainder) -> T) -> Option<T> {
         let inner = self.lock();
-        let known = inner.runs.iter().find(|known| (known.project.as_path(), known.runner) == (project, runner));
-        known.and_then(|known| known.cut.clone())
+        inner.runs.iter().find(|known| (known.project.as_path(), known.runner) == (project, runner)).map(what)
     }
 }
 

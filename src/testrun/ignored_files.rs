@@ -4,19 +4,22 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::context::RunContext;
+use super::evidence::absolute;
+use super::listing::listed;
 use super::model::TestStatus;
-use super::project::disk::Tree as _;
+use super::project::disk::ProjectTree as _;
 use super::project::files::written;
-use super::reports::reading::TestResults;
-use super::runner::{Runner, TestFiles, absolute};
-use super::selection::Selection;
+use super::project::language::{Language, TestFiles};
+use super::reports::results::TestResults;
+use super::runner::Runner;
+use super::selection::TestSelection;
 use crate::limits::{MAX_KEPT_TESTS, MAX_NAMED_UNTAKEN};
 
 /// A run, as far as it matters here.
-pub struct Run<'a> {
+pub struct FinishedRun<'a> {
     pub runner: &'a dyn Runner,
     /// Which tests were asked for.
-    pub selection: &'a Selection,
+    pub selection: &'a TestSelection,
     /// Whether names had to match something besides.
     pub is_filtered: bool,
     pub status: TestStatus,
@@ -26,37 +29,31 @@ pub struct Run<'a> {
 }
 
 /// One sentence on what was named, or else on what has a name of a test, and is none to the configuration.
-pub fn told(context: &RunContext<'_>, run: &Run<'_>, results: &TestResults) -> Option<String> {
+pub fn told(context: &RunContext<'_>, run: &FinishedRun<'_>, results: &TestResults) -> Option<String> {
     if run.status == TestStatus::MissingTool {
         return None;
     }
     if let Some(off) = run.runner.switched_off(context, run.root, run.selection) {
-        let is_meant = !run.is_filtered || *run.selection != Selection::All;
-        return listed(off).filter(|_| is_meant).map(|off| format!("not run, as Cargo.toml says: {off}"));
+        let is_meant = !run.is_filtered || *run.selection != TestSelection::All;
+        return listed(off, MAX_NAMED_UNTAKEN)
+            .filter(|_| is_meant)
+            .map(|off| format!("not run, as Cargo.toml says: {off}"));
     }
     let is_known = !results.takes.is_empty();
-    let names = run.runner.test_files()?;
+    let names = run.runner.language().and_then(Language::test_files)?;
     let (what, files) = match run.selection {
         // What takes parts of files takes whatever is named. Where Jest finds nothing, its reporter is not asked.
-        Selection::Targets(_) if !run.runner.takes_parts() && (is_known || run.status == TestStatus::NoTests) => {
+        TestSelection::Targets(_) if !run.runner.takes_parts() && (is_known || run.status == TestStatus::NoTests) => {
             ("named", run.missed.to_vec())
         }
-        Selection::All if !run.is_filtered && is_through(run.status, results) => {
+        TestSelection::All if !run.is_filtered && is_through(run.status, results) => {
             ("named like tests", unseen(context, run, results, names)?)
         }
         _ => return None,
     };
-    let files = listed(files)?;
+    let files = listed(files, MAX_NAMED_UNTAKEN)?;
     let takes = if is_known { format!(" ({})", results.takes.join(", ")) } else { String::new() };
     Some(format!("{what}, and not taken by the configuration{takes}: {files}"))
-}
-
-/// The first of them, and how many more there are; `None` if there is none.
-fn listed(mut files: Vec<String>) -> Option<String> {
-    let more = files.len().saturating_sub(MAX_NAMED_UNTAKEN);
-    files.truncate(MAX_NAMED_UNTAKEN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!files.is_empty()).then(|| format!("{}{more}", files.join(", ")))
 }
 
 /// Whether each file had its turn.
@@ -66,7 +63,12 @@ fn is_through(status: TestStatus, results: &TestResults) -> bool {
 }
 
 /// Files with names of tests that the runner did not take up, and of which nothing else was said.
-fn unseen(context: &RunContext<'_>, run: &Run<'_>, results: &TestResults, names: TestFiles) -> Option<Vec<String>> {
+fn unseen(
+    context: &RunContext<'_>,
+    run: &FinishedRun<'_>,
+    results: &TestResults,
+    names: TestFiles,
+) -> Option<Vec<String>> {
     let project = context.disk().directory(run.root).ok()?;
     let seen: BTreeSet<PathBuf> = results.files.iter().map(|file| absolute(run.root, file)).collect();
     let is_told = |name: &str| {

@@ -2,8 +2,8 @@
 //! of what failed must not be taken for one of everything.
 
 use super::model::{State, TestStatus};
-use super::reports::reading::TestResults;
-use super::selection::Selection;
+use super::reports::results::TestResults;
+use super::selection::TestSelection;
 
 /// What a run did not come to the end of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Interruption {
     /// How it ended, such as `timed out`.
     pub how: &'static str,
     /// What it was asked for: the tests, and what their names had to match. None if that was several things.
-    pub asked: Option<(Selection, Option<String>)>,
+    pub asked: Option<(TestSelection, Option<String>)>,
 }
 
 impl Interruption {
@@ -44,14 +44,14 @@ pub fn how(is_shared: bool, results: &TestResults, status: TestStatus) -> Option
 pub fn after(
     known: Option<Interruption>,
     how: Option<&'static str>,
-    selection: &Selection,
+    selection: &TestSelection,
     filter: Option<&str>,
 ) -> Option<Interruption> {
     let asked = (selection.clone(), filter.map(str::to_owned));
-    let is_all = asked == (Selection::All, None);
+    let is_all = asked == (TestSelection::All, None);
     match (known, how) {
         // What failed stays on the list until it passes.
-        (known, _) if matches!(selection, Selection::Failed(_)) => known,
+        (known, _) if matches!(selection, TestSelection::Failed(_)) => known,
         (Some(known), Some(how)) if known.asked.as_ref() != Some(&asked) && !is_all => {
             Some(Interruption { how, asked: None })
         }
@@ -66,10 +66,10 @@ mod tests {
 
     use super::*;
     use crate::testrun::model::{Case, Summary};
-    use crate::testrun::project::files::Target;
+    use crate::testrun::project::files::NamedPath;
 
-    fn part(path: &str) -> Selection {
-        Selection::Targets(vec![Target::whole(path.into(), false)])
+    fn part(path: &str) -> TestSelection {
+        TestSelection::Targets(vec![NamedPath::whole(path.into(), false)])
     }
 
     #[test]
@@ -90,16 +90,16 @@ mod tests {
     fn only_a_run_of_the_same_or_of_all_makes_up_for_it() {
         let cut = after(None, Some("timed out"), &part("/a"), None);
         assert_eq!(cut, Some(Interruption { how: "timed out", asked: Some((part("/a"), None)) }));
-        assert_eq!(after(cut.clone(), None, &Selection::Failed(vec![]), None), cut);
+        assert_eq!(after(cut.clone(), None, &TestSelection::Failed(vec![]), None), cut);
         assert_eq!(after(cut.clone(), None, &part("/b"), None), cut);
         assert_eq!(after(cut.clone(), None, &part("/a"), Some("x")), cut);
         assert_eq!(after(cut.clone(), None, &part("/a"), None), None);
-        assert_eq!(after(cut.clone(), None, &Selection::All, None), None);
+        assert_eq!(after(cut.clone(), None, &TestSelection::All, None), None);
         let both = after(cut, Some("crashed"), &part("/b"), None);
         assert_eq!(both, Some(Interruption { how: "crashed", asked: None }));
         assert_eq!(after(both.clone(), None, &part("/b"), None), both);
-        assert_eq!(after(both, None, &Selection::All, None), None);
+        assert_eq!(after(both, None, &TestSelection::All, None), None);
         // A run of what failed that is cut short keeps its list.
-        assert_eq!(after(None, Some("timed out"), &Selection::Failed(vec![]), None), None);
+        assert_eq!(after(None, Some("timed out"), &TestSelection::Failed(vec![]), None), None);
     }
 }

@@ -1,7 +1,8 @@
 //! Test runs and type checks: which runner a project has, how it is run, and what it says, as one shape.
 //!
 //! From the bottom: `model` (what a reply holds), `project` (the disk), `selection`, `command`, `context` (the door to processes)
-//! and `reports` (what reading takes); `runner` and `checker` say what one is, `runners` and `checkers` hold one file for each;
+//! and `reports` (what reading takes); `families` what runners of one language share; `runner` and `checker` say what one is,
+//! `runners` and `checkers` hold one file for each, written with `prelude`;
 //! `detection`, `choice`, `scope`, `rerun`, `completeness` and `verdict` know them by these traits alone; `run` and `check` are
 //! on top, and `text` tells the model.
 
@@ -15,17 +16,22 @@ mod completeness;
 mod context;
 mod detection;
 mod error;
+mod evidence;
+mod failed_tests;
+mod families;
 mod hints;
 mod history;
 mod ignored_files;
 mod interruption;
+mod listing;
 pub mod model;
+mod outcome;
+mod prelude;
 mod progress;
 mod project;
 mod report_file;
 mod reports;
 mod request;
-mod rerun;
 mod run;
 mod runner;
 mod runners;
@@ -43,12 +49,13 @@ pub use checker::Checker;
 pub use checkers::CHECKERS;
 pub use context::RunContext;
 pub use error::TestrunError;
-pub use history::{History, Log};
-pub use progress::Progress;
+pub use history::{History, RunLog};
+pub use outcome::ProcessEnding;
+pub use progress::RunProgress;
 pub use project::language::Language;
-pub use reports::reading::Sources;
-pub use request::Request;
+pub use reports::results::Sources;
+pub use request::RunRequest;
 pub use run::run;
 pub use runner::Runner;
 pub use runners::RUNNERS;
-pub use tool::Kind;
+pub use tool::ToolKind;

@@ -5,6 +5,7 @@
 //! terminal escapes and are cut at the limits of `limits`.
 
 mod diagnostics;
+mod tool_info;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,6 +13,8 @@ use serde::Serialize;
 pub use diagnostics::{
     CheckStatus, CheckerName, Diagnostic, DiagnosticSummary, Diagnostics, DiagnosticsKind, Related, Severity,
 };
+use tool_info::is_zero;
+pub use tool_info::{Scope, ToolInfo};
 
 /// A runner by its name; those that there are stand in `runners`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -82,20 +85,6 @@ impl State {
     pub fn ran(self) -> bool {
         self == Self::Passed || self.is_failure()
     }
-
-    /// As it is written on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Errored => "errored",
-            Self::TimedOut => "timed_out",
-            Self::Crashed => "crashed",
-            Self::Skipped => "skipped",
-            Self::Todo => "todo",
-            Self::NotRun => "not_run",
-        }
-    }
 }
 
 /// A test run.
@@ -152,37 +141,6 @@ pub struct TestReport {
     /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-}
-
-/// What ran: a runner of tests, or a checker of types.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "{T}Info")]
-pub struct ToolInfo<T> {
-    /// Which one.
-    pub name: T,
-    /// Its version, if it was told.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// The command, word for word.
-    pub command: Vec<String>,
-    /// The directory that it began in.
-    pub cwd: String,
-}
-
-/// What was asked for; empty means everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Scope {
-    /// Files or directories.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<String>,
-    /// What the tests' names had to match.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub filter: Option<String>,
-    /// The project of a workspace.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project: Option<String>,
 }
 
 /// How many tests there were. `flaky` ones are among `passed`.
@@ -349,17 +307,6 @@ pub enum Phase {
     Hook,
 }
 
-impl Phase {
-    /// As it is written on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Collect => "collect",
-            Self::Compile => "compile",
-            Self::Hook => "hook",
-        }
-    }
-}
-
 /// A file that could not be loaded, compiled or set up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -435,9 +382,4 @@ impl Truncated {
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

@@ -1,21 +1,21 @@
 //! How far a run is, from a report that grows.
 
-use super::runner::{Counted, Runner};
+use super::runner::{Runner, TestCount};
 use crate::limits::MAX_TEST_LINE_BYTES;
 
 /// Counts tests that have ended. Fed with the report file, or with stdout where that is the report.
 #[derive(Debug)]
-pub struct Progress {
+pub struct RunProgress {
     runner: &'static dyn Runner,
     /// The line that has no end yet.
     rest: Vec<u8>,
-    counted: Counted,
+    counted: TestCount,
 }
 
-impl Progress {
+impl RunProgress {
     /// Nothing was seen yet.
     pub fn new(runner: &'static dyn Runner) -> Self {
-        Self { runner, rest: Vec::new(), counted: Counted::default() }
+        Self { runner, rest: Vec::new(), counted: TestCount::default() }
     }
 
     /// What has been written since.
@@ -42,7 +42,7 @@ impl Progress {
 
     /// Tests that are known, if the runner says it; it may grow while files are loaded.
     pub fn total(&self) -> Option<u64> {
-        let Counted { done, total } = self.counted;
+        let TestCount { done, total } = self.counted;
         (total > 0).then_some(total.max(done))
     }
 }
@@ -54,14 +54,14 @@ mod tests {
 
     #[test]
     fn a_growing_report_is_counted() {
-        let mut progress = Progress::new(&Vitest);
+        let mut progress = RunProgress::new(&Vitest);
         assert_eq!((progress.done(), progress.total()), (0, None));
         progress.feed(b"{\"ev\":\"collected\",\"tests\":3}\n{\"ev\":\"te");
         assert_eq!((progress.done(), progress.total()), (0, Some(3)));
         progress.feed(b"st\"}\nnoise\n");
         assert_eq!((progress.done(), progress.total()), (1, Some(3)));
 
-        let mut progress = Progress::new(&CargoTest);
+        let mut progress = RunProgress::new(&CargoTest);
         progress.feed(b"\nrunning 2 tests\ntest a ... ok\ntest b ... FAILED\ntest result: FAILED. 1 passed; ...\n");
         assert_eq!((progress.done(), progress.total()), (2, Some(2)));
     }

@@ -1,18 +1,18 @@
 //! The report that a run left, as bytes.
 
-use super::command::{Plan, REPORT};
+use super::command::{REPORT, RunPlan};
 use super::context::RunContext;
 use crate::fs::{self, OpenFile, Version};
 use crate::limits::MAX_TEST_REPORT_BYTES;
 use crate::policy::{Checked, Kind, PolicyError, Read};
-use crate::sandbox::Lent;
+use crate::sandbox::SharedDirectory;
 
 /// What the runner left to be read, and what is wrong with it. A report that is as it was before the run (`stale`) is none.
 pub fn report_of(
     context: &RunContext<'_>,
     named: Option<&str>,
-    plan: &Plan,
-    lent: &Lent,
+    plan: &RunPlan,
+    lent: &SharedDirectory,
     project: &Checked<Read>,
     stale: Option<Version>,
 ) -> (Vec<u8>, Option<String>) {

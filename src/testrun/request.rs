@@ -6,7 +6,7 @@ use super::runner::Runner;
 
 /// What a call asks for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Request<'a> {
+pub struct RunRequest<'a> {
     /// The directory; the usual one if it is left out.
     pub cwd: Option<&'a str>,
     /// The runner, if it is named.

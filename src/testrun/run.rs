@@ -4,51 +4,40 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::choice::{Choice, choose};
-use super::command::{REPORT, Wanted, line, words};
+use super::choice::{RunnerChoice, choose};
+use super::command::{REPORT, WantedRun, line, words};
 use super::completeness::missed;
 use super::context::RunContext;
 use super::error::TestrunError;
+use super::evidence::{Evidence, ProjectFacts};
 use super::hints::hint;
-use super::history::Log;
+use super::history::RunLog;
 use super::interruption::{self, Interruption};
 use super::model::{RunError, RunnerName, Scope, TestReport, TestStatus, ToolInfo};
-use super::progress::Progress;
-use super::project::program::{Missing, Program};
+use super::outcome::{ProcessEnding, RunOutcome};
+use super::progress::RunProgress;
+use super::project::program::{Missing, ToolProgram};
 use super::report_file::{report_of, version_of};
-use super::reports::reading::{Sources, TestResults};
-use super::request::Request;
-use super::runner::{Asked, Facts, Runner};
+use super::reports::results::{Sources, TestResults};
+use super::request::RunRequest;
+use super::runner::Runner;
 use super::scope::scope;
-use super::selection::Selection;
+use super::selection::TestSelection;
 use super::subprojects::who_has;
 use super::tool::is_absent;
-use super::verdict::{self, Ending};
-use super::{ignored_files, rerun, runners};
+use super::{failed_tests, ignored_files, runners, verdict};
 use crate::cancel::Bound;
-use crate::exec::{Denied, ExecError, Exit, Outcome, Stage, place_of};
+use crate::exec::{ExecError, Outcome, Stage, place_of};
 use crate::limits::{MAX_TEST_READ_SECS, TESTS_PROGRESS_BYTES};
 use crate::policy::{Checked, PolicyError, Read};
 use crate::text::escape::show_path;
 
-/// What came of a run.
-#[derive(Debug)]
-pub struct Ran {
-    /// What became of the tests.
-    pub report: TestReport,
-    /// What was chosen and why, and what else there is to say.
-    pub notes: Vec<String>,
-    /// What the walls refused.
-    pub denied: Vec<Denied>,
-    pub log: Option<Arc<Log>>,
-}
-
 /// Runs tests. `on_progress` is told the time since the beginning and how far the run is.
 pub fn run(
     context: &RunContext<'_>,
-    request: &Request<'_>,
+    request: &RunRequest<'_>,
     on_progress: &mut dyn FnMut(Duration, &str),
-) -> Result<Ran, TestrunError> {
+) -> Result<RunOutcome<TestReport>, TestrunError> {
     let disk = context.disk();
     let cwd = context.directory(request.cwd)?;
     check_given(context, request, &cwd)?;
@@ -66,8 +55,8 @@ pub fn run(
     }
     let runner = choice.runner;
     let (program, version) = match runner.program(context, &project) {
-        Program::Found(argv, version) => (argv, version),
-        Program::Missing(missing) => return Ok(missing_tool(context, &choice, &project, &missing, request)),
+        ToolProgram::Found(argv, version) => (argv, version),
+        ToolProgram::Missing(missing) => return Ok(missing_tool(context, &choice, &project, &missing, request)),
     };
     if let Some(why) = request.filter.and_then(|filter| runner.refuse_filter(filter)) {
         return Err(TestrunError::arguments(why));
@@ -79,7 +68,7 @@ pub fn run(
     let (script, notes) = runner.script(context, project.shown());
     choice.notes.extend(notes);
     let (lent, place) = context.lend()?;
-    let wanted = Wanted {
+    let wanted = WantedRun {
         program: &program,
         project: project.shown(),
         tree: &disk,
@@ -97,7 +86,7 @@ pub fn run(
     let shell_line = request.command.map_or_else(|| line(&plan), str::to_owned);
     let before = Instant::now();
     let stale = request.report.and_then(|report| version_of(context, &project, report));
-    let (mut seen, mut offset) = (Progress::new(runner), 0);
+    let (mut seen, mut offset) = (RunProgress::new(runner), 0);
     let outcome = context.shell(&project, &shell_line, request.timeout, &mut |elapsed, stage| {
         if let Ok(bytes) = lent.read(REPORT, offset, TESTS_PROGRESS_BYTES) {
             offset += bytes.len() as u64;
@@ -134,23 +123,23 @@ pub fn run(
     let command = request.command.map_or(plan.argv, |command| vec![command.to_owned()]);
     let log = context.history.keep("run_tests", &shown, &outcome.stdout, &outcome.stderr);
     let info = ToolInfo { name: runner.id(), version, command, cwd: root };
-    let ended = Ended { selection: &selection, facts: &facts, info, outcome: &outcome, took, log };
+    let ended = EndedRun { selection: &selection, facts: &facts, info, outcome: &outcome, took, log };
     Ok(told(context, request, choice, results, ended))
 }
 
 /// A run that has ended.
-struct Ended<'a> {
-    selection: &'a Selection,
-    facts: &'a Facts,
+struct EndedRun<'a> {
+    selection: &'a TestSelection,
+    facts: &'a ProjectFacts,
     info: ToolInfo<RunnerName>,
     outcome: &'a Outcome,
     took: Duration,
-    log: Arc<Log>,
+    log: Arc<RunLog>,
 }
 
 /// Where tests are run again that failed, if nobody says where: in the project of the last run that left some, which need not
 /// be the usual one.
-fn again_where(context: &RunContext<'_>, request: &Request<'_>) -> Option<Choice> {
+fn again_where(context: &RunContext<'_>, request: &RunRequest<'_>) -> Option<RunnerChoice> {
     if !request.rerun_failed || request.cwd.is_some() || !request.files.is_empty() {
         return None;
     }
@@ -158,29 +147,20 @@ fn again_where(context: &RunContext<'_>, request: &Request<'_>) -> Option<Choice
     context.disk().directory_above(&dir)?;
     let runner = runners::named(runner)?;
     let notes = vec![format!("{} in `{}`, where tests failed last", runner.name(), show_path(&dir))];
-    Some(Choice { runner, dir, notes, left_out: Vec::new() })
+    Some(RunnerChoice { runner, dir, notes, left_out: Vec::new() })
 }
 
 fn told(
     context: &RunContext<'_>,
-    request: &Request<'_>,
-    choice: Choice,
+    request: &RunRequest<'_>,
+    choice: RunnerChoice,
     mut results: TestResults,
-    ended: Ended<'_>,
-) -> Ran {
-    let Ended { selection, facts, info, outcome, took, log } = ended;
+    ended: EndedRun<'_>,
+) -> RunOutcome<TestReport> {
+    let EndedRun { selection, facts, info, outcome, took, log } = ended;
     let runner = choice.runner;
-    let (exit_code, signal) = match outcome.exit {
-        Exit::Code(code) => (Some(code), None),
-        Exit::Signal(signal) => (None, Some(signal)),
-    };
-    let ending = Ending {
-        exit_code,
-        signal,
-        timed_out: outcome.timed_out,
-        missing: !results.begun && !runner.is_given() && is_absent(runner.name(), outcome),
-        duration_ms: took.as_millis() as u64,
-    };
+    let missing = !results.begun && !runner.is_given() && is_absent(runner.name(), outcome);
+    let ending = ProcessEnding::of(outcome, took, missing);
     let cwd = info.cwd.clone();
     let root: &Path = cwd.as_ref();
     let mut notes = choice.notes;
@@ -188,10 +168,10 @@ fn told(
     notes.extend(runner.note(selection, &results, root));
     let has_own_harness = !results.own_harness.is_empty();
     let known = context.history.failed(root, runner.id()).unwrap_or_default();
-    let is_all = *selection == Selection::All && request.filter.is_none();
-    let failed = rerun::left(runner, &known, &results, is_all);
+    let is_all = *selection == TestSelection::All && request.filter.is_none();
+    let failed = failed_tests::left(runner, &known, &results, is_all);
     let is_filtered = request.filter.is_some();
-    let asked = Asked {
+    let evidence = Evidence {
         is_filtered,
         project: root,
         facts,
@@ -202,9 +182,9 @@ fn told(
         tree: &context.disk(),
         by_package: request.changed,
     };
-    let mut missed = missed(runner, selection, &asked, &results);
+    let mut missed = missed(runner, selection, &evidence, &results);
     let cut = context.history.cut(root, runner.id());
-    let cut_before = cut.as_ref().filter(|_| matches!(selection, Selection::Failed(_))).map(Interruption::told);
+    let cut_before = cut.as_ref().filter(|_| matches!(selection, TestSelection::Failed(_))).map(Interruption::told);
     missed.extend(cut_before.clone());
     let status = verdict::of_tests(runner, &results, missed.len(), ending);
     let cut = match status {
@@ -214,7 +194,7 @@ fn told(
             interruption::after(cut, interruption::how(runner.is_shared(), &results, status), selection, request.filter)
         }
     };
-    let run = ignored_files::Run { runner, selection, is_filtered, status, missed: &missed, root };
+    let run = ignored_files::FinishedRun { runner, selection, is_filtered, status, missed: &missed, root };
     let ignored = ignored_files::told(context, &run, &results);
     results.left_out.extend(ignored);
     let scope = scope_of(selection, request, root);
@@ -234,21 +214,21 @@ fn told(
     if let Some(hint) = hints.into_iter().flatten().next_back() {
         report.hint = Some(hint);
     }
-    Ran { report, notes, denied: outcome.denied.clone(), log: Some(log) }
+    RunOutcome { report, notes, denied: outcome.denied.clone(), log: Some(log) }
 }
 
 /// What was asked for, as a reply has it.
-fn scope_of(selection: &Selection, request: &Request<'_>, root: &Path) -> Scope {
+fn scope_of(selection: &TestSelection, request: &RunRequest<'_>, root: &Path) -> Scope {
     let mut files = match selection {
-        Selection::Targets(targets) => targets.iter().map(|target| target.below(root)).collect(),
-        Selection::Failed(failed) => failed.iter().map(|test| test.file.clone()).collect(),
-        Selection::All | Selection::Changed => Vec::new(),
+        TestSelection::Targets(targets) => targets.iter().map(|target| target.below(root)).collect(),
+        TestSelection::Failed(failed) => failed.iter().map(|test| test.file.clone()).collect(),
+        TestSelection::All | TestSelection::Changed => Vec::new(),
     };
     files.dedup();
     Scope { files, filter: request.filter.map(str::to_owned), project: None }
 }
 
-fn progress(seen: &Progress, elapsed: Duration, stage: Stage) -> String {
+fn progress(seen: &RunProgress, elapsed: Duration, stage: Stage) -> String {
     let seconds = elapsed.as_secs_f64();
     match (stage, seen.total()) {
         (Stage::Waiting, _) => "waiting for a free place".to_owned(),
@@ -257,7 +237,7 @@ fn progress(seen: &Progress, elapsed: Duration, stage: Stage) -> String {
     }
 }
 
-fn check_given(context: &RunContext<'_>, request: &Request<'_>, cwd: &Checked<Read>) -> Result<(), TestrunError> {
+fn check_given(context: &RunContext<'_>, request: &RunRequest<'_>, cwd: &Checked<Read>) -> Result<(), TestrunError> {
     // Before anything runs: where it may not be read, nothing would be known afterwards.
     if let Some(report) = request.report
         && let Err(error @ PolicyError::Denied { .. }) = context.policy.look(cwd.shown().join(report))
@@ -278,19 +258,24 @@ fn check_given(context: &RunContext<'_>, request: &Request<'_>, cwd: &Checked<Re
 
 fn missing_tool(
     context: &RunContext<'_>,
-    choice: &Choice,
+    choice: &RunnerChoice,
     project: &Checked<Read>,
     missing: &Missing,
-    request: &Request<'_>,
-) -> Ran {
+    request: &RunRequest<'_>,
+) -> RunOutcome<TestReport> {
     let elsewhere = who_has(context, project.shown(), choice.runner);
     let hint = elsewhere.unwrap_or_else(|| context.install_hint(&missing.install, ""));
-    let ending = Ending { missing: true, ..Ending::default() };
+    let ending = ProcessEnding { missing: true, ..ProcessEnding::default() };
     empty(choice, project, ending, &missing.what, Some(hint), request)
 }
 
-fn nothing(choice: &Choice, project: &Checked<Read>, why: &str, request: &Request<'_>) -> Ran {
-    let ending = Ending { exit_code: Some(0), ..Ending::default() };
+fn nothing(
+    choice: &RunnerChoice,
+    project: &Checked<Read>,
+    why: &str,
+    request: &RunRequest<'_>,
+) -> RunOutcome<TestReport> {
+    let ending = ProcessEnding { exit_code: Some(0), ..ProcessEnding::default() };
     let mut ran = empty(choice, project, ending, why, None, request);
     ran.report.status = TestStatus::NoTests;
     ran.report.exit_code = None;
@@ -299,13 +284,13 @@ fn nothing(choice: &Choice, project: &Checked<Read>, why: &str, request: &Reques
 
 /// A run that there was none of.
 fn empty(
-    choice: &Choice,
+    choice: &RunnerChoice,
     project: &Checked<Read>,
-    ending: Ending,
+    ending: ProcessEnding,
     why: &str,
     hint: Option<String>,
-    request: &Request<'_>,
-) -> Ran {
+    request: &RunRequest<'_>,
+) -> RunOutcome<TestReport> {
     let cwd = project.shown().to_string_lossy().into_owned();
     let mut notes = choice.notes.clone();
     notes.push(why.to_owned());
@@ -315,5 +300,5 @@ fn empty(
         verdict::test_report(choice.runner, runner, scope, TestResults::default(), Vec::new(), ending, false);
     report.hint = hint;
     report.left_out.clone_from(&choice.left_out);
-    Ran { report, notes, denied: Vec::new(), log: None }
+    RunOutcome { report, notes, denied: Vec::new(), log: None }
 }

@@ -1,28 +1,30 @@
 //! What a runner of tests is to everything above it: what it can be asked for, how it is run, and what is read of it.
 //!
-//! The methods without a body are what every runner has to say; the others say how most of them are.
+//! The methods without a body are what every runner has to say; the others say how most of them are, or those of one language.
 
-use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
-use super::changes::{Affected, Changes};
-use super::command::{Plan, Wanted};
+use serde::Deserialize;
+
+use super::changes::{Affected, GitChanges};
+use super::command::{RunPlan, WantedRun};
 use super::context::RunContext;
 use super::error::TestrunError;
-use super::model::{Case, RunnerName, TestReport, TestStatus};
-use super::project::disk::Tree;
-use super::project::files::Target;
+use super::evidence::{Evidence, ProjectFacts, not_taken_up};
+use super::families::{cargo, javascript};
+use super::model::{Case, RunnerName, TestReport};
+use super::project::files::NamedPath;
 use super::project::language::Language;
-use super::project::script::Script;
-use super::reports::reading::{self, Sources, TestResults};
-use super::selection::{FailedTest, Selection};
-use super::tool::Tool;
+use super::project::script::TestScript;
+use super::reports::results::{self, Sources, TestResults};
+use super::selection::{FailedTest, TestSelection};
+use super::tool::ProjectTool;
 use crate::cancel::Bound;
 use crate::policy::{Checked, Read};
 
 /// A runner of tests.
-pub trait Runner: Tool {
+pub trait Runner: ProjectTool {
     /// What is found where this runner is used, if that is another one.
     fn found_as(&self) -> &'static str {
         self.name()
@@ -54,46 +56,55 @@ pub trait Runner: Tool {
 
     /// Whether all tests of a project are meant wherever in it the call begins.
     fn takes_whole_projects(&self) -> bool {
-        false
+        matches!(self.language(), Some(Language::Rust) | None)
     }
 
     /// Why it cannot take a filter.
-    fn refuse_filter(&self, _filter: &str) -> Option<String> {
-        None
+    fn refuse_filter(&self, filter: &str) -> Option<String> {
+        (self.language() == Some(Language::Rust)).then(|| cargo::refuse_filter(filter)).flatten()
     }
 
     /// All tests of a project, and what is left out of them.
-    fn whole(&self, _context: &RunContext<'_>, _project: &Path) -> (Selection, Option<String>) {
-        (Selection::All, None)
+    fn whole(&self, _context: &RunContext<'_>, _project: &Path) -> (TestSelection, Option<String>) {
+        (TestSelection::All, None)
     }
 
     /// Which tests changes affect; `None` if the runner finds that itself.
-    fn affected(&self, _project: &Path, _changes: &Changes) -> Option<Affected> {
-        None
+    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<Affected> {
+        let compiled = self.language().filter(|_| self.is_compiled())?;
+        Some(changes.packages(project, |file| compiled.is_source(file)))
     }
 
     /// What the project's test script says of how its tests are run, and notes on what of it is done.
-    fn script(&self, _context: &RunContext<'_>, _project: &Path) -> (Script, Vec<String>) {
-        (Script::default(), Vec::new())
+    fn script(&self, context: &RunContext<'_>, project: &Path) -> (TestScript, Vec<String>) {
+        let of_node = self.language() == Some(Language::JavaScript);
+        if of_node { javascript::script(context, project, self.name()) } else { Default::default() }
     }
 
     /// The command for what is wanted.
-    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError>;
+    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError>;
 
     /// What of a project has to be known to read its results.
-    fn facts(&self, _context: &RunContext<'_>, _project: &Checked<Read>, _wanted: &Wanted<'_>) -> Facts {
-        Facts::default()
+    fn facts(&self, _context: &RunContext<'_>, _project: &Checked<Read>, _wanted: &WantedRun<'_>) -> ProjectFacts {
+        ProjectFacts::default()
     }
 
     /// Counts what a line of the growing report tells.
-    fn count(&self, _line: &[u8], _counted: &mut Counted) {}
+    fn count(&self, line: &[u8], counted: &mut TestCount) {
+        if let Ok(event) = serde_json::from_slice(line) {
+            self.count_event(&event, counted);
+        }
+    }
+
+    /// The same, where the report is that of a bundled reporter.
+    fn count_event(&self, _event: &ReporterEvent, _counted: &mut TestCount) {}
 
     /// Reads what a run left, until work has to be over.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults;
 
     /// Whether a bundled reporter writes before anything else, and names the files that it takes up.
     fn has_reporter(&self) -> bool {
-        false
+        matches!(self.language(), Some(Language::JavaScript | Language::Python))
     }
 
     /// Whether nothing runs before all of it is compiled.
@@ -106,9 +117,9 @@ pub trait Runner: Tool {
         false
     }
 
-    /// How a run ended of which nothing is told: no test, no failure, no error.
-    fn nothing_ran(&self, _results: &TestResults, exit_code: Option<i32>) -> TestStatus {
-        if exit_code == Some(0) { TestStatus::NoTests } else { TestStatus::ConfigError }
+    /// Whether a run ended well of which nothing is told: no test, no failure, no error.
+    fn found_none(&self, _results: &TestResults, exit_code: Option<i32>) -> bool {
+        exit_code == Some(0)
     }
 
     /// The file, or the package, in the id of a test.
@@ -135,24 +146,23 @@ pub trait Runner: Tool {
         self.has_reporter().then(|| FailedTest::of_file(self.file_of(id)))
     }
 
-    /// Whether a file's name says that it is one of tests.
-    fn is_test_name(&self, path: &Path) -> bool;
-
-    /// Of what was asked for by name, what did not run.
-    fn missed<'t>(&self, asked: &Asked<'_>, targets: &[&'t Target], results: &TestResults) -> Vec<&'t Target>;
-
-    /// What files of tests are called, where the runner tells which it took up.
-    fn test_files(&self) -> Option<TestFiles> {
-        None
+    /// Of what was named, what did not run.
+    fn missed<'t>(
+        &self,
+        evidence: &Evidence<'_>,
+        named: &[&'t NamedPath],
+        results: &TestResults,
+    ) -> Vec<&'t NamedPath> {
+        if self.is_given() { Vec::new() } else { not_taken_up(evidence, named, results, |_| true) }
     }
 
     /// What has tests and is switched off by the project's manifest, where that is what leaves out tests.
-    fn switched_off(&self, _context: &RunContext<'_>, _root: &Path, _which: &Selection) -> Option<Vec<String>> {
-        None
+    fn switched_off(&self, context: &RunContext<'_>, root: &Path, which: &TestSelection) -> Option<Vec<String>> {
+        (self.language() == Some(Language::Rust)).then(|| cargo::switched_off(context, root, which))
     }
 
     /// What to say of a run beside its report.
-    fn note(&self, _which: &Selection, _results: &TestResults, _root: &Path) -> Option<String> {
+    fn note(&self, _which: &TestSelection, _results: &TestResults, _root: &Path) -> Option<String> {
         None
     }
 
@@ -170,7 +180,7 @@ impl dyn Runner {
 
     /// Reads what a run left with the end of what was written besides.
     pub fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> TestResults {
-        TestResults { remarks: reading::remarks(&sources), ..self.parse(&sources, bound) }
+        TestResults { remarks: results::remarks(&sources), ..self.parse(&sources, bound) }
     }
 }
 
@@ -188,83 +198,21 @@ impl Debug for dyn Runner {
     }
 }
 
-/// What of a project has to be known to read the results of its tests.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// For Go, the import path of the package in the project's directory; empty if it is not known.
-    pub go_package: String,
-    /// For Cargo, names and source files of the test targets with `harness = false`; for nextest their names alone.
-    pub own_harness: Vec<String>,
-}
-
 /// How many tests have ended, and how many are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct TestCount {
     /// Those that have ended.
     pub done: u64,
     /// Those that are known; may grow while files are loaded.
     pub total: u64,
 }
 
-/// What was asked for, and what of the disk has to be known.
-pub struct Asked<'a> {
-    /// Whether names had to match something besides.
-    pub is_filtered: bool,
-    /// The directory that the run began in, absolute.
-    pub project: &'a Path,
-    /// What is known of it.
-    pub facts: &'a Facts,
-    /// The true path of a file that may be a link.
-    pub true_path: &'a dyn Fn(&Path) -> Option<PathBuf>,
-    pub tree: &'a dyn Tree,
-    /// Whether whole packages were asked for.
-    pub by_package: bool,
-}
-
-/// What files of tests are called.
-#[derive(Clone, Copy, Debug)]
-pub struct TestFiles {
-    /// Globs of their names.
-    pub globs: &'static [&'static str],
-    /// Directories in which they are copies.
-    pub copies: &'static [&'static str],
-    /// What a file of tests holds; others of these names are helpers.
-    pub marker: &'static str,
-}
-
-/// Of files and directories that were named, those that the runner did not take up, or of which `is_part` does not hold.
-pub fn not_taken_up<'t>(
-    asked: &Asked<'_>,
-    targets: &[&'t Target],
-    results: &TestResults,
-    is_part: impl Fn(&Target) -> bool,
-) -> Vec<&'t Target> {
-    let seen: BTreeSet<PathBuf> = results.files.iter().map(|file| absolute(asked.project, file)).collect();
-    let is_seen = |path: &Path, is_dir: bool| {
-        if is_dir {
-            seen.range(path.to_path_buf()..).next().is_some_and(|file| file.starts_with(path))
-        } else {
-            seen.contains(path)
-        }
-    };
-    let ran = |target: &Target| {
-        let true_path = || (asked.true_path)(&target.path);
-        let is_seen =
-            is_seen(&target.path, target.is_dir) || true_path().is_some_and(|path| is_seen(&path, target.is_dir));
-        is_seen && is_part(target)
-    };
-    targets.iter().copied().filter(|target| !ran(target)).collect()
-}
-
-/// A path of a report, without `..`.
-pub fn absolute(root: &Path, file: &str) -> PathBuf {
-    let mut path = PathBuf::new();
-    for part in root.join(file).components() {
-        match part {
-            Component::ParentDir => drop(path.pop()),
-            Component::CurDir => {}
-            part => path.push(part),
-        }
-    }
-    path
+/// A line of a bundled reporter, as far as it is counted.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct ReporterEvent {
+    pub ev: String,
+    pub tests: u64,
+    /// The phase of a test.
+    pub when: String,
 }

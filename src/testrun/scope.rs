@@ -4,27 +4,28 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::changes;
-use super::choice::Choice;
+use super::choice::RunnerChoice;
 use super::context::RunContext;
 use super::error::TestrunError;
-use super::project::files::{self, Target};
-use super::request::Request;
-use super::selection::Selection;
+use super::listing::listed;
+use super::project::files::{self, NamedPath};
+use super::request::RunRequest;
+use super::selection::TestSelection;
 use crate::exec::Exit;
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_LEFT_OUT, MAX_TEST_FILES};
 use crate::policy::{Checked, Read};
 
 /// What a call means; `Err` is the note that says why there is nothing to run.
-pub type Meant = Result<Selection, String>;
+pub type MeantTests = Result<TestSelection, String>;
 
 /// Which tests the arguments mean. Adds to the notes what is not plain from them.
 pub fn scope(
     context: &RunContext<'_>,
-    chosen: &mut Choice,
-    request: &Request<'_>,
+    chosen: &mut RunnerChoice,
+    request: &RunRequest<'_>,
     cwd: &Checked<Read>,
     project: &Checked<Read>,
-) -> Result<Meant, TestrunError> {
+) -> Result<MeantTests, TestrunError> {
     let asked = [!request.files.is_empty(), request.changed, request.rerun_failed];
     if asked.iter().filter(|asked| **asked).count() > 1 {
         return Err(TestrunError::arguments(
@@ -59,7 +60,7 @@ pub fn scope(
             )));
         }
         chosen.notes.push(format!("only what failed and has not passed since: {}", known.len()));
-        return Ok(Ok(Selection::Failed(known.to_vec())));
+        return Ok(Ok(TestSelection::Failed(known.to_vec())));
     }
     if request.changed {
         return changed_tests(context, chosen, project);
@@ -77,18 +78,18 @@ pub fn scope(
                 )));
             }
         }
-        return Ok(Ok(Selection::Targets(targets)));
+        return Ok(Ok(TestSelection::Targets(targets)));
     }
     let below = cwd.shown() != project.shown();
     if below && !chosen.runner.takes_whole_projects() {
         chosen.notes.push(format!("only what is below `cwd`; the project is `{}`", project.shown().display()));
-        return Ok(Ok(Selection::Targets(vec![Target::whole(cwd.shown().to_path_buf(), true)])));
+        return Ok(Ok(TestSelection::Targets(vec![NamedPath::whole(cwd.shown().to_path_buf(), true)])));
     }
     Ok(Ok(whole(context, chosen, project)))
 }
 
 /// All tests of a project.
-fn whole(context: &RunContext<'_>, chosen: &mut Choice, project: &Checked<Read>) -> Selection {
+fn whole(context: &RunContext<'_>, chosen: &mut RunnerChoice, project: &Checked<Read>) -> TestSelection {
     let (selection, left_out) = chosen.runner.whole(context, project.shown());
     chosen.left_out.extend(left_out);
     selection
@@ -104,9 +105,9 @@ fn changed_files(count: usize) -> String {
 
 fn changed_tests(
     context: &RunContext<'_>,
-    chosen: &mut Choice,
+    chosen: &mut RunnerChoice,
     project: &Checked<Read>,
-) -> Result<Meant, TestrunError> {
+) -> Result<MeantTests, TestrunError> {
     let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
     let outcome = context.shell(project, changes::GIT, timeout, &mut |_, _| {})?;
     let text = outcome.stdout.text();
@@ -121,7 +122,7 @@ fn changed_tests(
     }
     let Some(found) = chosen.runner.affected(project.shown(), &files) else {
         chosen.notes.push(format!("tests that {} finds affected by {}", chosen.runner.name(), changed_files(own)));
-        return Ok(Ok(Selection::Changed));
+        return Ok(Ok(TestSelection::Changed));
     };
     let mut targets = found.targets;
     let below = |file: &Path| file.strip_prefix(project.shown()).unwrap_or(file).display().to_string();
@@ -131,14 +132,11 @@ fn changed_tests(
         if tests.is_empty() {
             alone.push(below(file));
         }
-        targets.extend(tests.into_iter().map(|path| Target::whole(path, false)));
+        targets.extend(tests.into_iter().map(|path| NamedPath::whole(path, false)));
     }
-    if !alone.is_empty() {
-        let more = alone.len().saturating_sub(MAX_LEFT_OUT);
-        alone.truncate(MAX_LEFT_OUT);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    if let Some(alone) = listed(alone, MAX_LEFT_OUT) {
         let what = if found.by_package { "no source of a package" } else { "no test is named after them" };
-        chosen.left_out.push(format!("changed, and {what}: {}{more}", alone.join(", ")));
+        chosen.left_out.push(format!("changed, and {what}: {alone}"));
     }
     if targets.is_empty() {
         return Ok(Err(format!(
@@ -152,14 +150,12 @@ fn changed_tests(
             changed_files(own)
         ));
     } else {
-        let named: Vec<String> = targets.iter().take(NAMED).map(|target| target.below(project.shown())).collect();
-        let more = targets.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named = targets.iter().map(|target| target.below(project.shown())).collect();
         chosen.notes.push(format!(
-            "only {}{more} were run, by the names of {}; tests elsewhere that use the changed files were not",
-            named.join(", "),
+            "only {} were run, by the names of {}; tests elsewhere that use the changed files were not",
+            listed(named, NAMED).unwrap_or_default(),
             changed_files(own)
         ));
     }
-    Ok(Ok(Selection::Targets(targets.into_iter().collect())))
+    Ok(Ok(TestSelection::Targets(targets.into_iter().collect())))
 }

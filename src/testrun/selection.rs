@@ -1,6 +1,6 @@
 //! Which tests a run is of.
 
-use super::project::files::Target;
+use super::project::files::NamedPath;
 
 /// A test that failed, as the runner can be told to run it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,11 +14,11 @@ pub struct FailedTest {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selection {
+pub enum TestSelection {
     /// All of the project.
     All,
     /// Those of files and directories.
-    Targets(Vec<Target>),
+    Targets(Vec<NamedPath>),
     /// Those that the runner itself finds to be affected by what has changed since the last commit.
     Changed,
     Failed(Vec<FailedTest>),

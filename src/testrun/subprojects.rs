@@ -1,19 +1,18 @@
 //! Projects below the directory that was told, which is none itself or lacks a program: what to give as `cwd` instead.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use super::context::RunContext;
 use super::detection;
-use super::error::Subprojects;
-use super::tool::Kind;
+use super::listing::listed;
+use super::tool::ToolKind;
 use crate::limits::MAX_NAMED_PROJECTS;
 use crate::text::escape::show_path;
 use crate::text::glob::is_glob;
 
 /// The projects below `cwd`: first those that have the files that were named, then those whose runner or checker is for such
-/// files, then the others.
-pub fn projects<T: Kind + ?Sized>(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Subprojects {
+/// files, then the others. `None` if there is none.
+pub fn projects<T: ToolKind + ?Sized>(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Option<String> {
     let disk = context.disk();
     let is_there = |dir: &str, file: &String| {
         let path = file.split("::").next().unwrap_or(file);
@@ -33,12 +32,13 @@ pub fn projects<T: Kind + ?Sized>(context: &RunContext<'_>, cwd: &Path, files: &
         })
         .collect();
     ranked.sort_by_key(|(rank, ..)| *rank);
-    Subprojects::of(ranked.into_iter().map(|(_, dir, what)| (dir, what)).collect())
+    let named = ranked.into_iter().map(|(_, dir, what)| format!("`{dir}` ({what})")).collect();
+    listed(named, MAX_NAMED_PROJECTS)
 }
 
 /// The next step where a tool is missing that projects below have: those in which it is installed, else those that use it.
 /// None if there are none.
-pub fn who_has<T: Kind + ?Sized>(context: &RunContext<'_>, cwd: &Path, tool: &T) -> Option<String> {
+pub fn who_has<T: ToolKind + ?Sized>(context: &RunContext<'_>, cwd: &Path, tool: &T) -> Option<String> {
     let disk = context.disk();
     let has_tool = |tools: &[&T]| tools.iter().any(|known| known.name() == tool.name());
     let mut users: Vec<String> = detection::below::<T>(&disk, cwd)
@@ -53,17 +53,9 @@ pub fn who_has<T: Kind + ?Sized>(context: &RunContext<'_>, cwd: &Path, tool: &T)
     if !owners.is_empty() {
         users = owners;
     }
-    let more = users.len().saturating_sub(MAX_NAMED_PROJECTS);
-    users.truncate(MAX_NAMED_PROJECTS);
-    let mut named = String::new();
-    for (at, dir) in users.iter().enumerate() {
-        let comma = if at == 0 { "" } else { ", " };
-        // Writing to a String cannot fail.
-        let _ = write!(named, "{comma}`{}`", shown(context, &cwd.join(dir)));
-    }
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!named.is_empty()).then(|| {
-        format!("{} is not here, but projects below {what}: give one of these as `cwd`: {named}{more}", tool.name())
+    let named = users.iter().map(|dir| format!("`{}`", shown(context, &cwd.join(dir)))).collect();
+    listed(named, MAX_NAMED_PROJECTS).map(|named| {
+        format!("{} is not here, but projects below {what}: give one of these as `cwd`: {named}", tool.name())
     })
 }
 

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 
 use super::checkers::{CargoCheck, GoVet, Mypy, Pyright, Tsc};
 use super::model::{CheckStatus, Scope, State, TestReport, TestStatus, ToolInfo};
+use super::outcome::ProcessEnding;
 use super::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
-use super::verdict::{self, Ending};
-use super::{Checker, Runner, Sources, text};
+use super::{Checker, Runner, Sources, text, verdict};
 use crate::cancel::Bound;
 
 struct Sample {
@@ -16,7 +16,7 @@ struct Sample {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     own_harness: Vec<String>,
-    ending: Ending,
+    ending: ProcessEnding,
 }
 
 impl Sample {
@@ -29,7 +29,7 @@ impl Sample {
         let exit_code = exit.trim().parse().ok();
         let timed_out = exit.trim() == "timed out";
         assert!(timed_out || exit_code.is_some(), "{tool}/{name} is not there");
-        let ending = Ending { exit_code, timed_out, duration_ms: 1230, ..Ending::default() };
+        let ending = ProcessEnding { exit_code, timed_out, duration_ms: 1230, ..ProcessEnding::default() };
         let own_harness = vec!["own".to_owned()];
         Self { report: read("report"), stdout: read("stdout"), stderr: read("stderr"), own_harness, ending }
     }
@@ -66,12 +66,11 @@ fn check_home(checker: &dyn Checker) -> &'static str {
     }
 }
 
-/// Snapshots of the text of each sample, and of the whole of the first; returns statuses and counts: passed, failed,
+/// Snapshots of the text of each sample, and of the whole of the first; each with its status and counts: passed, failed,
 /// errored, skipped, todo, flaky, not run.
-fn runs(runner: &'static dyn Runner, names: &[&str]) -> Vec<(TestStatus, [u64; 7])> {
+fn runs(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]) {
     let mut told = String::new();
-    let mut found = Vec::new();
-    for (index, name) in names.iter().enumerate() {
+    for (index, (name, expected)) in expected.iter().enumerate() {
         let report = Sample::of(home(runner), name).run(runner);
         let _ = writeln!(told, "=== {name}\n{}\n", text::tests(&report));
         if index == 0 {
@@ -80,107 +79,67 @@ fn runs(runner: &'static dyn Runner, names: &[&str]) -> Vec<(TestStatus, [u64; 7
         let of = report.summary;
         assert_eq!(of.total, of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run, "{name}");
         let counts = [of.passed, of.failed, of.errored, of.skipped, of.todo, of.flaky, of.not_run];
-        found.push((report.status, counts));
+        assert_eq!((report.status, counts), *expected, "{name}");
     }
     insta::assert_snapshot!(format!("{}_text", home(runner)), told);
-    found
 }
 
 use TestStatus::{BuildError, ConfigError, Crashed, Failed, NoTests, Passed, TimedOut};
 
 #[test]
 fn vitest() {
-    let names = [
-        "mixed_5",
-        "mixed_4",
-        "mixed_3",
-        "pass_5",
-        "unhandled_3",
-        "unhandled_5",
-        "nomatch_5",
-        "tnomatch_3",
-        "tnomatch_5",
-        "exit_5",
-        "jsdom_3",
-        "jsdom_5",
-        "hang_3",
-        "hang_5",
-        "config_5",
-        "throws_4",
-        "quits_5",
-    ];
     let mixed = (Failed, [4, 6, 0, 1, 1, 1, 3]);
     let skipped = (NoTests, [0, 0, 0, 2, 0, 0, 0]);
     let none = [0; 7];
     let expected = [
-        mixed,
-        mixed,
-        mixed,
-        (Passed, [2, 0, 0, 0, 0, 0, 0]),
-        (Failed, [3, 0, 0, 0, 0, 0, 0]),
-        (Failed, [3, 0, 0, 0, 0, 0, 0]),
-        (NoTests, none),
-        skipped,
-        skipped,
-        (Failed, [2, 1, 0, 0, 0, 0, 0]),
-        (ConfigError, none),
-        (ConfigError, none),
-        (TimedOut, [2, 0, 0, 0, 0, 0, 2]),
-        (TimedOut, [2, 0, 0, 0, 0, 0, 2]),
-        (ConfigError, none),
+        ("mixed_5", mixed),
+        ("mixed_4", mixed),
+        ("mixed_3", mixed),
+        ("pass_5", (Passed, [2, 0, 0, 0, 0, 0, 0])),
+        ("unhandled_3", (Failed, [3, 0, 0, 0, 0, 0, 0])),
+        ("unhandled_5", (Failed, [3, 0, 0, 0, 0, 0, 0])),
+        ("nomatch_5", (NoTests, none)),
+        ("tnomatch_3", skipped),
+        ("tnomatch_5", skipped),
+        ("exit_5", (Failed, [2, 1, 0, 0, 0, 0, 0])),
+        ("jsdom_3", (ConfigError, none)),
+        ("jsdom_5", (ConfigError, none)),
+        ("hang_3", (TimedOut, [2, 0, 0, 0, 0, 0, 2])),
+        ("hang_5", (TimedOut, [2, 0, 0, 0, 0, 0, 2])),
+        ("config_5", (ConfigError, none)),
         // The tear-down of a global set-up throws, or exits, and Vitest exits with 0.
-        (Failed, [1, 0, 0, 0, 0, 0, 0]),
-        (Failed, [1, 0, 0, 0, 0, 0, 0]),
+        ("throws_4", (Failed, [1, 0, 0, 0, 0, 0, 0])),
+        ("quits_5", (Failed, [1, 0, 0, 0, 0, 0, 0])),
     ];
-    assert_eq!(runs(&Vitest, &names), expected);
+    runs(&Vitest, &expected);
 }
 
 #[test]
 fn pytest() {
-    let names = [
-        "mixed_9",
-        "mixed_6",
-        "xdist_9",
-        "xdist_6",
-        "xcrash_9",
-        "xcrash_6",
-        "flaky_9",
-        "exit_9",
-        "hang_9",
-        "none_9",
-        "nofile_9",
-        "badarg_9",
-        "subtests_9",
-        "deselected_9",
-        "exit0_9",
-        "narrowed_9",
-        "narrowed_x_9",
-        "setup_plan_9",
-    ];
     let xdist = (Failed, [3, 5, 2, 1, 1, 0, 0]);
     let expected = [
         // pytest's own words: 7 failed (one of them a subtest), 4 passed and 1 xpassed, of which one had a failed
         // subtest and one a failed tear-down, 2 errors beside those of the two files.
-        (Failed, [3, 7, 2, 1, 1, 0, 0]),
-        (Failed, [3, 7, 2, 1, 1, 0, 0]),
-        xdist,
-        xdist,
-        (Failed, [2, 1, 0, 0, 0, 0, 0]),
-        (Failed, [2, 1, 0, 0, 0, 0, 0]),
-        (Passed, [1, 0, 0, 0, 0, 1, 0]),
-        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
-        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
-        (NoTests, [0; 7]),
-        (ConfigError, [0; 7]),
-        (ConfigError, [0; 7]),
+        ("mixed_9", (Failed, [3, 7, 2, 1, 1, 0, 0])),
+        ("mixed_6", (Failed, [3, 7, 2, 1, 1, 0, 0])),
+        ("xdist_9", xdist),
+        ("xdist_6", xdist),
+        ("xcrash_9", (Failed, [2, 1, 0, 0, 0, 0, 0])),
+        ("xcrash_6", (Failed, [2, 1, 0, 0, 0, 0, 0])),
+        ("flaky_9", (Passed, [1, 0, 0, 0, 0, 1, 0])),
+        ("exit_9", (Crashed, [1, 0, 0, 0, 0, 0, 2])),
+        ("hang_9", (TimedOut, [1, 0, 0, 0, 0, 0, 1])),
+        ("none_9", (NoTests, [0; 7])),
+        ("nofile_9", (ConfigError, [0; 7])),
+        ("badarg_9", (ConfigError, [0; 7])),
         // A test of which a subtest failed is one failure.
-        (Failed, [2, 2, 0, 1, 1, 0, 0]),
-        (Passed, [1, 0, 0, 0, 0, 0, 0]),
-        (Crashed, [0; 7]),
-        (Passed, [1, 0, 0, 0, 0, 0, 0]),
-        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+        ("subtests_9", (Failed, [2, 2, 0, 1, 1, 0, 0])),
+        ("deselected_9", (Passed, [1, 0, 0, 0, 0, 0, 0])),
+        ("exit0_9", (Crashed, [0; 7])),
+        ("narrowed_9", (Passed, [1, 0, 0, 0, 0, 0, 0])),
+        ("narrowed_x_9", (Passed, [1, 0, 0, 0, 0, 0, 0])),
         // Nothing but its set-up was looked at.
-        (NoTests, [0, 0, 0, 0, 0, 0, 1]),
+        ("setup_plan_9", (NoTests, [0, 0, 0, 0, 0, 0, 1])),
     ];
     let narrowed = ["narrowed_9", "narrowed_x_9"].map(|name| {
         let report = Sample::of("pytest", name).run(&Pytest);
@@ -193,35 +152,37 @@ fn pytest() {
     let deselected = Sample::of("pytest", "deselected_9");
     let results = (&Pytest as &dyn Runner).read(deselected.sources(), Bound::default());
     assert_eq!(results.files.iter().collect::<Vec<_>>(), ["t/test_ok.py", "t/test_sub.py"]);
-    assert_eq!(runs(&Pytest, &names), expected);
+    runs(&Pytest, &expected);
 }
 
 #[test]
 fn jest() {
     // Jest's own words: 5 failed, 1 pending, 1 todo, 5 passed.
-    let names =
-        ["mixed", "no_match", "no_name", "exit", "setup", "global", "teardown", "bail", "after", "hang", "ignored"];
     let expected = [
-        (Failed, [5, 5, 0, 1, 1, 1, 0]),
-        (NoTests, [0; 7]),
-        (NoTests, [0, 0, 0, 1, 0, 0, 0]),
-        (Crashed, [1, 0, 0, 0, 0, 0, 1]),
-        (Crashed, [0; 7]),
-        (Crashed, [0; 7]),
-        (Failed, [1, 0, 0, 0, 0, 0, 0]),
+        ("mixed", (Failed, [5, 5, 0, 1, 1, 1, 0])),
+        ("no_match", (NoTests, [0; 7])),
+        ("no_name", (NoTests, [0, 0, 0, 1, 0, 0, 0])),
+        ("exit", (Crashed, [1, 0, 0, 0, 0, 0, 1])),
+        ("setup", (Crashed, [0; 7])),
+        ("global", (Crashed, [0; 7])),
+        ("teardown", (Failed, [1, 0, 0, 0, 0, 0, 0])),
         // The next file was on its way, and ended after the end.
-        (Failed, [1, 1, 0, 0, 0, 0, 0]),
-        (Failed, [1, 0, 0, 0, 0, 0, 0]),
-        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
-        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+        ("bail", (Failed, [1, 1, 0, 0, 0, 0, 0])),
+        ("after", (Failed, [1, 0, 0, 0, 0, 0, 0])),
+        ("hang", (TimedOut, [1, 0, 0, 0, 0, 0, 1])),
+        ("ignored", (Passed, [1, 0, 0, 0, 0, 0, 0])),
     ];
-    assert_eq!(runs(&Jest, &names), expected);
+    runs(&Jest, &expected);
 }
 
 #[test]
 fn junit() {
-    let expected = [(Failed, [3, 7, 3, 1, 1, 0, 0]), (Failed, [4, 9, 0, 5, 0, 0, 0]), (Failed, [6, 5, 0, 1, 0, 0, 0])];
-    assert_eq!(runs(&Junit, &["pytest", "vitest", "jest"]), expected);
+    let expected = [
+        ("pytest", (Failed, [3, 7, 3, 1, 1, 0, 0])),
+        ("vitest", (Failed, [4, 9, 0, 5, 0, 0, 0])),
+        ("jest", (Failed, [6, 5, 0, 1, 0, 0, 0])),
+    ];
+    runs(&Junit, &expected);
 }
 
 #[test]
@@ -230,7 +191,7 @@ fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
         let sources = Sources { report: xml.as_bytes(), ..Sources::default() };
         let results = (&Junit as &dyn Runner).read(sources, Bound::default());
         let told: Vec<_> = results.run_errors.iter().map(|error| error.message.clone()).collect();
-        (verdict::of_tests(&Junit, &results, 0, Ending { exit_code: Some(0), ..Ending::default() }), told)
+        (verdict::of_tests(&Junit, &results, 0, ProcessEnding { exit_code: Some(0), ..ProcessEnding::default() }), told)
     };
     let counts = |name: &str, counted: &str| vec![format!("the suite `{name}` counts {counted}")];
     let one = "<testcase name='a'/>";
@@ -293,31 +254,30 @@ fn what_a_case_says_of_itself_is_believed() {
 #[test]
 fn nextest() {
     let expected = [
-        (Failed, [4, 7, 0, 1, 0, 0, 0]),
-        (Failed, [3, 2, 0, 0, 0, 0, 0]),
-        (BuildError, [0; 7]),
-        (TimedOut, [3, 1, 0, 0, 0, 0, 1]),
-        (NoTests, [0, 0, 0, 5, 0, 0, 0]),
+        ("mixed", (Failed, [4, 7, 0, 1, 0, 0, 0])),
+        ("abort", (Failed, [3, 2, 0, 0, 0, 0, 0])),
+        ("build", (BuildError, [0; 7])),
+        ("killed", (TimedOut, [3, 1, 0, 0, 0, 0, 1])),
+        ("none", (NoTests, [0, 0, 0, 5, 0, 0, 0])),
     ];
-    assert_eq!(runs(&Nextest, &["mixed", "abort", "build", "killed", "none"]), expected);
+    runs(&Nextest, &expected);
 }
 
 #[test]
 fn cargo_test() {
-    let names = ["mixed", "abort", "abort1", "hang", "build", "notarget", "nomatch", "exit", "own", "own_fails"];
     let expected = [
-        (Failed, [7, 8, 0, 2, 0, 0, 0]),
-        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
-        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
-        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
-        (BuildError, [0; 7]),
-        (ConfigError, [0; 7]),
-        (NoTests, [0; 7]),
-        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
-        (Passed, [2, 0, 0, 0, 0, 0, 0]),
-        (Failed, [2, 0, 0, 0, 0, 0, 0]),
+        ("mixed", (Failed, [7, 8, 0, 2, 0, 0, 0])),
+        ("abort", (Crashed, [1, 0, 0, 0, 0, 0, 2])),
+        ("abort1", (Crashed, [1, 0, 0, 0, 0, 0, 2])),
+        ("hang", (TimedOut, [1, 0, 0, 0, 0, 0, 1])),
+        ("build", (BuildError, [0; 7])),
+        ("notarget", (ConfigError, [0; 7])),
+        ("nomatch", (NoTests, [0; 7])),
+        ("exit", (Crashed, [1, 0, 0, 0, 0, 0, 2])),
+        ("own", (Passed, [2, 0, 0, 0, 0, 0, 0])),
+        ("own_fails", (Failed, [2, 0, 0, 0, 0, 0, 0])),
     ];
-    assert_eq!(runs(&CargoTest, &names), expected);
+    runs(&CargoTest, &expected);
     let own = |own_harness| {
         let results = Sample { own_harness, ..Sample::of("cargo_test", "own") };
         let results = (&CargoTest as &dyn Runner).read(results.sources(), Bound::default());
@@ -340,7 +300,7 @@ fn go_packages_that_end_in_any_order_are_told_in_one() {
         |package: &str| ["TestTwo", "TestOne"].map(|test| of(package, "run", test) + &of(package, "fail", test));
     let ids = |first: &str, second: &str| {
         let stdout = [begun(first), begun(second)].concat().concat().into_bytes();
-        let ending = Ending { exit_code: Some(1), ..Ending::default() };
+        let ending = ProcessEnding { exit_code: Some(1), ..ProcessEnding::default() };
         let own_harness = Vec::new();
         let sample = Sample { report: Vec::new(), stdout, stderr: Vec::new(), own_harness, ending };
         let report = sample.run(&Go);
@@ -357,14 +317,14 @@ fn go_packages_that_end_in_any_order_are_told_in_one() {
 #[test]
 fn go() {
     let expected = [
-        (Failed, [3, 5, 0, 1, 0, 0, 0]),
-        (NoTests, [0; 7]),
-        (Failed, [1, 1, 0, 0, 0, 0, 0]),
-        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
-        (BuildError, [0; 7]),
-        (Crashed, [1, 0, 0, 0, 0, 0, 0]),
+        ("mixed", (Failed, [3, 5, 0, 1, 0, 0, 0])),
+        ("none", (NoTests, [0; 7])),
+        ("timeout", (Failed, [1, 1, 0, 0, 0, 0, 0])),
+        ("hang", (TimedOut, [1, 0, 0, 0, 0, 0, 1])),
+        ("old", (BuildError, [0; 7])),
+        ("exit", (Crashed, [1, 0, 0, 0, 0, 0, 0])),
     ];
-    assert_eq!(runs(&Go, &["mixed", "none", "timeout", "hang", "old", "exit"]), expected);
+    runs(&Go, &expected);
 }
 
 #[test]

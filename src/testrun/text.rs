@@ -3,10 +3,12 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
+
 use super::model::{
     Case, CheckStatus, Diagnostic, Diagnostics, FileError, Frame, Severity, State, TestError, TestReport, TestStatus,
 };
-use super::reports::stack::is_library;
+use super::reports::stack::told_frames;
 use crate::limits::MAX_TOLD_LINES;
 
 pub fn tests(report: &TestReport) -> String {
@@ -100,7 +102,7 @@ fn file_errors(text: &mut String, errors: &[FileError]) {
     for (first, others) in
         grouped(errors, |one, other| one.phase == other.phase && gist(&one.message) == gist(&other.message))
     {
-        let _ = writeln!(text, "ERROR {} ({})", place(first), first.phase.name());
+        let _ = writeln!(text, "ERROR {} ({})", place(first), on_wire(first.phase));
         indented(text, &first.message);
         if !others.is_empty() {
             let named: Vec<String> = others.iter().map(|error| place(error)).collect();
@@ -210,10 +212,8 @@ fn values(text: &mut String, expected: Option<&str>, actual: Option<&str>) {
     }
 }
 
-/// The frames of the project; where there is none, the first.
 fn frames(text: &mut String, stack: &[Frame]) {
-    let own = stack.iter().take_while(|frame| !is_library(&frame.file)).count();
-    for frame in stack.iter().take(own.max(1)) {
+    for frame in stack.iter().take(told_frames(stack)) {
         let place = place(Some(&frame.file), frame.line, frame.column);
         let _ = match &frame.function {
             Some(function) => writeln!(text, "  at {place} {function}"),
@@ -229,7 +229,7 @@ fn others(text: &mut String, report: &TestReport) {
     // What did not run is more of a surprise than what passed.
     told.sort_by_key(|test| test.state == State::Passed);
     for test in told {
-        let word = if test.state == State::Passed { "ok" } else { test.state.name() };
+        let word = if test.state == State::Passed { "ok".to_owned() } else { on_wire(test.state) };
         let time = test.duration_ms.filter(|time| *time >= 100).map(|time| format!(" ({})", duration(time)));
         let _ = writeln!(text, "{word} {}{}", test.id, time.unwrap_or_default());
     }
@@ -281,7 +281,7 @@ fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
     }
     let code = diagnostic.code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
     let mut lines = diagnostic.message.lines();
-    let _ = writeln!(text, "{}{code}: {}", diagnostic.severity.name(), lines.next().unwrap_or_default());
+    let _ = writeln!(text, "{}{code}: {}", on_wire(diagnostic.severity), lines.next().unwrap_or_default());
     for line in lines.take(MAX_TOLD_LINES) {
         // Most checkers indent them already.
         let indent = if line.starts_with(' ') { "" } else { "  " };
@@ -299,6 +299,11 @@ fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
         };
         let _ = writeln!(text, "  {place}{}", related.message.lines().next().unwrap_or_default());
     }
+}
+
+/// The word that a value is in the structured reply.
+fn on_wire(value: impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 fn counted(count: u64, noun: &str) -> String {

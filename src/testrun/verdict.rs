@@ -2,11 +2,12 @@
 //! with 0 and have run nothing, report no failure and exit with 1, or die half-way through a report without one.
 
 use super::model::{
-    CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, Frame, RunError, RunnerName, Scope,
-    Severity, TestReport, TestStatus, TestsKind, ToolInfo,
+    CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, RunError, RunnerName, Scope, Severity,
+    TestReport, TestStatus, TestsKind, ToolInfo,
 };
-use super::reports::reading::{CheckResults, TestResults};
-use super::reports::stack::is_library;
+use super::outcome::ProcessEnding;
+use super::reports::results::{CheckResults, TestResults};
+use super::reports::stack::told_frames;
 use super::runner::Runner;
 use crate::limits::{
     MAX_LISTED_TESTS, MAX_RUN_FAULTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES, MAX_TOLD_FAILURES, MAX_TOLD_LINES,
@@ -15,22 +16,8 @@ use crate::limits::{
 /// Exit status of a build that failed (cargo(1)).
 const CARGO_FAILED: i32 = 101;
 
-/// How the process ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ending {
-    pub exit_code: Option<i32>,
-    /// The signal that ended it.
-    pub signal: Option<i32>,
-    /// It was ended because its time was up.
-    pub timed_out: bool,
-    /// It was never started: there is no such program.
-    pub missing: bool,
-    /// How long it took, in milliseconds.
-    pub duration_ms: u64,
-}
-
 /// The verdict on a test run; `missed` is how much of what was asked for by name did not run.
-pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, ending: Ending) -> TestStatus {
+pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, ending: ProcessEnding) -> TestStatus {
     let summary = &results.summary;
     let failed = summary.failed + summary.errored > 0;
     let faults = !results.file_errors.is_empty() || !results.run_errors.is_empty();
@@ -75,11 +62,11 @@ pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, endin
     if !results.run_errors.is_empty() {
         return TestStatus::ConfigError;
     }
-    runner.nothing_ran(results, ending.exit_code)
+    if runner.found_none(results, ending.exit_code) { TestStatus::NoTests } else { TestStatus::ConfigError }
 }
 
 /// The verdict on a type check. `errors` are those in what was asked for.
-pub fn of_check(checked: &CheckResults, errors: u64, hidden: u64, ending: Ending) -> CheckStatus {
+pub fn of_check(checked: &CheckResults, errors: u64, hidden: u64, ending: ProcessEnding) -> CheckStatus {
     if ending.missing {
         return CheckStatus::MissingTool;
     }
@@ -117,7 +104,7 @@ pub fn test_report(
     scope: Scope,
     mut results: TestResults,
     mut missed: Vec<String>,
-    ending: Ending,
+    ending: ProcessEnding,
     listed: bool,
 ) -> TestReport {
     results.unreached.retain(|file| !missed.contains(file));
@@ -196,22 +183,16 @@ pub fn shortened(mut report: TestReport) -> TestReport {
         for error in &mut case.errors {
             cut(&mut error.message);
             [&mut error.expected, &mut error.actual, &mut error.diff].into_iter().flatten().for_each(&mut cut);
-            own_frames(&mut error.stack);
+            error.stack.truncate(told_frames(&error.stack));
         }
     }
     report.file_errors.iter_mut().for_each(|error| cut(&mut error.message));
     for error in &mut report.run_errors {
         cut(&mut error.message);
-        own_frames(&mut error.stack);
+        error.stack.truncate(told_frames(&error.stack));
     }
     report.truncated.bytes += left_out;
     report
-}
-
-/// Leaves the frames of the project; where there is none, the first.
-fn own_frames(stack: &mut Vec<Frame>) {
-    let own = stack.iter().take_while(|frame| !is_library(&frame.file)).count();
-    stack.truncate(own.max(1));
 }
 
 /// The next step, where one can be told from the report alone.
@@ -265,7 +246,7 @@ pub fn diagnostics(
     tool: ToolInfo<CheckerName>,
     scope: Scope,
     mut checked: CheckResults,
-    ending: Ending,
+    ending: ProcessEnding,
     in_scope: impl Fn(&str) -> bool,
 ) -> Diagnostics {
     let mut summary = DiagnosticSummary::default();
@@ -337,16 +318,16 @@ fn cut<T>(list: &mut Vec<T>, max: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{Diagnostic, Summary};
     use super::*;
+    use crate::testrun::model::{Diagnostic, Summary};
     use crate::testrun::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
 
     fn results(summary: Summary) -> TestResults {
         TestResults { begun: true, ended: true, summary, ..TestResults::default() }
     }
 
-    fn exit(code: i32) -> Ending {
-        Ending { exit_code: Some(code), ..Ending::default() }
+    fn exit(code: i32) -> ProcessEnding {
+        ProcessEnding { exit_code: Some(code), ..ProcessEnding::default() }
     }
 
     fn passed(passed: u64) -> Summary {
@@ -382,8 +363,11 @@ mod tests {
         let half = TestResults { ended: false, ..results(passed(3)) };
         let of = |ending| of_tests(&Pytest, &half, 0, ending);
         assert_eq!(of(exit(0)), TestStatus::Crashed);
-        assert_eq!(of(Ending { timed_out: true, signal: Some(9), ..Ending::default() }), TestStatus::TimedOut);
-        assert_eq!(of(Ending { missing: true, ..Ending::default() }), TestStatus::MissingTool);
+        assert_eq!(
+            of(ProcessEnding { timed_out: true, signal: Some(9), ..ProcessEnding::default() }),
+            TestStatus::TimedOut
+        );
+        assert_eq!(of(ProcessEnding { missing: true, ..ProcessEnding::default() }), TestStatus::MissingTool);
         // After the tests, before the runner's own end.
         let cut = TestResults { is_cut_short: true, ..results(passed(3)) };
         let of = |code| of_tests(&Jest, &cut, 0, exit(code));
@@ -455,7 +439,7 @@ mod tests {
         assert_eq!(status(vec![at(Some("tsconfig.json"))], 1), (CheckStatus::ConfigError, 0, 1));
     }
 
-    fn diagnostics_of(tool: ToolInfo<CheckerName>, checked: CheckResults, ending: Ending) -> Diagnostics {
+    fn diagnostics_of(tool: ToolInfo<CheckerName>, checked: CheckResults, ending: ProcessEnding) -> Diagnostics {
         diagnostics(tool, Scope::default(), checked, ending, |file| file == "a.ts")
     }
 }

@@ -8,6 +8,7 @@ pub mod diff;
 pub mod encoding;
 pub mod escape;
 pub mod glob;
+pub mod html;
 pub mod lines;
 pub mod mime;
 pub mod nearest;

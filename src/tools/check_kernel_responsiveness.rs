@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, ground, how, seconds, session};
+use super::python::{Open, host, how, seconds, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::PYTHON_PING_MS;
@@ -47,8 +47,8 @@ impl Tool for CheckKernelResponsiveness {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let session = context.services.python.find(params.session_id.as_deref())?;
         if !session.was_started() {
-            let ground = ground(context, Self::NAME)?;
-            self::session(context, Some(session.name()))?.kernel(&ground, context.cancel)?;
+            let host = host(context, Self::NAME)?;
+            self::session(context, Some(session.name()))?.kernel(&host, context.cancel)?;
         }
         let begun = Instant::now();
         let kernel = session.live();

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, ground, session};
+use super::python::{Open, host, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::python::Question;
@@ -42,8 +42,8 @@ impl Tool for CodeCompletion {
     const WEIGHT: Weight = Weight::Waits;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let ground = ground(context, Self::NAME)?;
-        let kernel = session(context, params.session_id.as_deref())?.kernel(&ground, context.cancel)?;
+        let host = host(context, Self::NAME)?;
+        let kernel = session(context, params.session_id.as_deref())?.kernel(&host, context.cancel)?;
         let question = Question { code: &params.code, cursor: params.cursor_pos };
         let found = kernel.complete(question, context.cancel)?;
         let (cursor_start, cursor_end) = (found.cursor_start, found.cursor_end);

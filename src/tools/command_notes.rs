@@ -132,11 +132,11 @@ fn no_network(commands: &Commands) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::{Standing, Tier};
+    use crate::sandbox::{Tier, WallStatus};
     use pretty_assertions::assert_eq;
 
     fn said(walls: Tier, network: Network, denied: &[Denied]) -> String {
-        let standing = Standing { tier: Some(walls), network, ..Standing::off() };
+        let standing = WallStatus { tier: Some(walls), network, ..WallStatus::off() };
         let commands = Commands { standing, ..Commands::refused("a test") };
         let mut notes = Notes::below("", "(no output)");
         notes.add_denied(denied, &commands);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, absolute, ground};
+use super::python::{Open, absolute, host};
 use super::python_places::of_environment;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -57,7 +57,7 @@ impl Tool for CreateSession {
     const WEIGHT: Weight = Weight::Waits;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let ground = ground(context, Self::NAME)?;
+        let host = host(context, Self::NAME)?;
         let sessions = &context.services.python;
         let directory = match params.working_directory {
             Some(directory) => PathBuf::from(directory),
@@ -83,11 +83,11 @@ impl Tool for CreateSession {
         }
         let settings = Settings { description: description.clone(), python, directory, environment };
         let session = sessions.create(&params.session_id, settings)?;
-        let kernel = session.kernel(&ground, context.cancel).inspect_err(|_| {
+        let kernel = session.kernel(&host, context.cancel).inspect_err(|_| {
             // It is there only if it works; somebody else may have deleted it meanwhile.
             let _ = sessions.delete(&params.session_id);
         })?;
-        sessions.prepare(&ground);
+        sessions.prepare(&host);
         let ready = kernel.ready();
         Reply::json(Open(Output {
             session_id: params.session_id,

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::bulk::Bulk;
 use super::list_directory::{ItemKind, open_directory};
+use super::reply_size::Bulk;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, TreeEntry, TreeOptions};

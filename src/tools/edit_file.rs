@@ -67,7 +67,7 @@ impl Tool for EditFile {
         let _locked = writer.lock(&target);
         let path = show_path(target.shown()).into_owned();
         let applied = edits::attempts(&target, |held| {
-            let current = fs::write::current(&target, MAX_EDIT_BYTES, Some(context.room()))?;
+            let current = fs::current(&target, MAX_EDIT_BYTES, Some(context.room()))?;
             if let Some(expected) = &params.expected_sha256 {
                 hash::expect(target.shown(), Some(&current.bytes), expected)?;
             }

@@ -17,7 +17,7 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::budget::{Room, Share};
 use crate::edit::{Applied, Edit};
 use crate::error::Error;
-use crate::fs::write::Stamp;
+use crate::fs::Stamp;
 use crate::fs::{self, FsError, Prepared};
 use crate::limits::{CHANGE_ATTEMPTS, MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
 use crate::policy::{Checked, Kind, Write};
@@ -121,7 +121,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
         }
         let globs = std::slice::from_ref(pattern);
         let selection = Selection { globs: Some(globs), ..Selection::default() };
-        let scope = scope(context, &selection).map_err(|error| match error {
+        let scope = scope(context, selection).map_err(|error| match error {
             Error::Glob { source, .. } => Error::Glob { parameter: format!("paths[{index}]"), source },
             error => error,
         })?;
@@ -243,13 +243,13 @@ impl Batch<'_> {
     }
 
     fn compute_at(&self, target: &Checked<Write>, budget: &AtomicU64) -> Result<Computed, Error> {
-        let current = fs::write::current(target, MAX_EDIT_BYTES, Some(self.context.room()))?;
+        let current = fs::current(target, MAX_EDIT_BYTES, Some(self.context.room()))?;
         let held = budget.fetch_add(current.bytes.len() as u64, Ordering::Relaxed);
         if held + current.bytes.len() as u64 > MAX_EDIT_TOTAL_BYTES && held > 0 {
             let message = format!("the files of one call are more than {MAX_EDIT_TOTAL_BYTES} bytes together");
             return Err(Error::Unsuitable { message, hint: "edit fewer files in one call".into() });
         }
-        let fs::write::Current { bytes, mut share, stamp } = current;
+        let fs::Current { bytes, mut share, stamp } = current;
         // Of small ones there may be many.
         let uncounted = bytes.len().saturating_sub(share.bytes());
         self.context.room().grow(&mut share, uncounted)?;

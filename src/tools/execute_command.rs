@@ -9,7 +9,7 @@ use super::command_notes::{Notes, exit_code, refused};
 use super::services::Commands;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Bounds, Captured, ExecError, Outcome, Stage, place_of};
+use crate::exec::{self, Captured, ExecError, Outcome, Stage, place_of};
 use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
@@ -130,8 +130,7 @@ fn run(context: &Context<'_>, command: &exec::Command<'_>, asked: Duration) -> R
     let rules = &context.services.commands;
     let Some(launcher) = &rules.launcher else { return Err(ExecError::NoLauncher) };
     let timeout = asked.min(rules.max_timeout);
-    let bounds =
-        Bounds { timeout, grace: Duration::from_millis(KILL_GRACE_MS), output_cap_bytes: rules.output_cap_bytes };
+    let foreground = rules.foreground(launcher, context.cancel, timeout);
     let mut waited = Duration::ZERO;
     let mut progress = |elapsed: Duration, stage: Stage| {
         let message = match stage {
@@ -146,7 +145,7 @@ fn run(context: &Context<'_>, command: &exec::Command<'_>, asked: Duration) -> R
         let total = (waited + timeout).as_millis() as u64;
         context.progress.report(elapsed.as_millis() as u64, Some(total), &message);
     };
-    let outcome = exec::run(launcher, command, bounds, &rules.running, context.cancel, &mut progress)?;
+    let outcome = foreground.run(command, &mut progress)?;
     if outcome.cancelled {
         return Err(ExecError::Cancelled);
     }

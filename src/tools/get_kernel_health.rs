@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, ground, how, seconds, session};
+use super::python::{Open, host, how, seconds, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::python::Health;
@@ -61,8 +61,8 @@ impl Tool for GetKernelHealth {
         let session = context.services.python.find(params.session_id.as_deref())?;
         if !session.was_started() {
             // Nobody has ended it: it is there as soon as somebody asks for it.
-            let ground = ground(context, Self::NAME)?;
-            self::session(context, Some(session.name()))?.kernel(&ground, context.cancel)?;
+            let host = host(context, Self::NAME)?;
+            self::session(context, Some(session.name()))?.kernel(&host, context.cancel)?;
         }
         let Health { condition, pid, status, cpu_percent, busy_for, exit } = session.health()?;
         let status = status.as_ref();

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bulk::Bulk;
+use super::list_directory::open_directory;
 use super::name_list::NameList;
+use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, shallow_glob_note, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -57,7 +58,7 @@ impl Tool for GlobSearch {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let selection = Selection {
-            directory: Some(&params.directory),
+            directory: Some(open_directory(&context.services.policy, &params.directory)?),
             globs: Some(&params.globs),
             exclude: params.exclude_globs.as_deref().unwrap_or_default(),
             respect_gitignore: params.respect_gitignore.unwrap_or_default(),
@@ -67,7 +68,7 @@ impl Tool for GlobSearch {
             0 => usize::MAX,
             max => usize::try_from(max).unwrap_or(usize::MAX),
         };
-        let scope = scope(context, &selection)?;
+        let scope = scope(context, selection)?;
         let progress = |seen| context.progress.report(seen, None, &format!("{seen} entries seen"));
         let named = names(call(context, &progress), &scope, max, &|_, kind| kind != Kind::Directory)?;
         let matches = NameList::new(&named.paths);

@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::grep_reply::{Output, assemble, bulk_note};
+use super::list_directory::as_directory;
 use super::selection::{Selection, call, scope, shallow_glob_note, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{DEFAULT_GREP_BYTES, DEFAULT_GREP_RESULTS, MAX_CONTEXT_LINES, MAX_GREP_BYTES, MAX_GREP_RESULTS};
 use crate::pattern::{Options, Pattern, slip};
-use crate::policy::{Checked, Kind, Read};
+use crate::policy::Kind;
 use crate::protocol::Content;
 use crate::search::{Mode, Wanted, grep, grep_one};
 
@@ -99,7 +100,7 @@ impl Tool for GrepFiles {
             bytes: params.max_bytes.unwrap_or(DEFAULT_GREP_BYTES) as usize,
         };
         let selection = Selection {
-            directory: params.directory.as_deref(),
+            directory: None,
             globs: params.globs.as_deref(),
             exclude: params.exclude_globs.as_deref().unwrap_or_default(),
             types: params.file_types.as_deref().unwrap_or_default(),
@@ -107,11 +108,16 @@ impl Tool for GrepFiles {
         };
         let progress = |files| context.progress.report(files, None, &format!("{files} files searched"));
         let call = call(context, &progress);
-        let (hits, root) = if let Some(file) = one_file(context, &selection) {
-            (grep_one(call, &file, &pattern, wanted)?, None)
+        let place = params.directory.as_deref().map(|path| context.services.policy.read(path)).transpose()?;
+        // A `directory` that is a file stands for that file, which is what an agent means by it.
+        let file = place.as_ref().filter(|place| place.kind() == Kind::File && selection.globs.is_none());
+        let (hits, root) = if let Some(file) = file {
+            (grep_one(call, file, &pattern, wanted)?, None)
         } else {
-            let scope = scope(context, &selection)?;
-            (grep(call, &scope, &pattern, wanted)?, scope.root().map(<[u8]>::to_vec))
+            let directory = place.map(as_directory).transpose()?;
+            let scope = scope(context, Selection { directory, ..selection })?;
+            let root = scope.root().map(<[u8]>::to_vec);
+            (grep(call, scope, &pattern, wanted)?, root)
         };
         let (output, text) = assemble(&hits, wanted);
         let files = hits.searched;
@@ -138,10 +144,4 @@ impl Tool for GrepFiles {
 /// Whether the author of a pattern is likely to mean more than one line.
 fn may_cross_lines(source: &str) -> bool {
     ["\\n", "\n", "[^]", "[\\s\\S]", "[\\S\\s]", "(?s:"].iter().any(|sign| source.contains(sign))
-}
-
-/// A `directory` that is a file stands for that file, which is what an agent means by it.
-fn one_file(context: &Context<'_>, selection: &Selection<'_>) -> Option<Checked<Read>> {
-    let file = context.services.policy.read(selection.directory?).ok().filter(|_| selection.globs.is_none())?;
-    (file.kind() == Kind::File).then_some(file)
 }

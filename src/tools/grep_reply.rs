@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::bulk::Bulk;
+use super::reply_size::Bulk;
 use crate::search::{FileHits, Hits, Mode, Wanted};
 use crate::text::escape::show_path;
 

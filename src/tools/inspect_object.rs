@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, ground, session};
+use super::python::{Open, host, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::python::Question;
@@ -48,8 +48,8 @@ impl Tool for InspectObject {
     const WEIGHT: Weight = Weight::Waits;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let ground = ground(context, Self::NAME)?;
-        let kernel = session(context, params.session_id.as_deref())?.kernel(&ground, context.cancel)?;
+        let host = host(context, Self::NAME)?;
+        let kernel = session(context, params.session_id.as_deref())?.kernel(&host, context.cancel)?;
         let question = Question { code: &params.code, cursor: params.cursor_pos };
         let found = kernel.inspect(question, params.detail_level.unwrap_or(0), context.cancel)?;
         Reply::json(Open(Output { found: found.found, data: found.data }))

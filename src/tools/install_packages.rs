@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
-use super::python::{Open, ground, has_network, private_directory};
+use super::python::{Open, has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Bounds, ExecError, place_of};
-use crate::limits::{DEFAULT_INSTALL_SECS, KILL_GRACE_MS, MAX_INSTALL_SECS, MAX_PACKAGES};
+use crate::exec::{self, ExecError, place_of};
+use crate::limits::{DEFAULT_INSTALL_SECS, MAX_INSTALL_SECS, MAX_PACKAGES};
 use crate::python::packages::{
     ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, missing_builder, script, shortened,
 };
@@ -57,7 +57,7 @@ impl Tool for InstallPackages {
     const WEIGHT: Weight = Weight::Heavy;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let ground = ground(context, Self::NAME)?;
+        let host = host(context, Self::NAME)?;
         let services = context.services;
         let session = services.python.find(params.session_id.as_deref())?;
         let offline = !has_network(context);
@@ -68,13 +68,9 @@ impl Tool for InstallPackages {
         let dir = place_of(session.directory(&services.policy)?)?;
         let command = exec::Command { line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_INSTALL_SECS));
-        let grace = Duration::from_millis(KILL_GRACE_MS);
-        let bounds = Bounds { timeout, grace, output_cap_bytes: services.commands.output_cap_bytes };
-        let running = &services.commands.running;
-        let outcome = exec::run(ground.launcher, &command, bounds, running, context.cancel, &mut |done, stage| {
-            context.progress.stage(done, timeout, stage);
-        })
-        .map_err(PythonError::Exec)?;
+        let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
+        let outcome = foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage));
+        let outcome = outcome.map_err(PythonError::Exec)?;
         if outcome.cancelled {
             return Err(Error::Cancelled);
         }

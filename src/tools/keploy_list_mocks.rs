@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{none_in, some_of};
+use super::recorded_calls::{none_in, some_of};
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::calls::sets::{self, Set};
 use crate::error::Error;

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{Wanted, did_not_run, folder, last_words, left_out, notes, run_command, secrets, unreached};
 use super::command_notes::exit_code;
+use super::recorded_calls::{
+    Wanted, did_not_run, folder, last_words, left_out, notes, run_command, secrets, unreached,
+};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Kept, Play, Ran, declared, keep, sets};
 use crate::error::Error;

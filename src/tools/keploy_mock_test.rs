@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{Wanted, last_words, none_in, notes, run_command, secrets, some_of};
 use super::command_notes::exit_code;
+use super::recorded_calls::{Wanted, last_words, none_in, notes, run_command, secrets, some_of};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Play, Ran, load, sets};
 use crate::error::Error;
 use crate::limits::{MAX_CALLS_TIMEOUT_SECS, MAX_MISSES_SHOWN};
 use crate::record::Report;
-use crate::record::naming::names;
+use crate::record::naming::set_name;
 use crate::record::proxy::OnMiss;
 
 pub struct KeployMockTest;
@@ -133,7 +133,7 @@ fn replay(
     configuration.path = params.path.is_none().then(|| path.clone());
     let mut more = Vec::new();
     let name = if let Some(name) = &params.mock_name {
-        names::check(name).map_err(|error| Error::params(format!("{error}; {}", error.hint())))?;
+        set_name::check(name).map_err(|error| Error::params(format!("{error}; {}", set_name::HINT)))?;
         name.clone()
     } else {
         let known = sets::candidates(sets::list(policy, &path)?);

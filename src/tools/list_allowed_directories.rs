@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::sandbox::{Standing, Tier};
+use crate::sandbox::{Tier, WallStatus};
 use crate::text::escape::show_path;
 
 /// Lists the allowed directories, the project directory first.
@@ -39,7 +39,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    fn of(standing: &Standing) -> Self {
+    fn of(standing: &WallStatus) -> Self {
         Self {
             tier: standing.tier.map_or("none", Tier::as_str),
             refused: standing.refused.clone(),

@@ -130,7 +130,11 @@ fn list(context: &Context<'_>, directory: &Checked<Read>, entries: &[DirEntry]) 
 
 /// Opens a directory; a file is an error that names the right tool.
 pub(super) fn open_directory(policy: &Policy, path: &str) -> Result<Checked<Read>, Error> {
-    let directory = policy.read(path)?;
+    as_directory(policy.read(path)?)
+}
+
+/// The same of what is open already.
+pub(super) fn as_directory(directory: Checked<Read>) -> Result<Checked<Read>, Error> {
     if directory.kind() != Kind::Directory {
         return Err(Error::Unsuitable {
             message: format!("`{}` is a file, not a directory", show_path(directory.shown())),

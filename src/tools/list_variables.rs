@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, ground, session};
+use super::python::{Open, host, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::python::Variable;
@@ -37,9 +37,9 @@ impl Tool for ListVariables {
     const WEIGHT: Weight = Weight::Waits;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let ground = ground(context, Self::NAME)?;
+        let host = host(context, Self::NAME)?;
         let session = session(context, params.session_id.as_deref())?;
-        let variables = session.kernel(&ground, context.cancel)?.variables(context.cancel)?;
+        let variables = session.kernel(&host, context.cancel)?.variables(context.cancel)?;
         Reply::json(Open(Output { session_id: session.name().to_owned(), variables }))
     }
 }

@@ -3,8 +3,6 @@
 //! A new tool is one file and two lines here: its `mod`, and its place in [`TOOLS`], which is also its place in
 //! tools/list and in the documents.
 
-mod bulk;
-pub mod calling;
 mod cell_notes;
 mod command_notes;
 mod context;
@@ -17,7 +15,9 @@ mod page;
 mod parallel;
 mod python;
 mod python_places;
+pub mod recorded_calls;
 mod registry;
+mod reply_size;
 mod schema;
 mod selection;
 mod services;

@@ -2,12 +2,12 @@
 
 use std::io::{self, Read as _};
 use std::ops::Range;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use memchr::memchr;
 
 use super::Reply;
-use super::read_file::{note, too_large};
 use crate::budget::Room;
 use crate::error::Error;
 use crate::fs::{self, FsError, Reader};
@@ -186,4 +186,17 @@ fn reply(text: String, encoding: Encoding, size: u64, lines: &Range<u64>, total:
         .meta("binary", false)
         .meta("size", size)
         .meta("lineEnding", ending.name())
+}
+
+/// The error for a file over the cap.
+pub fn too_large(path: &Path, size: u64) -> Error {
+    Error::Unsuitable {
+        message: format!("`{}` is {size} bytes; at most {MAX_READ_BYTES} bytes are read whole", show_path(path)),
+        hint: "page through it with offset and limit (lines), or find the place with grep_files".into(),
+    }
+}
+
+/// Says that the text is not in the encoding that everybody expects.
+pub fn note(encoding: &str) -> String {
+    format!("[decoded from {encoding}; edit_file keeps that encoding, write_file needs encoding: \"{encoding}\"]")
 }

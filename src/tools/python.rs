@@ -14,7 +14,7 @@ use super::{Context, Services};
 use crate::error::Error;
 use crate::exec::{ExecError, Exit};
 use crate::policy::{Touch, note};
-use crate::python::{Changes, Ground, Session, shown_path};
+use crate::python::{Changes, Host, Session, shown_path};
 use crate::sandbox::Network;
 use crate::text::escape::show_path;
 
@@ -44,23 +44,23 @@ impl<T> JsonSchema for Open<T> {
 }
 
 /// What sessions stand on; an error where no program may run.
-pub(super) fn ground<'a>(context: &Context<'a>, tool: &'static str) -> Result<Ground<'a>, Error> {
+pub(super) fn host<'a>(context: &Context<'a>, tool: &'static str) -> Result<Host<'a>, Error> {
     if let Some(reason) = &context.services.commands.standing.refused {
         return Err(refused(tool, reason));
     }
-    Ok(ground_of(context.services).ok_or(ExecError::NoLauncher)?)
+    Ok(host_of(context.services).ok_or(ExecError::NoLauncher)?)
 }
 
-fn ground_of(services: &Services) -> Option<Ground<'_>> {
+fn host_of(services: &Services) -> Option<Host<'_>> {
     let rules = &services.commands;
     let launcher = rules.launcher.as_ref().filter(|_| rules.standing.refused.is_none())?;
-    Some(Ground { launcher, residents: &rules.residents, policy: &services.policy, writer: &services.writer })
+    Some(Host { launcher, residents: &rules.residents, policy: &services.policy, writer: &services.writer })
 }
 
 /// A client has come that sees the tools for Python: the first session is not to wait for its interpreter.
 pub fn expect_use(services: &Services) {
-    if let Some(ground) = ground_of(services) {
-        services.python.expect_use(&ground);
+    if let Some(host) = host_of(services) {
+        services.python.expect_use(&host);
     }
 }
 

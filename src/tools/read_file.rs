@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::page;
+use super::page::{self, note, too_large};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs;
@@ -89,14 +89,6 @@ pub(super) fn open(context: &Context<'_>, path: &str) -> Result<Checked<Read>, E
     Ok(file)
 }
 
-/// The error for a file over the cap.
-pub(super) fn too_large(path: &Path, size: u64) -> Error {
-    Error::Unsuitable {
-        message: format!("`{}` is {size} bytes; at most {MAX_READ_BYTES} bytes are read whole", show_path(path)),
-        hint: "page through it with offset and limit (lines), or find the place with grep_files".into(),
-    }
-}
-
 fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>) -> Result<Reply<()>, Error> {
     if file.size() > MAX_READ_BYTES {
         return Err(too_large(file.shown(), file.size()));
@@ -150,11 +142,6 @@ fn text(decoded: Decoded, size: usize) -> Reply<()> {
         .meta("binary", false)
         .meta("size", size)
         .meta("lineEnding", ending.name())
-}
-
-/// Says that the text is not in the encoding that everybody expects.
-pub(super) fn note(encoding: &str) -> String {
-    format!("[decoded from {encoding}; edit_file keeps that encoding, write_file needs encoding: \"{encoding}\"]")
 }
 
 fn binary(path: &Path, bytes: &[u8], kind: MediaKind, mime: &'static str) -> Reply<()> {

@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::parallel;
-use super::read_file;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{page, parallel, read_file};
 use crate::error::Error;
 use crate::fs;
 use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, MAX_READ_FILES, MAX_READ_TOTAL_BYTES, READ_COPIES};
@@ -64,7 +63,7 @@ impl Tool for ReadMultipleFiles {
 fn fits(file: Checked<Read>, left: &mut u64) -> Result<Checked<Read>, Error> {
     let size = file.size();
     if size > MAX_READ_BYTES {
-        return Err(read_file::too_large(file.shown(), size));
+        return Err(page::too_large(file.shown(), size));
     }
     match left.checked_sub(size) {
         Some(rest) => {
@@ -92,7 +91,7 @@ fn read(context: &Context<'_>, file: &Checked<Read>) -> Result<String, Error> {
     let media_type = media(name.as_encoded_bytes(), &bytes[..size.min(64)]).media_type;
     Ok(match encoding::detect_and_decode(bytes, None) {
         Ok(decoded) if decoded.encoding.is_utf8() => decoded.text,
-        Ok(decoded) => format!("{}\n{}", decoded.text, read_file::note(decoded.encoding.name())),
+        Ok(decoded) => format!("{}\n{}", decoded.text, page::note(decoded.encoding.name())),
         Err(_) => format!("[binary: {media_type}, {size} bytes; read_file returns it]"),
     })
 }

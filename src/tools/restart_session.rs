@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, ground, session};
+use super::python::{Open, host, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 
@@ -37,10 +37,10 @@ impl Tool for RestartSession {
     const WEIGHT: Weight = Weight::Waits;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let ground = ground(context, Self::NAME)?;
+        let host = host(context, Self::NAME)?;
         let session = session(context, params.session_id.as_deref())?;
-        let kernel = session.restart(&ground, context.cancel)?;
-        context.services.python.prepare(&ground);
+        let kernel = session.restart(&host, context.cancel)?;
+        context.services.python.prepare(&host);
         let (session_id, python_version) = (session.name().to_owned(), kernel.ready().version.clone());
         Reply::json(Open(Output { session_id, status: "restarted", python_version }))
     }

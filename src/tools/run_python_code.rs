@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cell_notes::{Surroundings, hints};
-use super::python::{Open, absolute, ground, has_network, note_written, seconds, session, shown};
+use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{
@@ -88,7 +88,7 @@ impl Tool for RunPythonCode {
     const WEIGHT: Weight = Weight::Waits;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let ground = ground(context, Self::NAME)?;
+        let host = host(context, Self::NAME)?;
         let session = session(context, params.session_id.as_deref())?;
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
         let bounds = Bounds {
@@ -109,8 +109,8 @@ impl Tool for RunPythonCode {
                 }
             }
         };
-        let ran = session.run(&ground, &params.code, &bounds, context.cancel, &mut on_news)?;
-        context.services.python.prepare(&ground);
+        let ran = session.run(&host, &params.code, &bounds, context.cancel, &mut on_news)?;
+        context.services.python.prepare(&host);
         if ran.cell.cancelled {
             return Err(Error::Cancelled);
         }

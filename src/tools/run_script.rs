@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
-use super::python::{Open, ground, note_written, seconds, shown};
+use super::python::{Open, host, note_written, seconds, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Bounds, Captured, ExecError, place_of};
-use crate::limits::{DEFAULT_CELL_SECS, KILL_GRACE_MS, MAX_CELL_SECS};
+use crate::exec::{self, Captured, ExecError, place_of};
+use crate::limits::{DEFAULT_CELL_SECS, MAX_CELL_SECS};
 use crate::policy::Kind;
 use crate::python::packages::quoted;
 use crate::python::{PythonError, Session};
@@ -61,7 +61,7 @@ impl Tool for RunScript {
     const WEIGHT: Weight = Weight::Heavy;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let ground = ground(context, Self::NAME)?;
+        let host = host(context, Self::NAME)?;
         let services = context.services;
         let session = services.python.find(params.session_id.as_deref())?;
         let script = services.policy.read(&params.path).map_err(PythonError::Policy)?;
@@ -78,20 +78,10 @@ impl Tool for RunScript {
         let dir = place_of(session.directory(&services.policy)?)?;
         let command = exec::Command { line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
-        let grace = Duration::from_millis(KILL_GRACE_MS);
-        let bounds = Bounds { timeout, grace, output_cap_bytes: services.commands.output_cap_bytes };
+        let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let begun = Instant::now();
         let (outcome, changes) = session.with_changes(&services.policy, context.cancel, || {
-            exec::run(
-                ground.launcher,
-                &command,
-                bounds,
-                &services.commands.running,
-                context.cancel,
-                &mut |done, stage| {
-                    context.progress.stage(done, timeout, stage);
-                },
-            )
+            foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage))
         })?;
         let outcome = match outcome {
             Ok(outcome) if outcome.cancelled => return Err(Error::Cancelled),

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
 use crate::testrun::model::{TestReport, TestStatus};
 use crate::testrun::verdict::shortened;
-use crate::testrun::{Request, Runner, run, text};
+use crate::testrun::{RunRequest, Runner, run, text};
 
 pub struct RunTests;
 
@@ -73,7 +73,7 @@ impl Tool for RunTests {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<TestReport>, Error> {
         let files = params.test_files.map(OneOrMany::into_list).unwrap_or_default();
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_TESTS_TIMEOUT_SECS));
-        let request = Request {
+        let request = RunRequest {
             cwd: params.cwd.as_deref(),
             runner: params.runner.and_then(|asked| asked.0),
             files: &files,

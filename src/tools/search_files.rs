@@ -7,8 +7,9 @@ use memchr::memmem::Finder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bulk::Bulk;
+use super::list_directory::open_directory;
 use super::name_list::NameList;
+use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -62,13 +63,13 @@ impl Tool for SearchFiles {
             return Err(Error::params("`nameContains` of search_files is empty; give a part of a name"));
         }
         let selection = Selection {
-            directory: Some(&params.directory),
+            directory: Some(open_directory(&context.services.policy, &params.directory)?),
             exclude: params.exclude_globs.as_deref().unwrap_or_default(),
             respect_gitignore: params.respect_gitignore.unwrap_or_default(),
             ..Selection::default()
         };
         let needle = Needle::new(&params.name_contains);
-        let scope = scope(context, &selection)?;
+        let scope = scope(context, selection)?;
         let progress = |seen| context.progress.report(seen, None, &format!("{seen} entries seen"));
         let named =
             names(call(context, &progress), &scope, params.max.unwrap_or(usize::MAX), &|name, _| needle.is_in(name))?;

@@ -3,6 +3,7 @@
 use super::Context;
 use super::list_directory::open_directory;
 use crate::error::Error;
+use crate::policy::{Checked, Read};
 use crate::search::{Asked, Call, Scope};
 use crate::text::escape::show;
 use crate::text::glob::is_glob;
@@ -11,7 +12,7 @@ use crate::text::glob::is_glob;
 #[derive(Debug, Default)]
 pub struct Selection<'a> {
     /// Where relative globs begin; the project directory when it is left out.
-    pub directory: Option<&'a str>,
+    pub directory: Option<Checked<Read>>,
     /// `None` selects everything below the directory.
     pub globs: Option<&'a [String]>,
     /// What to leave out.
@@ -23,12 +24,11 @@ pub struct Selection<'a> {
 }
 
 /// The scope that a selection stands for.
-pub fn scope(context: &Context<'_>, selection: &Selection<'_>) -> Result<Scope, Error> {
+pub fn scope(context: &Context<'_>, selection: Selection<'_>) -> Result<Scope, Error> {
     let policy = &context.services.policy;
     let directory = match (selection.directory, selection.globs) {
-        (Some(directory), _) => Some(open_directory(policy, directory)?),
         (None, None) => Some(open_directory(policy, ".")?),
-        (None, Some(_)) => None,
+        (directory, _) => directory,
     };
     let asked = Asked {
         directory,

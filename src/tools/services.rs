@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use crate::budget::Account;
 use crate::calls::{Isolation, Reach};
-use crate::exec::{BackgroundCommands, Launcher, Running};
+use crate::cancel::CancelToken;
+use crate::exec::{BackgroundCommands, Foreground, Launcher, Slots};
 use crate::fs::Writer;
 use crate::limits::{
-    DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES,
+    DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_TIMEOUT_SECS, MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES,
     RESIDENTS_FOR_A_SESSION,
 };
 use crate::policy::Policy;
 use crate::python::Sessions;
-use crate::sandbox::{Scratch, Standing, Tier};
+use crate::sandbox::{Scratch, Tier, WallStatus};
 use crate::search::memory::Memory;
 use crate::testrun::History;
 
@@ -78,7 +79,7 @@ impl Calls {
 #[derive(Debug)]
 pub struct Commands {
     /// What holds commands, or why they are refused.
-    pub standing: Standing,
+    pub standing: WallStatus,
     /// Commands that run on after their call; `None` when they are refused. Dropped before the launcher, which waits for
     /// them.
     pub background: Option<BackgroundCommands>,
@@ -92,24 +93,35 @@ pub struct Commands {
     pub max_timeout: Duration,
     /// Output kept, in bytes for each of the two streams.
     pub output_cap_bytes: usize,
-    pub running: Running,
-    pub residents: Running,
+    pub running: Slots,
+    pub residents: Slots,
 }
 
 impl Commands {
     /// Rules under which no command runs, for this reason.
     pub fn refused(reason: impl Into<String>) -> Self {
         Self {
-            standing: Standing::refused(reason, Vec::new()),
+            standing: WallStatus::refused(reason, Vec::new()),
             launcher: None,
             scratch: None,
             background: None,
             timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),
             max_timeout: Duration::from_secs(MAX_COMMAND_TIMEOUT_SECS),
             output_cap_bytes: OUTPUT_CAP_BYTES,
-            running: Running::default(),
-            residents: Running::new(RESIDENTS_FOR_A_SESSION * MAX_PYTHON_SESSIONS),
+            running: Slots::default(),
+            residents: Slots::new(RESIDENTS_FOR_A_SESSION * MAX_PYTHON_SESSIONS),
         }
+    }
+
+    /// How a command is run that its call waits for.
+    pub fn foreground<'a>(
+        &'a self,
+        launcher: &'a Launcher,
+        cancel: &'a CancelToken,
+        timeout: Duration,
+    ) -> Foreground<'a> {
+        let grace = Duration::from_millis(KILL_GRACE_MS);
+        Foreground { launcher, running: &self.running, cancel, timeout, grace, output_cap_bytes: self.output_cap_bytes }
     }
 
     /// Whether a kernel wall stands around commands.

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::exec::{Denied, ExecError};
 use crate::protocol::Content;
 use crate::sandbox::Network;
-use crate::testrun::{Kind, Log, RunContext};
+use crate::testrun::{RunContext, RunLog, ToolKind};
 
 /// Does `work` with what runs need. `tool` is told in the refusal.
 pub fn with_run_context<T>(
@@ -55,7 +55,7 @@ pub fn content(
     text: &str,
     notes: &[String],
     denied: &[Denied],
-    log: Option<&Log>,
+    log: Option<&RunLog>,
 ) -> Vec<Content> {
     let mut all = Notes::below(text, "");
     for note in notes {
@@ -74,12 +74,12 @@ pub fn content(
 
 /// A runner or a checker as it is asked for: by its name, or `auto`, which is none.
 #[derive(Debug)]
-pub struct Asked<T: Kind + ?Sized>(pub Option<&'static T>);
+pub struct Asked<T: ToolKind + ?Sized>(pub Option<&'static T>);
 
 /// What asks for the usual one.
 const AUTO: &str = "auto";
 
-impl<'de, T: Kind + ?Sized> Deserialize<'de> for Asked<T> {
+impl<'de, T: ToolKind + ?Sized> Deserialize<'de> for Asked<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         let named = T::all().iter().copied().find(|tool| tool.name() == name);
@@ -91,7 +91,7 @@ impl<'de, T: Kind + ?Sized> Deserialize<'de> for Asked<T> {
     }
 }
 
-impl<T: Kind + ?Sized> JsonSchema for Asked<T> {
+impl<T: ToolKind + ?Sized> JsonSchema for Asked<T> {
     fn schema_name() -> Cow<'static, str> {
         "Asked".into()
     }

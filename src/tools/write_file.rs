@@ -51,7 +51,7 @@ impl Tool for WriteFile {
         edits::attempts(&target, |held| {
             let mut stamp = None;
             if let Some(expected) = &params.expected_sha256 {
-                let current = match fs::write::current(&target, MAX_EDIT_BYTES, Some(context.room())) {
+                let current = match fs::current(&target, MAX_EDIT_BYTES, Some(context.room())) {
                     Ok(current) => Some(current),
                     Err(FsError::NotFound { .. }) => None,
                     Err(error) => return Err(error.into()),

@@ -55,7 +55,7 @@ fn answer(
     reply: &mut dyn FnMut(Option<&Id>, &Outcome, Revision),
 ) {
     let invalid = |message: String| Err(RpcError::new(Code::InvalidRequest, message));
-    let revision = session.revision();
+    let revision = session.state.revision();
     let request = match parse(member.get().as_bytes()) {
         Incoming::Request(request) if is_full && request.id.is_some() => {
             let message = format!(

@@ -247,7 +247,7 @@ impl Door {
             Incoming::Refused(refusal) => return self.refuse(out, refusal),
             Incoming::Response(response) => return self.session.answered(&response),
             Incoming::Batch(members) => {
-                let Some(message) = batch::fault(self.session.revision(), members.len()) else {
+                let Some(message) = batch::fault(self.session.state.revision(), members.len()) else {
                     return self.hand_on(Job::Batch(line), share);
                 };
                 return self.refuse(out, Refusal { id: None, code: Code::InvalidRequest, message });
@@ -318,7 +318,7 @@ impl Door {
     fn refuse(&self, out: &mut Vec<u8>, refusal: Refusal) {
         out.clear();
         let error = RpcError::new(refusal.code, refusal.message);
-        render(out, refusal.id.as_ref(), &Err(error), self.session.revision());
+        render(out, refusal.id.as_ref(), &Err(error), self.session.state.revision());
         self.flush(out);
     }
 

@@ -1,4 +1,4 @@
-//! A bell: rung from any thread, heard by one that waits in `poll`.
+//! What wakes a thread: rung from any thread, heard by one that waits in `poll`.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;

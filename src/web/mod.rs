@@ -1,8 +1,9 @@
 //! A server over HTTP: one server of tools for each token, all of them behind the same walls of this process.
 
-mod newcomers;
 mod notify;
+mod provisioning;
 mod reload;
+mod tenants;
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
@@ -22,8 +23,7 @@ use crate::audit::AuditLog;
 use crate::budget::Budget;
 use crate::cli::Cli;
 use crate::compose::{look_for_repositories, server_beside, wall_in};
-use crate::config::{Config, HttpConfig, TokenEntry};
-use crate::exec::BackgroundCommands;
+use crate::config::{Config, HttpConfig};
 use crate::limits::{
     HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_CONNECTIONS_SHARE_PERCENT, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
     MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
@@ -33,15 +33,13 @@ use crate::sandbox::Tier;
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
-use crate::tools::Services;
-use crate::transport::http::{Leavings, Nothing, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve};
+use crate::transport::http::{Nothing, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve};
 use crate::transport::{Door, Limits, Writer};
-use newcomers::{Newcomers, Yard};
 use notify::Notifier;
+use provisioning::{Provisioning, Yard};
 use reload::{Reload, Reloader};
+use tenants::{ANYONE, offer, tenant_of};
 
-/// Whoever comes to a server without tokens.
-const ANYONE: &str = "anyone";
 /// Whoever writes to stdin, as those who look on know it.
 const STDIO: &str = "stdio";
 
@@ -121,7 +119,7 @@ pub fn prepare(
     let reach = Reach::of(cores.iter().map(|(_, server)| server.services()), system);
     secrets.kept_from(&reach)?;
     let roster = Roster::new(tenants);
-    let mut newcomers = Newcomers {
+    let mut provisioning = Provisioning {
         options: cli.options.clone(),
         hidden: config.hidden.clone(),
         limits,
@@ -139,11 +137,12 @@ pub fn prepare(
         let offered = Policy::open_pinned(&config.grants, &config.restrictions(), &mut pins)?;
         let roots = cores.iter().flat_map(|(_, server)| server.services().policy.roots()).chain(offered.roots());
         let roots: Vec<&Root> = roots.collect();
-        newcomers.domain = roots.iter().filter_map(|root| Some((newcomers::id(root)?, root.writable()))).collect();
+        provisioning.domain =
+            roots.iter().filter_map(|root| Some((provisioning::id(root)?, root.writable()))).collect();
         let paths: Vec<&Path> = roots.iter().map(|root| root.path()).collect();
         // Without one the commands of newcomers are refused, as those of all are then.
         yard = Yard::make(config, &paths).ok();
-        newcomers.ground = yard.as_ref().map(|yard| yard.scratch().path().to_owned());
+        provisioning.ground = yard.as_ref().map(|yard| yard.scratch().path().to_owned());
         for root in offered.roots() {
             more.push((root.as_fd().try_clone_to_owned().context("an allowed directory")?, root.writable()));
         }
@@ -151,29 +150,17 @@ pub fn prepare(
             more.push((yard.scratch().as_fd().try_clone_to_owned().context("the private directory")?, true));
         }
     }
-    newcomers.pins = pins;
+    provisioning.pins = pins;
     let tls = settings.tls.clone();
     let reloader = if cli.http.token_file.is_some() || tls.is_some() {
         let (args, served, roster) = (cli.http.clone(), tokens, Arc::clone(&roster));
-        Some(Reloader::start(Reload { args, secrets, reach, served, roster, newcomers, yard, tls })?)
+        Some(Reloader::start(Reload { args, secrets, reach, served, roster, provisioning, yard, tls })?)
     } else {
         None
     };
     settings.again = reloader.as_ref().map(Reloader::sender);
     let limits = config.client_limits;
     Ok(Servers { listener, settings, roster, recent, ledger, cores, more, reloader, limits, manager })
-}
-
-/// The tenant of a token, which this server serves.
-fn tenant_of(
-    entry: &TokenEntry,
-    server: &Arc<Server>,
-    ledger: &Arc<Ledger>,
-    tracer: Option<&Arc<Tracer>>,
-    usual: TenantLimits,
-) -> Arc<Tenant> {
-    let offer = offer(server, ledger, tracer, Some(&entry.name));
-    Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer, entry.limits(usual))
 }
 
 /// A listener with room for a crowd: beyond those that wait the system drops who comes, and a client tries again a second later.
@@ -196,49 +183,6 @@ fn connections(asked: usize) -> usize {
 /// How many of all connections one tenant may have.
 fn share(all: usize) -> usize {
     (all * HTTP_CONNECTIONS_SHARE_PERCENT / 100).max(1)
-}
-
-/// What this server serves to the holder of the token of this name, or to anyone.
-fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, tracer: Option<&Arc<Tracer>>, token: Option<&str>) -> Offer {
-    let tools = server.names().map(str::to_owned).collect();
-    let service = ledger.over(server.clone(), token.unwrap_or(ANYONE));
-    let service = Traced::over(service, tracer, Way::Http(token.map(str::to_owned)));
-    let counted = Arc::clone(server);
-    let usage = Box::new(move || {
-        let Services { commands, python, .. } = counted.services();
-        Usage {
-            commands: commands.running.len(),
-            background: commands.background.as_ref().map_or(0, BackgroundCommands::running),
-            python: python
-                .list()
-                .0
-                .iter()
-                .filter(|session| session.was_started())
-                .map(|session| (session.name().to_owned(), session.word()))
-                .collect(),
-        }
-    });
-    let described = Arc::clone(server);
-    let place = Box::new(move || described.place());
-    let leavings = Box::new(LeftBehind(Arc::clone(server)));
-    Offer { service, tools, usage, place, leavings }
-}
-
-/// What the calls of one server have left behind.
-struct LeftBehind(Arc<Server>);
-
-impl Leavings for LeftBehind {
-    fn end(&self) {
-        self.0.end_left_behind();
-    }
-
-    fn have_ended(&self) -> bool {
-        self.0.has_left_nothing()
-    }
-
-    fn remove(&self) -> usize {
-        self.0.services().commands.end_all()
-    }
 }
 
 /// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context as _, Result};
 use tokio_rustls::rustls::ServerConfig;
 
-use super::newcomers::{Newcomers, Yard};
+use super::provisioning::{Provisioning, Yard};
 use crate::cli::HttpArgs;
 use crate::config::{TokenEntry, encryption, tokens};
 use crate::secrets::{Reach, Secrets};
@@ -28,7 +28,7 @@ pub struct Reload {
     /// The line of each tenant as it is served.
     pub served: Vec<TokenEntry>,
     pub roster: Arc<Roster>,
-    pub newcomers: Newcomers,
+    pub provisioning: Provisioning,
     /// Where newcomers' commands have their private directories.
     pub yard: Option<Yard>,
     /// Encryption, if there is any.
@@ -120,7 +120,7 @@ impl Reload {
             let now = if entry.is_some() { "another token" } else { "no token any more" };
             tracing::info!("`{}` has {now}; what the one before used and left behind has ended", tenant.name);
         }
-        self.newcomers.expect(now);
+        self.provisioning.expect(now);
         for entry in now {
             let all = self.roster.all();
             match all.iter().find(|tenant| tenant.name == entry.name) {
@@ -137,7 +137,7 @@ impl Reload {
                         );
                     }
                 }
-                None => match self.newcomers.admit(entry, &self.secrets) {
+                None => match self.provisioning.admit(entry, &self.secrets) {
                     Ok((tenant, reach)) => {
                         self.reach.add(reach);
                         self.served.push(entry.clone());

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use pretty_assertions::assert_eq;
 use replay::internals::cancel::CancelToken;
 use replay::internals::exec::{
-    Background, BackgroundCommands, Bounds, Captured, Command, Ending, ExecError, Exit, Launcher, Outcome, Running,
-    Stage, State, place_of, run,
+    Background, BackgroundCommands, Captured, Command, Ending, ExecError, Exit, Foreground, Launcher, Outcome, Slots,
+    Stage, State, place_of,
 };
 use replay::internals::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
 use replay::internals::sandbox::{Limits, Network, Place, Plan, Scratch, Tier};
@@ -35,7 +35,7 @@ struct Shell {
     grace: Duration,
     cap: usize,
     cancel: CancelToken,
-    running: Running,
+    running: Slots,
     terminal: Option<(u16, u16)>,
     /// The launcher's private directory lies in it.
     tree: tempfile::TempDir,
@@ -67,7 +67,7 @@ impl Shell {
             grace: Duration::from_millis(KILL_GRACE_MS),
             cap: OUTPUT_CAP_BYTES,
             cancel: CancelToken::new(),
-            running: Running::new(4),
+            running: Slots::new(4),
             terminal: None,
             tree,
             scratch,
@@ -79,8 +79,15 @@ impl Shell {
     }
 
     fn watched(&self, line: &str, on_progress: &mut dyn FnMut(Duration, Stage)) -> Result<Outcome, ExecError> {
-        let bounds = Bounds { timeout: self.timeout, grace: self.grace, output_cap_bytes: self.cap };
-        let outcome = run(&self.launcher, &self.command(line), bounds, &self.running, &self.cancel, on_progress);
+        let foreground = Foreground {
+            launcher: &self.launcher,
+            running: &self.running,
+            cancel: &self.cancel,
+            timeout: self.timeout,
+            grace: self.grace,
+            output_cap_bytes: self.cap,
+        };
+        let outcome = foreground.run(&self.command(line), on_progress);
         assert!(self.running.is_empty(), "a command that is over left the table");
         outcome
     }

@@ -21,8 +21,7 @@ use std::time::{Duration, Instant};
 
 use replay::internals::cancel::CancelToken;
 use replay::internals::exec::{
-    Bounds, Command, Counts, ExecError, Exit, Intercepted, Interception, Launcher, Outcome, Running, place_of,
-    run_intercepted,
+    Command, Counts, ExecError, Exit, Foreground, Intercepted, Interception, Launcher, Outcome, Slots, place_of,
 };
 use replay::internals::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -128,6 +127,11 @@ fn installed(path: &str) -> bool {
     Path::new(path).exists()
 }
 
+fn foreground<'a>(launcher: &'a Launcher, running: &'a Slots, cancel: &'a CancelToken) -> Foreground<'a> {
+    let grace = Duration::from_millis(100);
+    Foreground { launcher, running, cancel, timeout: LONG, grace, output_cap_bytes: 1 << 20 }
+}
+
 fn place(path: &Path) -> Place {
     place_of(fs::File::open(path).unwrap().as_fd()).unwrap()
 }
@@ -216,13 +220,12 @@ impl Net {
         line: &str,
         how: &Intercepted<'_>,
         on_start: &mut dyn FnMut(Interception),
-    ) -> (Result<Outcome, ExecError>, Running) {
-        let running = Running::new(4);
-        let bounds = Bounds { timeout: LONG, grace: Duration::from_millis(100), output_cap_bytes: 1 << 20 };
+    ) -> (Result<Outcome, ExecError>, Slots) {
+        let running = Slots::new(4);
         let command = Command { line, dir: place(&self.work), terminal: None };
         let cancel = CancelToken::new();
         let outcome =
-            run_intercepted(&self.launcher, &command, how, bounds, &running, &cancel, on_start, &mut |_, _| {});
+            foreground(&self.launcher, &running, &cancel).run_intercepted(&command, how, on_start, &mut |_, _| {});
         (outcome, running)
     }
 

@@ -1,12 +1,16 @@
 //! Rules about the sources that no compiler holds: which layer imports which, how long a file is, which
 //! files are doors, and words that do not belong in finished code.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
 
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
 const LAYERS: [&[&str]; 20] = [
     &["main"],
+    &["internals"],
     &["commands"],
     &["web"],
     &["compose", "audit"],
@@ -28,12 +32,8 @@ const LAYERS: [&[&str]; 20] = [
     &["limits"],
 ];
 
-/// The folders of `record` from the bottom; a file imports only from those before its own, or from its own.
-const RECORD: [&[&str]; 8] =
-    [&["call"], &["net", "http"], &["protocol"], &["redact"], &["matching"], &["store"], &["proxy"], &["naming"]];
-
 /// The only modules that may hold `unsafe`: `sys.rs` and what lies in `sys/` beside it.
-const UNSAFE: [&str; 2] = ["sandbox/sys", "record/sys"];
+const UNSAFE: [&str; 1] = ["sandbox/sys"];
 
 const MAX_LINES: usize = 600;
 
@@ -63,21 +63,14 @@ impl Source {
 
 fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut waiting = vec![root.clone()];
-    let mut found = Vec::new();
-    while let Some(dir) = waiting.pop() {
-        for entry in fs::read_dir(&dir).unwrap() {
-            let path: PathBuf = entry.unwrap().path();
-            if path.is_dir() {
-                waiting.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
-                found.push(Source { name, text: fs::read_to_string(&path).unwrap() });
-            }
-        }
-    }
+    let files = WalkDir::new(&root).sort_by_file_name().into_iter().map(|entry| entry.unwrap().into_path());
+    let rust = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let source = |path: PathBuf| Source {
+        name: path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(),
+        text: fs::read_to_string(&path).unwrap(),
+    };
+    let found: Vec<_> = rust.map(source).collect();
     assert!(found.len() > 3, "the sources were not found");
-    found.sort_by(|a, b| a.name.cmp(&b.name));
     found
 }
 
@@ -138,64 +131,129 @@ fn quoted(rest: &str, quote: u8) -> usize {
     rest.len()
 }
 
-/// The modules named by `crate::x` and by `use crate::{x, y::z}` (and `replay::` in the binary).
-fn imported(code: &str) -> Vec<String> {
+/// The paths of a file that begin with `crate`, `self` or `super`, or that a `use` names, each whole: groups are taken apart.
+fn paths(code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    for prefix in ["crate::", "replay::"] {
-        for (index, _) in code.match_indices(prefix) {
-            if code[..index].ends_with(|before: char| before.is_alphanumeric() || matches!(before, '_' | ':' | '$')) {
+    let is_word = |next: char| next.is_alphanumeric() || next == '_';
+    for start in ["use ", "crate::", "self::", "super::"] {
+        for (index, _) in code.match_indices(start) {
+            if code[..index].ends_with(|before: char| is_word(before) || matches!(before, ':' | '$')) {
                 continue;
             }
-            let rest = &code[index + prefix.len()..];
-            if let Some(group) = rest.strip_prefix('{') {
-                found.extend(heads(group));
-            } else {
-                found.push(identifier(rest));
+            let rest = if start == "use " { &code[index + start.len()..] } else { &code[index..] };
+            if !(start != "use " && code[..index].ends_with("use ")) {
+                path_tree(rest, &mut Vec::new(), &mut found);
             }
-        }
-    }
-    found.retain(|name| !name.is_empty());
-    found
-}
-
-fn identifier(text: &str) -> String {
-    text.trim_start().chars().take_while(|next| next.is_alphanumeric() || *next == '_').collect()
-}
-
-/// The first name of each item of a group, up to the brace that closes it.
-fn heads(group: &str) -> Vec<String> {
-    let mut found = vec![identifier(group)];
-    let mut depth = 0_i32;
-    for (index, next) in group.char_indices() {
-        match next {
-            '{' => depth += 1,
-            '}' if depth == 0 => break,
-            '}' => depth -= 1,
-            ',' if depth == 0 => found.push(identifier(&group[index + 1..])),
-            _ => {}
         }
     }
     found
 }
 
-/// The folders of `record` that a file in one of them names: by `crate::record::x`, and by as many `super` as lead out of its
-/// own, in paths and in groups.
-fn imported_from_record(name: &str, code: &str) -> Vec<String> {
-    // `matching/noise.rs` is two modules below `record`, `matching/mod.rs` one.
-    let depth = 1 + name.trim_end_matches("/mod.rs").matches('/').count();
-    let mut found = Vec::new();
-    for prefix in ["crate::record::".to_owned(), "super::".repeat(depth)] {
-        for (index, _) in code.match_indices(&prefix) {
-            if code[..index].ends_with(|before: char| before.is_alphanumeric() || matches!(before, '_' | ':')) {
-                continue;
+/// Reads one path, or a group of them, behind `before`; gives what follows.
+fn path_tree<'a>(text: &'a str, before: &mut Vec<String>, found: &mut Vec<Vec<String>>) -> &'a str {
+    let depth = before.len();
+    let mut rest = text.trim_start();
+    loop {
+        if let Some(group) = rest.strip_prefix('{') {
+            rest = group;
+            while !rest.is_empty() && !rest.starts_with('}') {
+                let behind = path_tree(rest, before, found).trim_start();
+                rest = behind.strip_prefix(',').unwrap_or(behind).trim_start();
+                if behind.len() == rest.len() && !rest.starts_with('}') {
+                    break;
+                }
             }
-            match code[index + prefix.len()..].strip_prefix('{') {
-                Some(group) => found.extend(heads(group)),
-                None => found.push(identifier(&code[index + prefix.len()..])),
-            }
+            before.truncate(depth);
+            return rest.strip_prefix('}').unwrap_or(rest);
+        }
+        let end = rest.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(rest.len());
+        before.push(rest[..end].to_owned());
+        rest = &rest[end..];
+        match rest.strip_prefix("::") {
+            Some(more) if !more.starts_with('<') => rest = more.trim_start(),
+            _ => break,
         }
     }
-    found
+    found.push(before.clone());
+    before.truncate(depth);
+    let renamed = rest.trim_start().strip_prefix("as ").map(str::trim_start);
+    renamed.map_or(rest, |rest| rest.trim_start_matches(|next: char| next.is_alphanumeric() || next == '_'))
+}
+
+/// The modules by their paths, with what each file names.
+struct Modules(HashMap<Vec<String>, Vec<Vec<String>>>);
+
+impl Modules {
+    fn read(sources: &[Source]) -> Self {
+        let of = |source: &Source| {
+            let name = source.name.trim_end_matches(".rs").trim_end_matches("/mod");
+            (name.split('/').map(str::to_owned).collect(), paths(&source.code()))
+        };
+        Self(sources.iter().filter(|source| !source.is_test()).map(of).collect())
+    }
+
+    /// The module in which what `path` names stands, seen from the file of `from`; through what others export again.
+    fn target(&self, from: &[String], path: &[String], hops: usize) -> Option<Vec<String>> {
+        let mut at = match path.first()?.as_str() {
+            "crate" => Vec::new(),
+            "self" | "super" => from.to_vec(),
+            child => {
+                let own: Vec<_> = from.iter().cloned().chain([child.to_owned()]).collect();
+                let own = self.0.contains_key(&own).then_some(own)?;
+                return self.target(&own, &[vec!["self".to_owned()], path[1..].to_vec()].concat(), hops);
+            }
+        };
+        let mut rest = path;
+        while let Some(word @ ("crate" | "self" | "super")) = rest.first().map(String::as_str) {
+            if word == "super" {
+                at.pop()?;
+            }
+            rest = &rest[1..];
+        }
+        while let Some(name) = rest.first() {
+            let inner: Vec<_> = at.iter().cloned().chain([name.clone()]).collect();
+            if !self.0.contains_key(&inner) {
+                break;
+            }
+            (at, rest) = (inner, &rest[1..]);
+        }
+        let (Some(item), true) = (rest.first(), hops < 8) else { return Some(at) };
+        let again = self.0.get(&at)?.iter().find(|path| path.len() > 1 && path.last() == Some(item));
+        again.and_then(|path| self.target(&at, path, hops + 1)).or(Some(at))
+    }
+
+    /// For each room, which of its parts names which: a part is a file or a folder. What a part takes from the room's own file, which
+    /// stands for all of them, is no arrow.
+    fn rooms(&self) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
+        let mut rooms: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+        for (from, paths) in &self.0 {
+            for to in paths.iter().filter_map(|path| self.target(from, path, 0)) {
+                let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+                if shared > 0 && shared < from.len() && shared < to.len() {
+                    let arrows = rooms.entry(from[..shared].join("/")).or_default();
+                    arrows.entry(from[shared].clone()).or_default().insert(to[shared].clone());
+                }
+            }
+        }
+        rooms
+    }
+}
+
+/// What is left of the arrows when parts that lead nowhere are taken away again and again: the circles, and what leads to them.
+fn circles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
+    loop {
+        let before: usize = arrows.values().map(BTreeSet::len).sum();
+        let from: BTreeSet<_> = arrows.keys().cloned().collect();
+        let to: BTreeSet<_> = arrows.values().flatten().cloned().collect();
+        arrows.retain(|part, _| to.contains(part));
+        for others in arrows.values_mut() {
+            others.retain(|other| from.contains(other));
+        }
+        arrows.retain(|_, others| !others.is_empty());
+        if arrows.values().map(BTreeSet::len).sum::<usize>() == before {
+            return arrows;
+        }
+    }
 }
 
 fn layer(module: &str) -> Option<usize> {
@@ -214,9 +272,10 @@ fn a_file_imports_only_from_the_layers_below() {
             faults.push(format!("src/{}: `{own}` stands in no layer of tests/it/layers.rs", source.name));
             continue;
         };
-        for name in imported(&source.code()) {
-            match layer(&name) {
-                Some(to) if to > from || name == own => {}
+        for path in paths(&source.code()) {
+            let [first, name, ..] = &path[..] else { continue };
+            match layer(name).filter(|_| first == "crate" || own == "main" && first == "replay") {
+                Some(to) if to > from || *name == own => {}
                 Some(_) => faults.push(format!("src/{} imports `{name}`, which is not below `{own}`", source.name)),
                 None => {}
             }
@@ -226,26 +285,11 @@ fn a_file_imports_only_from_the_layers_below() {
 }
 
 #[test]
-fn a_file_of_record_imports_only_from_the_folders_before_its_own() {
-    let place = |folder: &str| RECORD.iter().position(|folders| folders.contains(&folder));
-    let mut faults = Vec::new();
-    for source in sources().iter().filter(|source| !source.is_test()) {
-        let Some((own, _)) = source.name.strip_prefix("record/").and_then(|name| name.split_once('/')) else {
-            continue;
-        };
-        let Some(from) = place(own) else {
-            faults.push(format!("src/{}: `{own}` stands nowhere in RECORD of tests/it/layers.rs", source.name));
-            continue;
-        };
-        for name in imported_from_record(&source.name["record/".len()..], &source.code()) {
-            // What `record` itself exports may be of any folder: inside it is named by its own.
-            let is_before = place(&name).is_some_and(|to| to < from);
-            if name != own && !is_before {
-                faults.push(format!("src/{} imports `{name}`, which is not before `{own}`", source.name));
-            }
-        }
-    }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+fn inside_a_room_imports_go_one_way() {
+    let rooms = Modules::read(&sources()).rooms();
+    let faults: BTreeMap<_, _> =
+        rooms.into_iter().map(|(room, arrows)| (room, circles(arrows))).filter(|(_, left)| !left.is_empty()).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 #[test]
@@ -307,9 +351,44 @@ use crate::fs::read; // crate::server
 let a = "crate::main"; let b = r#"crate::"cli"#; let c = '"'; let d: &'static str = crate::error::x(b'\'');
 /* crate::mock */ mycrate::tools(); $crate::python!();
 "##;
-    let mut names = imported(&strip(code));
-    names.sort();
-    assert_eq!(names, ["error", "fs", "limits", "policy", "text"]);
-    let code = "use crate::record::{call::Side, net}; use super::super::super::store; use super::noise; crate::record::http::coding();";
-    assert_eq!(imported_from_record("matching/parts/redis.rs", code), ["call", "net", "http", "store"]);
+    let named = |code: &str| {
+        let mut found: Vec<_> = paths(&strip(code)).iter().map(|path| path.join("::")).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(
+        named(code),
+        [
+            "crate::error::x",
+            "crate::fs::read",
+            "crate::limits",
+            "crate::policy::Checked",
+            "crate::policy::self",
+            "crate::text::lines"
+        ]
+    );
+    assert_eq!(
+        named("pub use call::{Side as S, net::{self}};super::super::x(self::y)"),
+        ["call::Side", "call::net::self", "self::y", "super::super::x"]
+    );
+}
+
+#[test]
+fn the_reader_of_rooms_finds_circles() {
+    let source = |name: &str, text: &str| Source { name: name.to_owned(), text: text.to_owned() };
+    let rooms = |a: &str| {
+        let sources = [
+            source("r/mod.rs", "mod a; mod b; pub use b::B; pub struct Own;"),
+            source("r/a.rs", a),
+            source("r/b.rs", "use super::a::A;"),
+            source("r/c/d.rs", "use crate::r::B; use super::super::Own;"),
+        ];
+        let [(_, arrows)] =
+            <[_; 1]>::try_from(Modules::read(&sources).rooms().into_iter().collect::<Vec<_>>()).unwrap();
+        circles(arrows)
+    };
+    assert_eq!(rooms("use super::Own;"), BTreeMap::new());
+    let (a, b) = ("a".to_owned(), "b".to_owned());
+    let circle = BTreeMap::from([(a.clone(), BTreeSet::from([b.clone()])), (b, BTreeSet::from([a]))]);
+    assert_eq!(rooms("use crate::r::B;"), circle);
 }

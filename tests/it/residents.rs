@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
 use replay::internals::cancel::CancelToken;
-use replay::internals::exec::{ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Running, place_of};
+use replay::internals::exec::{ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Slots, place_of};
 use replay::internals::sandbox::{Limits, Network, Place, Plan, PlannedRoot, RawString, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -27,7 +27,7 @@ struct Cell {
     launcher: Launcher,
     setting: (Tier, bool),
     work: PathBuf,
-    running: Running,
+    running: Slots,
     cancel: CancelToken,
     _tree: tempfile::TempDir,
     _scratch: Scratch,
@@ -93,7 +93,7 @@ impl Cell {
             limits: limits.clone(),
         };
         let (launcher, _) = Launcher::start(&program, &plan).map_err(|error| error.to_string())?;
-        let (running, cancel) = (Running::new(4), CancelToken::new());
+        let (running, cancel) = (Slots::new(4), CancelToken::new());
         Ok(Self { launcher, setting, work, running, cancel, _tree: tree, _scratch: scratch })
     }
 

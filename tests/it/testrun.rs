@@ -1,4 +1,4 @@
-//! Running tests and checking types through the built program.
+//! Slots tests and checking types through the built program.
 //!
 //! Where a runner would have to come from a registry, a program in its place writes what the real one writes.
 

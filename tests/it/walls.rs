@@ -27,6 +27,7 @@ use std::sync::{Mutex, OnceLock};
 
 use replay::internals::sandbox::Tier;
 use serde_json::{Value, json};
+use walkdir::WalkDir;
 
 use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
@@ -226,14 +227,8 @@ fn ran(reply: &Reply) -> Ran {
 
 /// Gives everything below a directory to another user, itself included.
 fn give(dir: &Path, owner: (u32, u32)) {
-    std::os::unix::fs::lchown(dir, Some(owner.0), Some(owner.1)).unwrap();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() && !path.is_symlink() {
-            give(&path, owner);
-        } else {
-            std::os::unix::fs::lchown(path, Some(owner.0), Some(owner.1)).unwrap();
-        }
+    for entry in WalkDir::new(dir) {
+        std::os::unix::fs::lchown(entry.unwrap().path(), Some(owner.0), Some(owner.1)).unwrap();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use replay::internals::record::redact::{Secrets, left_over};
-use replay::internals::record::store::{self, Apart, BodyRef, Head};
+use replay::internals::record::store::{self, BodyFiles, BodyRef, Head};
 use replay::internals::record::{
     Book, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Noise, Protocol,
     Recording, Side, Target, Wire,
@@ -19,7 +19,7 @@ use super::Source;
 pub fn a_file_of_calls_is_read_or_refused(bytes: &[u8]) {
     let nowhere = |_: &BodyRef| Err(String::new());
     let Ok(calls) = store::read("f", bytes, &nowhere) else { return };
-    let Ok(written) = store::write("f", &calls.head, &calls.recordings, &mut Apart::default()) else { return };
+    let Ok(written) = store::write("f", &calls.head, &calls.recordings, &mut BodyFiles::default()) else { return };
     let again = store::read("f", &written, &nowhere)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&written)));
     assert_eq!((again.head, &again.recordings, again.torn), (calls.head, &calls.recordings, None));
@@ -43,7 +43,7 @@ pub fn a_call_comes_back(bytes: &[u8]) {
         .map(|it| Recording { reusable: it.reusable || matches!(it.exchange.content, Content::Dns(_)), ..it })
         .collect();
     let nowhere = |_: &BodyRef| Err(String::new());
-    let file = store::write("f", &Head::default(), &recordings, &mut Apart::default()).unwrap();
+    let file = store::write("f", &Head::default(), &recordings, &mut BodyFiles::default()).unwrap();
     let calls =
         store::read("f", &file, &nowhere).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&file)));
     assert_eq!((calls.recordings, calls.torn), (recordings.clone(), None));

@@ -2,8 +2,8 @@
 
 use replay::internals::cancel::Bound;
 use replay::internals::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
-use replay::internals::testrun::verdict::{self, Ending};
-use replay::internals::testrun::{CHECKERS, Checker, Progress, RUNNERS, Runner, Sources, text};
+use replay::internals::testrun::verdict;
+use replay::internals::testrun::{CHECKERS, Checker, ProcessEnding, RUNNERS, RunProgress, Runner, Sources, text};
 
 use super::Source;
 
@@ -16,7 +16,7 @@ pub fn a_report_is_read(bytes: &[u8]) {
     let which = usize::from(source.byte()) % (RUNNERS.len() + CHECKERS.len());
     let end = source.byte();
     let exit_code = [Some(0), Some(1), Some(101), None][usize::from(end % 4)];
-    let ending = Ending { exit_code, timed_out: end & 4 != 0, ..Ending::default() };
+    let ending = ProcessEnding { exit_code, timed_out: end & 4 != 0, ..ProcessEnding::default() };
     let written = source.0;
     let sources = Sources {
         report: if end & 8 == 0 { written } else { b"" },
@@ -32,7 +32,7 @@ pub fn a_report_is_read(bytes: &[u8]) {
     }
 }
 
-fn run(runner: &'static dyn Runner, sources: Sources<'_>, ending: Ending) {
+fn run(runner: &'static dyn Runner, sources: Sources<'_>, ending: ProcessEnding) {
     let parsed = runner.read(sources, Bound::default());
     let of = parsed.summary;
     assert_eq!(of.total, of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run);
@@ -49,14 +49,14 @@ fn run(runner: &'static dyn Runner, sources: Sources<'_>, ending: Ending) {
     assert!(!told.contains(|next: char| next.is_control() && next != '\n' && next != '\t'), "{told:?}");
 
     // However it arrives, as much is counted.
-    let mut whole = Progress::new(runner);
+    let mut whole = RunProgress::new(runner);
     whole.feed(sources.report);
-    let mut parts = Progress::new(runner);
+    let mut parts = RunProgress::new(runner);
     sources.report.chunks(7).for_each(|part| parts.feed(part));
     assert_eq!((whole.done(), whole.total()), (parts.done(), parts.total()));
 }
 
-fn check(checker: &'static dyn Checker, sources: Sources<'_>, ending: Ending) {
+fn check(checker: &'static dyn Checker, sources: Sources<'_>, ending: ProcessEnding) {
     let checked = checker.read(sources, Bound::default());
     let info = ToolInfo { name: checker.id(), version: None, command: Vec::new(), cwd: "/p".to_owned() };
     let report = verdict::diagnostics(info, Scope::default(), checked, ending, |file| file.len() % 2 == 0);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
+use walkdir::WalkDir;
 
 use super::tree::{Found, MISSING, again, first, program};
 use crate::args::Args;
@@ -222,15 +223,7 @@ fn one_file(tree: &Path) -> Result<PathBuf> {
 
 /// All files below, in the order of their paths.
 fn files(dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut entries = fs::read_dir(dir)?.collect::<Result<Vec<_>, _>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        if entry.file_type()?.is_dir() {
-            found.extend(files(&entry.path())?);
-        } else if entry.file_type()?.is_file() {
-            found.push(entry.path());
-        }
-    }
-    Ok(found)
+    let all = WalkDir::new(dir).sort_by_file_name().into_iter();
+    let files = all.filter(|entry| entry.as_ref().map_or(true, |entry| entry.file_type().is_file()));
+    files.map(|entry| Ok(entry?.into_path())).collect()
 }

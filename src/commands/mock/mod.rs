@@ -19,8 +19,9 @@ use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Options, Redact};
 use crate::config::{client_limits, error_style, level_filter};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::mock::{
-    Cassette, Catalog, Fault, Journal, LoadError, Mock, Observed, Observer, OnMiss, PRESETS, Player, Problem, Recorder,
-    Redactor, STARTER, Verifier, distill, is_secret, load, load_expectations, of_manifest, preset,
+    Cassette, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog, ExpectationVerifier, FileProblem, Journal,
+    LoadError, Mock, MockFault, Observed, PRESETS, Redactor, STARTER, SessionObserver, distill, is_secret, load,
+    load_expectations, of_manifest, preset,
 };
 use crate::server::{ErrorStyle, Service, Session};
 use crate::text::reasons::reasons;
@@ -60,7 +61,7 @@ pub fn serve(serve: &MockServe, options: &Options) -> Result<ExitCode> {
 struct Served {
     service: Arc<dyn Service>,
     /// Set with `--expect`.
-    verifier: Option<Arc<Verifier>>,
+    verifier: Option<Arc<ExpectationVerifier>>,
 }
 
 /// What is logged: `--debug` and `--verbose` are short for levels.
@@ -101,19 +102,19 @@ fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<Served> {
     if asked.cassette.is_some() && asked.fault.is_some() {
         bail!("--fault goes with --tools-from and --preset; a cassette answers as it was recorded");
     }
-    let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
+    let mut observers: Vec<Arc<dyn SessionObserver>> = Vec::new();
     if let Some(path) = &asked.journal {
         observers.push(Arc::new(Journal::new(Box::new(create(path)?))));
     }
     let verifier = asked.expect.as_deref().map(|path| verifier(path, served.as_deref())).transpose()?.map(Arc::new);
-    observers.extend(verifier.iter().cloned().map(|verifier| verifier as Arc<dyn Observer>));
+    observers.extend(verifier.iter().cloned().map(|verifier| verifier as Arc<dyn SessionObserver>));
     if !observers.is_empty() {
         service = Arc::new(Observed::new(service, observers));
     }
     Ok(Served { service, verifier })
 }
 
-fn player(path: &Path, asked: &MockServe) -> Result<Player> {
+fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
     let bytes = read(path)?;
     let cassette = Cassette::read(&path.display().to_string(), &bytes)?;
     let upstream = |way: &str| {
@@ -121,8 +122,8 @@ fn player(path: &Path, asked: &MockServe) -> Result<Player> {
         Ok::<_, anyhow::Error>(Box::new(target::Target::start(target)?))
     };
     let on_miss = match asked.on_miss {
-        OnMissArg::Fail => OnMiss::Fail,
-        OnMissArg::Passthrough => OnMiss::Ask(upstream("passthrough")?),
+        OnMissArg::Fail => CassetteMiss::Fail,
+        OnMissArg::Passthrough => CassetteMiss::Ask(upstream("passthrough")?),
         OnMissArg::Record => {
             let target = upstream("record")?;
             let cannot = || format!("`{}` cannot be written", path.display());
@@ -133,20 +134,21 @@ fn player(path: &Path, asked: &MockServe) -> Result<Player> {
             if !bytes[..whole].ends_with(b"\n") {
                 end.write_all(b"\n").with_context(cannot)?;
             }
-            OnMiss::Record(target, Recorder::behind(Box::new(end), redactor(&asked.redact)?))
+            CassetteMiss::Record(target, CassetteRecorder::behind(Box::new(end), redactor(&asked.redact)?))
         }
     };
     let mut hides = redactor(&asked.redact)?;
     for (name, pattern) in &cassette.redacted {
         hides.add_pattern(name, pattern).map_err(|reason| anyhow!("`{}`: {reason}", path.display()))?;
     }
-    Ok(Player::new(cassette, on_miss, hides))
+    Ok(CassettePlayer::new(cassette, on_miss, hides))
 }
 
 /// A recorder on a new file.
-pub fn recorder(path: &Path, redact: &Redact) -> Result<Recorder> {
+pub fn recorder(path: &Path, redact: &Redact) -> Result<CassetteRecorder> {
     let redactor = redactor(redact)?;
-    Recorder::new(Box::new(create(path)?), redactor).with_context(|| format!("`{}` cannot be written", path.display()))
+    CassetteRecorder::new(Box::new(create(path)?), redactor)
+        .with_context(|| format!("`{}` cannot be written", path.display()))
 }
 
 fn redactor(asked: &Redact) -> Result<Redactor> {
@@ -163,10 +165,10 @@ fn redactor(asked: &Redact) -> Result<Redactor> {
     Ok(redactor)
 }
 
-fn verifier(path: &Path, served: Option<&Catalog>) -> Result<Verifier> {
+fn verifier(path: &Path, served: Option<&Catalog>) -> Result<ExpectationVerifier> {
     let file = path.display().to_string();
     let (expectations, source) = load_expectations(&file, &read(path)?)?;
-    let verifier = Verifier::new(&expectations, &source)?;
+    let verifier = ExpectationVerifier::new(&expectations, &source)?;
     let later = served.and_then(|catalog| catalog.later.as_ref()).map(|later| &*later.catalog);
     let tools = served.into_iter().chain(later).flat_map(|catalog| &catalog.tools);
     let names: Vec<&str> = tools.map(|tool| &*tool.name).collect();
@@ -233,7 +235,7 @@ pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
             print(format!("{file} is written; serve it with: replay mock --tools-from {file}\n"))
         }
         MockAction::Presets { faults: true, .. } => {
-            print(Fault::MEANINGS.map(|(name, meaning)| format!("{name:<23}{meaning}\n")).concat())
+            print(MockFault::MEANINGS.map(|(name, meaning)| format!("{name:<23}{meaning}\n")).concat())
         }
         MockAction::Presets { name: Some(name), .. } => {
             print(preset(name).map(|preset| preset.text).unwrap_or_default())
@@ -256,7 +258,7 @@ pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
 
 fn check(path: &Path) -> Result<(String, bool)> {
     let name = path.display().to_string();
-    let lines = |problems: Vec<Problem>, kind: &str| {
+    let lines = |problems: Vec<FileProblem>, kind: &str| {
         let error = LoadError { file: name.clone(), problems };
         error.to_string().lines().flat_map(|line| [kind, line, "\n"].map(str::to_owned)).collect::<String>()
     };
@@ -275,7 +277,7 @@ fn catalog(path: &Path, bytes: &[u8]) -> Result<Catalog> {
     Ok(catalog)
 }
 
-fn build(name: &str, bytes: &[u8]) -> Result<(Catalog, Vec<Problem>), LoadError> {
+fn build(name: &str, bytes: &[u8]) -> Result<(Catalog, Vec<FileProblem>), LoadError> {
     let (manifest, source) = load(name, bytes)?;
     Catalog::build(&manifest, &source)
 }

@@ -17,7 +17,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 use serde_json::{Value, json};
 
 use crate::limits::{MAX_LINE_BYTES, MAX_RECORDED_MESSAGES, MOCK_END_GRACE_MS};
-use crate::mock::{Entry, Recorder, Upstream};
+use crate::mock::{CassetteEntry, CassetteRecorder, Upstream};
 use crate::protocol::Revision;
 
 /// What is under way between a client and a server.
@@ -39,7 +39,7 @@ struct Open {
 
 /// Starts a server, and carries lines between it and a client, recording each request with its answer. Ends with the
 /// server, or with a signal; returns the exit status of the server.
-pub fn record(target: &str, recorder: Recorder, client: (File, File), signals: BorrowedFd<'_>) -> Result<u8> {
+pub fn record(target: &str, recorder: CassetteRecorder, client: (File, File), signals: BorrowedFd<'_>) -> Result<u8> {
     let (mut child, mut to_server, from_server) = start(target, false)?;
     let (from_client, mut to_client) = client;
     let ledger = Arc::new(Mutex::new(Ledger::default()));
@@ -132,7 +132,7 @@ impl Ledger {
     }
 
     /// The exchange that ends with this line, if one does.
-    fn hear_server(&mut self, line: &[u8]) -> Option<Entry> {
+    fn hear_server(&mut self, line: &[u8]) -> Option<CassetteEntry> {
         let mut message = serde_json::from_slice::<Value>(line).ok()?;
         if message.get("method").is_some() {
             self.before(&message);
@@ -142,7 +142,7 @@ impl Ledger {
         let mut part = |key: &str| message.get_mut(key).map(Value::take);
         let (result, error) = (part("result"), part("error"));
         let ms = since.elapsed().as_micros() as f64 / 1000.0;
-        (result.is_some() != error.is_some()).then_some(Entry { method, params, result, error, before, ms })
+        (result.is_some() != error.is_some()).then_some(CassetteEntry { method, params, result, error, before, ms })
     }
 
     /// Progress names its request; anything else belongs to the only one there is, or to none.

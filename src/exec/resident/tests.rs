@@ -13,7 +13,7 @@ const LONG: Duration = Duration::from_mins(1);
 
 /// Starts a resident whose supervisor says [`Event::Started`] and then does what `script` says.
 fn scripted<T: Send + 'static>(
-    running: &Running,
+    running: &Slots,
     script: impl FnOnce(&OwnedFd) -> T + Send + 'static,
 ) -> (Resident, JoinHandle<T>) {
     let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
@@ -65,7 +65,7 @@ fn answer(server: &OwnedFd, number: u64, threads: u32) {
 
 #[test]
 fn an_answer_is_the_one_to_its_question() {
-    let (resident, supervisor) = scripted(&Running::new(1), |server| {
+    let (resident, supervisor) = scripted(&Slots::new(1), |server| {
         assert_eq!(hear(server), question(1));
         // Too late for the first, and no answer to the second.
         assert_eq!(hear(server), question(2));
@@ -95,7 +95,7 @@ fn an_answer_is_the_one_to_its_question() {
 
 #[test]
 fn one_answer_serves_all_who_asked_before_it() {
-    let (resident, supervisor) = scripted(&Running::new(1), |server| {
+    let (resident, supervisor) = scripted(&Slots::new(1), |server| {
         let mut asked = [hear(server), hear(server), hear(server)];
         asked.sort();
         assert_eq!(asked, [question(1), question(2), question(3)]);
@@ -112,7 +112,7 @@ fn one_answer_serves_all_who_asked_before_it() {
 
 #[test]
 fn a_program_that_has_ended_is_not_asked_any_more() {
-    let running = Running::new(1);
+    let running = Slots::new(1);
     let (resident, supervisor) = scripted(&running, |server| {
         assert_eq!(hear(server), question(1));
         let denied = vec![Denied::Memory];
@@ -132,7 +132,7 @@ fn a_program_that_has_ended_is_not_asked_any_more() {
 
 #[test]
 fn without_its_supervisor_it_was_killed() {
-    let (resident, supervisor) = scripted(&Running::new(1), |_| ());
+    let (resident, supervisor) = scripted(&Slots::new(1), |_| ());
     supervisor.join().unwrap();
     let exit = resident.await_end(Instant::now() + LONG, &CancelToken::new()).unwrap();
     assert_eq!((exit, resident.denied()), (Some(Exit::Signal(9)), vec![]));
@@ -140,7 +140,7 @@ fn without_its_supervisor_it_was_killed() {
 
 #[test]
 fn waiting_for_the_end_ends_with_the_call() {
-    let (resident, supervisor) = scripted(&Running::new(1), hear);
+    let (resident, supervisor) = scripted(&Slots::new(1), hear);
     let cancel = CancelToken::new();
     assert_eq!(resident.await_end(Instant::now(), &cancel).unwrap(), None);
     cancel.cancel();
@@ -156,7 +156,7 @@ fn what_no_program_can_be_started_with_is_refused_before_anything_is_sent() {
     let refused = |argv: &[RawString], environment: &[(OsString, OsString)]| {
         let dir = Place { path: "/src".into(), dev: 1, ino: 2 };
         let program = Program { argv, dir, environment };
-        let error = Resident::start(&launcher, &program, &Running::new(1), &CancelToken::new()).unwrap_err();
+        let error = Resident::start(&launcher, &program, &Slots::new(1), &CancelToken::new()).unwrap_err();
         assert!(matches!(error, ExecError::Refused { .. }), "{error:?}");
         error.to_string()
     };

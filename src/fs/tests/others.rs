@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::*;
 use crate::fs::commit::{Prepared, commit_all};
-use crate::fs::write::current;
+use crate::fs::current;
 
 /// How long a race lasts.
 const RACE: Duration = Duration::from_millis(500);

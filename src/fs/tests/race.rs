@@ -1,5 +1,5 @@
 use super::*;
-use crate::fs::write::current;
+use crate::fs::current;
 use crate::policy::tests::race::while_swapping;
 
 /// `A/d` with a few files, and `A/out`, a link to the outside, that takes its place again and again.

@@ -6,8 +6,8 @@ use rustix::fs::{
 };
 
 use super::*;
+use crate::fs::current;
 use crate::fs::sweep::Sweeper;
-use crate::fs::write::current;
 
 fn mode(tree: &Fixture, path: &str) -> u32 {
     std::fs::metadata(tree.at(path)).unwrap().mode() & 0o7777

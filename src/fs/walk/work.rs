@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::line::Source;
-use crate::fs::ignores::Ignores;
+use crate::fs::gitignore::Ignores;
 use crate::fs::listing::Entries;
 use crate::limits::WALK_BATCH_FILES;
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::cancel::{Bound, CancelToken};
-use crate::pattern::engine::{Engine, Want};
+use crate::pattern::engine::Engine;
+use crate::pattern::matches::Want;
 use crate::pattern::parse::parse;
 use crate::pattern::{Match, Options};
 use proptest::prelude::*;

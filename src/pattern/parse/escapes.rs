@@ -3,8 +3,8 @@
 use super::super::ast::{Class, Node};
 use super::super::error::PatternError;
 use super::super::fold;
-use super::halves::{LEAD, TRAIL, pair};
-use super::{Atom, Parser, names};
+use super::halves::{hexadecimal, unit_or_pair};
+use super::{Atom, Parser, group_names};
 use crate::limits::MAX_PATTERN_PRODUCT;
 
 impl Parser<'_> {
@@ -59,7 +59,7 @@ impl Parser<'_> {
         if !self.eat("<") {
             return Err(self.fault("Invalid named reference", start));
         }
-        let Some((name, behind)) = names::read(self.source, self.at) else {
+        let Some((name, behind)) = group_names::read(self.source, self.at) else {
             return Err(self.fault("Invalid capture group name", self.at));
         };
         self.at = behind;
@@ -128,22 +128,4 @@ fn octal(text: &str) -> (u32, usize) {
         bytes += 1;
     }
     (value, bytes)
-}
-
-fn hexadecimal(text: &str, digits: usize) -> Option<u32> {
-    let digits = text.get(..digits).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
-    u32::from_str_radix(digits, 16).ok()
-}
-
-/// Four hexadecimal digits, or two times four with `\u` between them that are the halves of one character: the code
-/// and its length in bytes. A half alone is its code, a surrogate.
-pub(super) fn unit_or_pair(text: &str) -> Option<(u32, usize)> {
-    let unit = hexadecimal(text, 4)?;
-    if LEAD.contains(&unit)
-        && let Some(trail) = text[4..].strip_prefix("\\u").and_then(|rest| hexadecimal(rest, 4))
-        && TRAIL.contains(&trail)
-    {
-        return Some((pair(unit, trail), "d83d\\ude00".len()));
-    }
-    Some((unit, 4))
 }

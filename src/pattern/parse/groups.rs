@@ -2,7 +2,7 @@
 
 use super::super::ast::Node;
 use super::super::error::PatternError;
-use super::{Atom, Flags, Parser, names};
+use super::{Atom, Flags, Parser, group_names};
 
 impl Parser<'_> {
     /// A group, from its `(` to its `)`.
@@ -42,7 +42,7 @@ impl Parser<'_> {
     }
 
     fn named(&mut self, open: usize) -> Result<Atom, PatternError> {
-        let Some((name, behind)) = names::read(self.source, self.at) else {
+        let Some((name, behind)) = group_names::read(self.source, self.at) else {
             return Err(self.fault("Invalid capture group name", self.at));
         };
         if !self.scope.take(&name) {

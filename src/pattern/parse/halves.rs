@@ -40,3 +40,21 @@ pub(super) fn join(lead: &[(u32, u32)], trail: &[(u32, u32)]) -> Result<Class, P
     }
     Ok(Class::of_code_points(&ranges))
 }
+
+pub(super) fn hexadecimal(text: &str, digits: usize) -> Option<u32> {
+    let digits = text.get(..digits).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+    u32::from_str_radix(digits, 16).ok()
+}
+
+/// Four hexadecimal digits, or two times four with `\u` between them that are the halves of one character: the code
+/// and its length in bytes. A half alone is its code, a surrogate.
+pub(super) fn unit_or_pair(text: &str) -> Option<(u32, usize)> {
+    let unit = hexadecimal(text, 4)?;
+    if LEAD.contains(&unit)
+        && let Some(trail) = text[4..].strip_prefix("\\u").and_then(|rest| hexadecimal(rest, 4))
+        && TRAIL.contains(&trail)
+    {
+        return Some((pair(unit, trail), "d83d\\ude00".len()));
+    }
+    Some((unit, 4))
+}

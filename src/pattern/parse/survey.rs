@@ -1,7 +1,7 @@
 //! What must be known before a pattern is read: `\2` is a reference only if there are two groups, `\k` only if one has
 //! a name (ECMA-262, Annex B.1.2, `[+NamedCaptureGroups]`).
 
-use super::names;
+use super::group_names;
 
 /// The groups of a pattern.
 pub(super) struct Survey {
@@ -41,7 +41,7 @@ impl Survey {
         } else if rest.starts_with("?<") && !rest.starts_with("?<=") && !rest.starts_with("?<!") {
             self.groups += 1;
             self.named = true;
-            if let Some((name, _)) = names::read(source, at + 2) {
+            if let Some((name, _)) = group_names::read(source, at + 2) {
                 self.names.push((name, self.groups));
             }
         }

@@ -48,28 +48,23 @@ impl fmt::Display for Target {
     }
 }
 
-/// What is spoken on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// HTTP/1.0, HTTP/1.1 or HTTP/2.
     Http,
-    /// gRPC over HTTP/2.
     Grpc,
     Dns,
     /// The `PostgreSQL` frontend/backend protocol 3.
     Postgres,
-    /// The `MySQL` client/server protocol.
     MySql,
     /// RESP2 and RESP3.
     Redis,
-    /// The `MongoDB` wire protocol.
     Mongo,
     /// Anything else: bytes in turns.
     Generic,
 }
 
 impl Protocol {
-    /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Http => "HTTP",
@@ -88,7 +83,6 @@ impl Protocol {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
     pub target: Target,
-    /// Whether the connection was encrypted.
     pub tls: bool,
     /// The connection it was made on, a number of its own within one recording.
     pub connection: u64,
@@ -135,14 +129,11 @@ pub enum End {
     Refused(Refusal, u64),
 }
 
-/// What was said in one exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// An HTTP request and its response.
     Http(Box<Http>),
     /// A gRPC call: bodies are the length-prefixed messages as they came.
     Grpc(Box<Http>),
-    /// A question of a name.
     Dns(Dns),
     /// Messages of one of the protocols that are no HTTP: a whole question and its whole answer.
     Wire(Protocol, Wire),
@@ -154,7 +145,6 @@ impl Content {
         if let Self::Http(http) | Self::Grpc(http) = self { Some(http) } else { None }
     }
 
-    /// The protocol that it belongs to.
     pub fn protocol(&self) -> Protocol {
         match self {
             Self::Http(_) => Protocol::Http,
@@ -165,19 +155,14 @@ impl Content {
     }
 }
 
-/// Version of HTTP on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HttpVersion {
-    /// HTTP/1.0.
     Http10,
-    /// HTTP/1.1.
     #[default]
     Http11,
-    /// HTTP/2.
     Http2,
 }
 
-/// An HTTP request and its response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Http {
     pub request: HttpRequest,
@@ -187,7 +172,6 @@ pub struct Http {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpRequest {
-    /// Version that the program spoke.
     pub version: HttpVersion,
     /// Method, as it was sent.
     pub method: String,
@@ -205,7 +189,6 @@ pub struct HttpRequest {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpResponse {
-    /// Version that the server spoke.
     pub version: HttpVersion,
     pub status: u16,
     /// Reason phrase; empty where there is none.
@@ -253,7 +236,6 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// What one side said.
     pub fn said(&self, by: Side) -> impl DoubleEndedIterator<Item = &[u8]> {
         self.messages.iter().filter(move |message| message.from == by).map(|message| message.bytes.as_slice())
     }

@@ -8,7 +8,6 @@ use crate::record::call::{Content, End, Exchange, Protocol, Refusal, Side, Targe
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     pub target: Target,
-    /// Whether it is encrypted.
     pub tls: bool,
     /// Its number within a recording, from 1.
     pub connection: u64,

@@ -64,12 +64,10 @@ impl Outline {
         outline
     }
 
-    /// Whether anything was recorded there.
     pub fn knows(&self, target: &Target) -> bool {
         self.targets.contains_key(target)
     }
 
-    /// Whether HTTP/2 was spoken there.
     pub fn http2(&self, target: &Target) -> bool {
         self.targets.get(target).is_some_and(|seen| seen.http2)
     }

@@ -7,7 +7,6 @@ use std::io;
 pub enum Refusal {
     /// Nobody listens there, nothing answered in time, or there is no way: with the number of errno(3).
     Connect(i32),
-    /// The certificate of the server was not good.
     Certificate,
 }
 
@@ -28,7 +27,6 @@ impl Refusal {
     /// What a connection fails with of which nothing is known.
     pub const UNKNOWN: i32 = libc::ECONNREFUSED;
 
-    /// Why a connection was not made.
     pub fn of(error: &io::Error) -> Self {
         let errno = error.raw_os_error().unwrap_or(match error.kind() {
             io::ErrorKind::TimedOut => libc::ETIMEDOUT,
@@ -58,7 +56,6 @@ impl Refusal {
         REASONS.iter().find(|(_, known)| *known == self).unwrap_or(&REASONS[0]).0
     }
 
-    /// The one with this word.
     pub fn named(reason: &str) -> Option<Self> {
         REASONS.iter().find(|(known, _)| *known == reason).map(|(_, refusal)| *refusal)
     }

@@ -8,9 +8,9 @@ use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
-use super::anew::Blank;
-use super::noise::Fields;
+use super::fields::Fields;
 use super::parts::Parts;
+use super::volatile_values::Blank;
 use crate::limits::MAX_ANEW_BYTES;
 use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Target};
 use crate::record::protocol::parts::Part;
@@ -19,7 +19,6 @@ use crate::record::protocol::{mysql, postgres, redis};
 /// The digest of a call and where it goes.
 pub type Key = [u8; 32];
 
-/// A path without its query.
 pub fn path_only(path: &str) -> &str {
     path.split_once('?').map_or(path, |(path, _)| path)
 }

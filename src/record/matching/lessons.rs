@@ -8,9 +8,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::closest::short;
+use super::description::short;
+use super::fields::Fields;
 use super::key::Question;
-use super::noise::{Fields, Noise, Shape};
+use super::noise::{Noise, Shape};
 use super::parts::{chooses, choosing};
 use super::{is_session, queue};
 use crate::limits::MAX_NOISE_COMPARED;
@@ -25,11 +26,9 @@ pub struct Lesson {
     pub place: String,
     /// How many calls of it each recording has. If these are not as many, nothing is learned.
     pub calls: (usize, usize),
-    /// The fields that are noise.
     pub changes: Vec<Change>,
 }
 
-/// A field that is different in each recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// `body.order.id`.
@@ -63,7 +62,9 @@ impl Call<'_> {
 /// The calls of both recordings that are compared.
 type Pair<'a, 'b> = [Vec<&'b Call<'a>>; 2];
 
-pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Lesson> {
+/// The values that changed between two recordings of the same run, and where they did.
+pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Noise, Vec<Lesson>) {
+    let mut noise = Noise::default();
     let given = [given(a), given(b)];
     let (mut lessons, mut theirs) = (Vec::new(), by_place(b));
     for (place, ours) in by_place(a) {
@@ -72,12 +73,12 @@ pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Le
         let calls = (ours.len(), theirs.len());
         let protocol = ours.first().map(|call| call.exchange.content.protocol());
         if protocol == Some(Protocol::Redis) {
-            lessons.extend(commands(&place, &ours, &theirs, &given, noise));
+            lessons.extend(commands(&place, &ours, &theirs, &given, &mut noise));
             continue;
         }
         let changes = changes(&[ours.iter().collect(), theirs.iter().collect()], &given, false);
         if let (Some(first), false) = (ours.first(), changes.is_empty()) {
-            put(noise, first.exchange, &changes);
+            put(&mut noise, first.exchange, &changes);
         }
         if !changes.is_empty() || protocol == Some(Protocol::Http) && calls.0 != calls.1 {
             lessons.push(Lesson { place: short(&place), calls, changes });
@@ -86,7 +87,7 @@ pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Le
     let is_http = |calls: &[Question<'_>]| matches!(calls[0].exchange.content, Content::Http(_));
     let theirs = theirs.into_iter().filter(|(_, theirs)| is_http(theirs));
     lessons.extend(theirs.map(|(place, theirs)| Lesson { place, calls: (0, theirs.len()), changes: Vec::new() }));
-    lessons
+    (noise, lessons)
 }
 
 fn put(noise: &mut Noise, of: &Exchange, changes: &[Change]) {

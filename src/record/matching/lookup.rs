@@ -7,16 +7,16 @@ use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
 
 use super::Book;
-use super::anew::{Blank, Value};
+use super::fields::Fields;
 use super::history::{self, Before};
 use super::key::{self, Key, Question};
-use super::noise::Fields;
 use super::parts::chooses;
-use super::queue::{Queue, Taken};
+use super::queue::{Choice, Queue};
 use super::report::Miss;
+use super::volatile_values::{Blank, Volatile};
 use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target};
 use crate::record::protocol::parts::Part;
-use crate::record::protocol::{postgres, spoken};
+use crate::record::protocol::{postgres, registry};
 
 /// Recordings of a call that were all given.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub(super) struct Unfound {
 }
 
 /// A recording, and the transaction that it is in, if it tells.
-pub(in crate::record) type Found = (Arc<Exchange>, u64);
+pub(in crate::record) type Answer = (Arc<Exchange>, u64);
 
 impl Book {
     /// The recording that answers a call, which is given without its answer. Each is given out once, in their order, but
@@ -58,7 +58,7 @@ impl Book {
         asked: &Exchange,
         before: &Before,
         plain: impl FnOnce() -> Option<Vec<Vec<u8>>>,
-    ) -> Result<Found, Miss> {
+    ) -> Result<Answer, Miss> {
         let said = self.secrets.asked(asked);
         let mut question = Question::of(&said);
         self.look_up(&mut question, before).or_else(|unfound| {
@@ -82,7 +82,7 @@ impl Book {
         })
     }
 
-    fn look_up(&self, question: &mut Question<'_>, before: &Before) -> Result<Found, Unfound> {
+    fn look_up(&self, question: &mut Question<'_>, before: &Before) -> Result<Answer, Unfound> {
         let mut unfound = Unfound::default();
         for (target, named) in targets(question.exchange) {
             for (bare, noise) in self.keys(question, &target, named, before) {
@@ -113,7 +113,7 @@ impl Book {
     }
 
     /// The recording that answers a call in which nothing but values differs that each run makes anew.
-    fn look_up_anew(&self, question: &Question<'_>, before: &Before, unfound: &mut Unfound) -> Option<Found> {
+    fn look_up_anew(&self, question: &Question<'_>, before: &Before, unfound: &mut Unfound) -> Option<Answer> {
         let asked = question.exchange;
         let (said, blank) = self.anew(question, SystemTime::now())?;
         let mut other = None;
@@ -141,7 +141,7 @@ impl Book {
         found
     }
 
-    fn given(&self, question: &Question<'_>, queue: &Queue, taken: Taken) -> Found {
+    fn given(&self, question: &Question<'_>, queue: &Queue, taken: Choice) -> Answer {
         let entry = &self.entries[taken.index];
         entry.used.store(true, Ordering::Relaxed);
         self.turns.send_replace(());
@@ -215,7 +215,7 @@ impl Book {
         bare: Key,
         head: impl Iterator<Item = &'a Part>,
         mut blank: Blank,
-    ) -> (Vec<Value>, Key) {
+    ) -> (Vec<Volatile>, Key) {
         let choosing = self.choosing(bare);
         let chosen = head.filter(|field| chooses(field, choosing));
         let key = key::with_head(bare, chosen, |value| Cow::Owned(blank.text(value)));
@@ -228,7 +228,7 @@ impl Book {
         let known = places(target).into_iter().find_map(spoken);
         // Of recordings that do not say where they went: the protocol that the port is known for, or the only one.
         let here = || spoken(NOWHERE).map(Vec::as_slice).unwrap_or_default();
-        let usual = || spoken::on_port(target.port).filter(|protocol| here().contains(protocol));
+        let usual = || registry::on_port(target.port).filter(|protocol| here().contains(protocol));
         let only = || here().first().copied().filter(|_| here().len() == 1);
         known.and_then(|known| known.first().copied()).or_else(usual).or_else(only)
     }

@@ -3,9 +3,10 @@
 //! Nothing is served that does not match. A second identical call gets the second answer; when all are used the call is
 //! missed, unless the last one may be used again, as that of a read. What is nearest to a missed call is looked for only to be told.
 
-mod anew;
-mod closest;
 mod connection;
+mod description;
+mod diagnosis;
+mod fields;
 pub(super) mod history;
 mod key;
 mod lessons;
@@ -15,6 +16,7 @@ mod parts;
 mod queue;
 mod report;
 mod timing;
+mod volatile_values;
 
 #[cfg(test)]
 mod tests;
@@ -26,17 +28,18 @@ use std::time::SystemTime;
 
 use tokio::sync::watch;
 
-use anew::{Blank, Pairs, Value};
-pub use closest::describe;
 pub use connection::Connection;
+pub use description::describe;
+use fields::Fields;
 use history::{Before, Done};
 use key::{Key, Question};
+pub use lessons::learn;
 use lookup::{Unfound, Used};
-use noise::Fields;
 pub use noise::{DeclaredNoise, Noise};
 use queue::Queue;
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
+use volatile_values::{Blank, Pairs, Volatile};
 
 use crate::record::call::{Content, Exchange, Protocol, Refusal, Side, Target};
 use crate::record::protocol::parts::Part;
@@ -82,7 +85,7 @@ struct Entry {
     named: bool,
     /// What its connection had done before it.
     done: Arc<Done>,
-    anew: Vec<Value>,
+    anew: Vec<Volatile>,
     used: AtomicBool,
     /// Whether it may change what is read after it.
     writes: bool,
@@ -95,14 +98,13 @@ struct Entry {
 }
 
 impl Entry {
-    /// What it asks, without secrets.
     fn asked(&self) -> &Exchange {
         self.said.as_ref().unwrap_or(&self.exchange)
     }
 }
 
 /// A way in which a recording is found, as far as it is known before it is known which fields of its head choose.
-struct Way {
+struct PartialKey {
     /// Its key without its head.
     bare: Key,
     head: Vec<Part>,
@@ -128,7 +130,7 @@ pub struct Book {
     sessions: HashMap<(Target, Protocol), Vec<usize>>,
     /// Where it is known of connections who they are of, and which database they use.
     contexts: HashSet<(Target, Protocol)>,
-    index: OnceLock<closest::Index>,
+    index: OnceLock<diagnosis::Index>,
     /// The calls by when they were asked.
     asked: Vec<(SystemTime, usize)>,
     /// Tells that a recording was used.
@@ -144,7 +146,6 @@ pub struct Book {
 }
 
 impl Book {
-    /// A book of these calls in their order.
     pub fn new(exchanges: Vec<Exchange>, noise: Noise) -> Self {
         Self::of(Recording::number(exchanges), noise, Secrets::default())
     }
@@ -186,13 +187,13 @@ impl Book {
         Self { passes_on, ..self }
     }
 
-    fn choose(&mut self, ways: &[Way]) {
-        let mut alike: HashMap<Key, Vec<&Way>> = HashMap::new();
+    fn choose(&mut self, ways: &[PartialKey]) {
+        let mut alike: HashMap<Key, Vec<&PartialKey>> = HashMap::new();
         for way in ways {
             alike.entry(way.bare).or_default().push(way);
         }
         for (bare, ways) in alike {
-            let answer = |way: &Way| queue::answer(&self.entries[way.index].exchange);
+            let answer = |way: &PartialKey| queue::answer(&self.entries[way.index].exchange);
             let differ = || ways.iter().any(|way| answer(way) != answer(ways[0]));
             let heads: Vec<Vec<&Part>> = ways.iter().map(|way| way.head.iter().collect()).collect();
             let choosing = parts::choosing(&heads, differ);
@@ -202,7 +203,7 @@ impl Book {
         }
     }
 
-    fn put(&mut self, Way { bare, head, blank, index }: Way) {
+    fn put(&mut self, PartialKey { bare, head, blank, index }: PartialKey) {
         let key = if let Some(blank) = blank {
             let (values, key) = self.blanked(bare, head.iter(), blank);
             if values.is_empty() {
@@ -217,7 +218,7 @@ impl Book {
         self.queues.entry(key).or_default().entries.push(index);
     }
 
-    fn add(&mut self, recording: Recording, before: &Before) -> Vec<Way> {
+    fn add(&mut self, recording: Recording, before: &Before) -> Vec<PartialKey> {
         let index = self.entries.len();
         let exchange = Arc::new(recording.exchange);
         let said = self.secrets.asked(&exchange);
@@ -230,12 +231,12 @@ impl Book {
         let is_aborted = is_aborted(&exchange);
         if !is_aborted {
             for (bare, noise) in self.keys(&mut question, target, recording.named, before) {
-                ways.push(Way { bare, head: head(&question, &noise), blank: None, index });
+                ways.push(PartialKey { bare, head: head(&question, &noise), blank: None, index });
             }
             if let Some((said, blank)) = self.anew(&question, exchange.sent_at) {
                 let bare = question.key_of(&said, target, recording.named, self.context(target, &exchange, before));
                 let head = head(&question, &self.noise.at(&question, target));
-                ways.push(Way { bare, head, blank: Some(blank), index });
+                ways.push(PartialKey { bare, head, blank: Some(blank), index });
             }
         }
         if protocol != Protocol::Dns && !exchange.is_no_call() {
@@ -320,7 +321,6 @@ impl Book {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How the replay has gone so far.
     pub fn report(&self) -> Report {
         let unused = self.entries.iter().filter(|entry| {
             let counts = !is_session(&entry.exchange) && entry.exchange.content.protocol() != Protocol::Dns;

@@ -5,75 +5,14 @@
 //! that is not left out: their first arguments say what is asked. What is recorded and what is asked are compared with the same
 //! noise, so a key stays a key.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::Arc;
 
+use super::fields::Fields;
 use super::is_session;
 use super::key::{Key, Question, digest};
-use super::lessons::{self, Lesson};
-use crate::pattern::{Options, Pattern};
 use crate::record::call::{Content, Exchange, Protocol, Target};
 
-/// The noise of one shape.
-#[derive(Clone, Debug, Default)]
-pub struct Fields {
-    /// `body.order.id`, `query.t`, `header.range`: arrays do not show in a path, so `items[3].id` is `body.items.id`. Of databases
-    /// `literal.3`, `param.2`, `arg.2`, `comment.1`.
-    names: BTreeSet<String>,
-    /// What values look like, with the text of each pattern.
-    values: Vec<(String, Arc<Pattern>)>,
-}
-
-impl Fields {
-    /// Those of these names, and of values in which one of these patterns is found. Fails when one cannot be used.
-    pub(super) fn new(names: impl IntoIterator<Item = String>, values: &[String]) -> Result<Self, String> {
-        let values = values.iter().map(|source| {
-            let pattern = Pattern::new(source, Options { case_insensitive: false });
-            pattern
-                .map(|pattern| (source.clone(), Arc::new(pattern)))
-                .map_err(|error| format!("the noise `{}` cannot be used: {error}", source.escape_debug()))
-        });
-        Ok(Self { names: names.into_iter().collect(), values: values.collect::<Result<_, _>>()? })
-    }
-
-    pub fn has(&self, name: &str) -> bool {
-        !self.names.is_empty() && self.names.contains(name)
-    }
-
-    /// The first document around a place that is left out as a whole, by the name of either; empty if there is none.
-    pub(super) fn document<'a>(&self, name: &'a str) -> &'a str {
-        let mut ends = name.match_indices('.').map(|(at, _)| &name[..at]).take_while(|_| !self.names.is_empty());
-        ends.find(|path| self.names.contains(*path)).unwrap_or_default()
-    }
-
-    /// The pattern by which a value is left out. One that cannot be searched in time is not: a miss is better than a wrong answer.
-    pub(super) fn pattern_of(&self, value: &str) -> Option<&str> {
-        let is_in = |pattern: &Pattern| matches!(pattern.find_at(value, 0), Ok(Some(_)));
-        self.values.iter().find(|(_, pattern)| is_in(pattern)).map(|(source, _)| source.as_str())
-    }
-
-    pub fn is_same(&self, other: &Self) -> bool {
-        let sources = |fields: &Self| fields.values.iter().map(|(source, _)| source.clone()).collect::<Vec<_>>();
-        self.names == other.names
-            && (self.values.is_empty() && other.values.is_empty() || sources(self) == sources(other))
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.values.is_empty()
-    }
-
-    fn add(&mut self, more: &Self) {
-        self.names.extend(more.names.iter().cloned());
-        for (source, pattern) in &more.values {
-            if !self.values.iter().any(|(known, _)| known == source) {
-                self.values.push((source.clone(), Arc::clone(pattern)));
-            }
-        }
-    }
-}
-
-/// What a file declares as noise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeclaredNoise {
     /// Fields, as `body.order.id`, `query.t` or `header.X-Request-Id`.
@@ -82,7 +21,6 @@ pub struct DeclaredNoise {
     pub values: Vec<String>,
 }
 
-/// All noise of a set.
 #[derive(Clone, Debug, Default)]
 pub struct Noise {
     everywhere: Fields,
@@ -161,19 +99,11 @@ impl Noise {
         }
     }
 
-    /// Adds another noise.
     pub fn add(&mut self, other: &Self) {
         self.everywhere.add(&other.everywhere);
         for (shape, rules) in &other.shapes {
             self.shapes.entry(shape.clone()).or_default().extend(rules.iter().cloned());
         }
-    }
-
-    /// The values that changed between two recordings of the same run, and where they did (see `lessons`).
-    pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Self, Vec<Lesson>) {
-        let mut noise = Self::default();
-        let lessons = lessons::learn(a, b, &mut noise);
-        (noise, lessons)
     }
 
     /// How many calls to databases one recording has that the other has not, this noise left out: of those nothing is learned.
@@ -236,7 +166,6 @@ impl Noise {
         fields
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.everywhere.is_empty() && self.shapes.is_empty()
     }

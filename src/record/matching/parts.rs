@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::anew::Blank;
-use super::noise::Fields;
+use super::fields::Fields;
+use super::volatile_values::Blank;
 use crate::record::call::{Exchange, Protocol};
-use crate::record::protocol::parts::{Part, Role, parts};
+use crate::record::protocol::dissector::parts;
+use crate::record::protocol::parts::{Part, Role};
 use crate::record::redact::is_signed;
 
 /// Fields of the head that choose what is answered in any case: a form of the answer (RFC 9110, 12.5; RFC 7240), a part of it (RFC

@@ -10,9 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sha2::{Digest, Sha256};
 
 use super::Entry;
-use super::closest::short;
+use super::history::{self, Before, Done};
 use crate::record::call::{Content, Exchange, Protocol, Side, Target};
-use crate::record::matching::history::{self, Before, Done};
 use crate::record::protocol::mysql;
 
 /// Recordings in their order. Some may stand in another queue as well.
@@ -32,7 +31,7 @@ pub(super) struct Queue {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct Choice {
     pub(super) index: usize,
     pub(super) is_again: bool,
 }
@@ -75,7 +74,7 @@ impl Queue {
         Before { done, transaction, .. }: &Before,
         without: bool,
         fits: impl Fn(usize) -> bool,
-    ) -> Option<Taken> {
+    ) -> Option<Choice> {
         let is_given = |index: &usize| entries[*index].given.load(Ordering::Relaxed);
         let from = self.given.load(Ordering::Relaxed);
         let skipped = self.entries[from..].iter().take_while(|index| is_given(index)).count();
@@ -94,7 +93,7 @@ impl Queue {
         if let Some((_, index)) = left().find(|(_, index)| is_within(index))
             && !entries[*index].given.swap(true, Ordering::Relaxed)
         {
-            return Some(Taken { index: *index, is_again: false });
+            return Some(Choice { index: *index, is_again: false });
         }
         // Tests that are run alone, or in another order, read what was so between the writes that they make.
         let is_now =
@@ -104,14 +103,14 @@ impl Queue {
             let entry = &entries[*index];
             let last = self.entries[..at].iter().rev().filter(|index| is_given(index)).find(answers_again);
             if let Some(last) = last.filter(|last| repeats && is_before_writes(&entries[**last..*index])) {
-                return Some(Taken { index: *last, is_again: true });
+                return Some(Choice { index: *last, is_again: true });
             }
             if !entry.given.swap(true, Ordering::Relaxed) {
-                return Some(Taken { index: *index, is_again: false });
+                return Some(Choice { index: *index, is_again: false });
             }
         }
         let again = self.entries.iter().rev().find(answers_again)?;
-        (repeats || entries[*again].reusable).then_some(Taken { index: *again, is_again: true })
+        (repeats || entries[*again].reusable).then_some(Choice { index: *again, is_again: true })
     }
 
     pub(super) fn has(&self, entries: &[Entry], done: &Done) -> bool {
@@ -153,21 +152,6 @@ fn is_before_writes(entries: &[Entry]) -> bool {
     let target = &entries[0].exchange.target;
     let mut writes = entries.iter().filter(|entry| entry.writes && entry.exchange.target == *target).peekable();
     writes.peek().is_some() && writes.all(|entry| !entry.given.load(Ordering::Relaxed))
-}
-
-/// What was done before a recording and before what is asked, and is not the same; a line each.
-pub(super) fn differences(recorded: &Done, asked: &Done) -> Vec<String> {
-    let shapes: BTreeSet<&String> = recorded.keys().chain(asked.keys()).collect();
-    let told = |shape: &String| {
-        let said = match (recorded.get(shape), asked.get(shape)) {
-            (recorded, asked) if recorded == asked => return None,
-            (None, _) => "asked after it, recorded without",
-            (_, None) => "recorded after it, asked without",
-            _ => "recorded after it with other values",
-        };
-        Some(format!("`{}`: {said}", short(shape)))
-    };
-    shapes.into_iter().filter_map(told).collect()
 }
 
 /// What the server said, but for whether a transaction is open, and for the head of an answer of HTTP.

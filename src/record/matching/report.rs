@@ -8,12 +8,10 @@ use super::Book;
 use crate::limits::MAX_MISSES_TOLD;
 use crate::record::call::{Exchange, Protocol};
 
-/// A call that no recording answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Miss {
     /// The call in a line, without secrets.
     pub asked: String,
-    /// Why it is not answered.
     pub why: Why,
     /// What is most like it, if there is anything of its protocol.
     pub closest: Option<Closest>,
@@ -23,7 +21,6 @@ pub struct Miss {
     pub times: u64,
 }
 
-/// Why a call is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// Nothing of its protocol was recorded.
@@ -32,13 +29,11 @@ pub enum Why {
     Forwarded,
     /// What is said of the call says it.
     Said,
-    /// Recordings differ from it.
     Differs,
     /// All of so many recordings of this call were used.
     Used(usize),
 }
 
-/// The recording that is most like a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closest {
     pub name: String,
@@ -79,7 +74,6 @@ impl fmt::Display for Miss {
     }
 }
 
-/// A recording that no call asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unused {
     pub name: String,

@@ -272,7 +272,7 @@ fn noise_is_learned_from_two_recordings() {
         ]
     };
     let one = run([10, 11], [5, 6]);
-    let (noise, lessons) = Noise::learn(&one, &run([20, 21], [7, 8]));
+    let (noise, lessons) = learn(&one, &run([20, 21], [7, 8]));
     assert_eq!(noise.learned(&one[0]), Some(learned(&["body.id"])));
     let shown: Vec<_> = lessons
         .iter()
@@ -293,14 +293,14 @@ fn noise_is_learned_from_two_recordings() {
 fn another_order_of_calls_is_no_noise() {
     let one = [post(r#"{"q":1}"#), post(r#"{"q":2}"#)];
     let two = [post(r#"{"q":2}"#), post(r#"{"q":1}"#)];
-    assert!(Noise::learn(&one, &two).0.is_empty());
+    assert!(learn(&one, &two).0.is_empty());
     // Other shapes, other numbers of calls, whole bodies.
-    assert_eq!(Noise::learn(&one, &[post(r#"{"r":1}"#), post(r#"{"r":2}"#)]).1, []);
-    let fewer = Noise::learn(&one, &[post(r#"{"q":3}"#)]).1;
+    assert_eq!(learn(&one, &[post(r#"{"r":1}"#), post(r#"{"r":2}"#)]).1, []);
+    let fewer = learn(&one, &[post(r#"{"q":3}"#)]).1;
     let expected = Lesson { place: "HTTP shop:80 POST /orders".to_owned(), calls: (2, 1), changes: Vec::new() };
     assert_eq!(fewer, [expected]);
     let text = |body: &str| [request("POST", "/t", "text/plain", body)];
-    assert!(Noise::learn(&text("a"), &text("b")).0.is_empty());
+    assert!(learn(&text("a"), &text("b")).0.is_empty());
 }
 
 #[test]

@@ -15,7 +15,6 @@ use crate::record::http::h1::field;
 pub struct Overtaken {
     /// Which recording was asked meanwhile, the first of them.
     by: usize,
-    /// How long the answer took.
     pub stayed: Duration,
 }
 
@@ -47,7 +46,6 @@ impl Book {
         meanwhile.map(move |(_, by)| Overtaken { by: *by, stayed })
     }
 
-    /// Waits until that was asked.
     pub async fn has_gone_on(&self, overtaken: Overtaken) {
         let used = &self.entries[overtaken.by].used;
         let mut turns = self.turns.subscribe();

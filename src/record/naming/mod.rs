@@ -1,5 +1,5 @@
 //! What a set of recordings is called, and what it holds in words.
 
-pub mod names;
 mod service;
+pub mod set_name;
 pub mod summary;

@@ -1,11 +1,11 @@
 //! What runs, by the command that starts it: the first part of a set's name.
 
-use crate::record::naming::names::slug;
-
 /// What is called so that has neither a file nor a folder with a name.
 const FALLBACK: &str = "app";
 /// Longest ending of a name that is one of a file, in characters.
 const MAX_SUFFIX_CHARS: usize = 5;
+/// Longest part of a name, in characters.
+const MAX_PART_CHARS: usize = 40;
 
 /// The name of a service: the file of the project that its command names first, else the folder that it runs in.
 pub fn service(command: &str, folder: &str) -> String {
@@ -43,6 +43,15 @@ fn words(line: &str) -> Vec<String> {
     }
     words.push(word);
     words
+}
+
+/// Letters and digits in lower case, with one dash for whatever stands between them. `None` if none are left.
+pub(super) fn slug(text: &str) -> Option<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let joined = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
+    let cut: String = joined.chars().take(MAX_PART_CHARS).collect();
+    let cut = cut.trim_end_matches('-');
+    (!cut.is_empty()).then(|| cut.to_owned())
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 use crate::record::call::{Content, End, Exchange, Protocol};
 
-/// A set in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// All calls. Connections on which nothing was said are none.

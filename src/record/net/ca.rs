@@ -20,7 +20,6 @@ use crate::record::net::trust_store;
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// Why there is no authority or no certificate.
 #[derive(Debug, Error)]
 #[error("cannot make a certificate: {0}")]
 pub struct CaError(String);
@@ -48,7 +47,6 @@ impl std::fmt::Debug for Authority {
 }
 
 impl Authority {
-    /// A new one with a new key.
     pub fn new() -> Result<Self, CaError> {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(CaError::new)?;
         let mut params = CertificateParams::default();

@@ -22,11 +22,10 @@ const TYPE_AAAA: u16 = 28;
 const FIRST: u32 = 0xC612_0000;
 const COUNT: u32 = 1 << 17;
 
-/// The addresses that were given to names.
 #[derive(Debug, Default)]
-pub struct Names(Mutex<HashMap<Ipv4Addr, String>>);
+pub struct FakeNames(Mutex<HashMap<Ipv4Addr, String>>);
 
-impl Names {
+impl FakeNames {
     /// The address of a name, the same one whenever it is asked for, and on other runs if no other name has it. `None` if
     /// there are too many names.
     pub fn address(&self, name: &str) -> Option<Ipv4Addr> {
@@ -44,7 +43,6 @@ impl Names {
         Some(address)
     }
 
-    /// The name that has this address.
     pub fn name(&self, address: IpAddr) -> Option<String> {
         let IpAddr::V4(address) = address.to_canonical() else { return None };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&address).cloned()
@@ -57,9 +55,8 @@ pub fn is_fake(address: IpAddr) -> bool {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct DnsQuestion {
     id: [u8; 2],
-    /// Whether recursion was wanted.
     recursion: bool,
     /// The question's section as it was sent.
     section: Vec<u8>,
@@ -70,7 +67,7 @@ pub struct Question {
     class: u16,
 }
 
-impl Question {
+impl DnsQuestion {
     /// Reads a message. The error is what to send back, if anything can be.
     pub fn read(message: &[u8]) -> Result<Self, Option<Vec<u8>>> {
         let Some((head, rest)) = message.split_at_checked(12) else { return Err(None) };
@@ -111,7 +108,6 @@ impl Question {
         self.name == "localhost" || self.name.ends_with(".localhost")
     }
 
-    /// The message that answers it.
     pub fn answer(&self, code: u8, address: Option<IpAddr>) -> Vec<u8> {
         let data: Option<Vec<u8>> = match (self.kind, address) {
             (TYPE_A, Some(IpAddr::V4(address))) => Some(address.octets().to_vec()),
@@ -186,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_name_has_one_address_that_leads_back_to_it() {
-        let names = Names::default();
+        let names = FakeNames::default();
         let mut seen = std::collections::HashSet::new();
         for at in 0..5000 {
             let name = format!("service-{at}.example.com");
@@ -196,38 +192,38 @@ mod tests {
             assert_eq!(names.name(IpAddr::V4(address)), Some(name.clone()));
             assert_eq!(names.name(IpAddr::V6(address.to_ipv6_mapped())), Some(name));
         }
-        assert_eq!(Names::default().address("a.example"), Names::default().address("a.example"));
+        assert_eq!(FakeNames::default().address("a.example"), FakeNames::default().address("a.example"));
         assert!(!is_fake([198, 20, 0, 1].into()) && is_fake([198, 19, 255, 254].into()));
     }
 
     #[test]
     fn questions_are_read_and_answered() {
-        let question = Question::read(&ask("API.Example.com", 1)).unwrap();
+        let question = DnsQuestion::read(&ask("API.Example.com", 1)).unwrap();
         assert_eq!((question.name.as_str(), question.kind()), ("api.example.com", Some("A")));
         let answer = question.answer(Dns::NOERROR, Some([198, 18, 0, 5].into()));
         let mut expected = vec![7, 9, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0];
         expected.extend(&ask("API.Example.com", 1)[12..]);
         expected.extend([0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 198, 18, 0, 5]);
         assert_eq!(answer, expected);
-        let question = Question::read(&ask("a.b", 28)).unwrap();
+        let question = DnsQuestion::read(&ask("a.b", 28)).unwrap();
         assert_eq!(question.answer(Dns::NOERROR, Some([198, 18, 0, 5].into()))[..8], [7, 9, 0x81, 0x80, 0, 1, 0, 0]);
         assert_eq!(question.answer(Dns::NXDOMAIN, None)[3], 0x83);
-        assert_eq!(Question::read(&ask("x.localhost", 28)).unwrap().local().last(), Some(&1));
-        assert_eq!(Question::read(&ask("mx.example", 15)).unwrap().kind(), None);
+        assert_eq!(DnsQuestion::read(&ask("x.localhost", 28)).unwrap().local().last(), Some(&1));
+        assert_eq!(DnsQuestion::read(&ask("mx.example", 15)).unwrap().kind(), None);
     }
 
     #[test]
     fn what_is_no_question_is_refused() {
         let whole = ask("api.example.com", 1);
         for cut in 0..whole.len() {
-            assert!(Question::read(&whole[..cut]).is_err(), "{cut}");
+            assert!(DnsQuestion::read(&whole[..cut]).is_err(), "{cut}");
         }
         let mut answer = whole.clone();
         answer[2] |= 0x80;
-        assert_eq!(Question::read(&answer), Err(None));
+        assert_eq!(DnsQuestion::read(&answer), Err(None));
         let mut pointer = whole;
         pointer[12] = 0xC0;
-        assert_eq!(Question::read(&ask("a b.example", 1)).unwrap_err().map(|sent| sent[3]), Some(FORMERR));
-        assert_eq!(Question::read(&pointer).unwrap_err().map(|sent| sent[3]), Some(FORMERR));
+        assert_eq!(DnsQuestion::read(&ask("a b.example", 1)).unwrap_err().map(|sent| sent[3]), Some(FORMERR));
+        assert_eq!(DnsQuestion::read(&pointer).unwrap_err().map(|sent| sent[3]), Some(FORMERR));
     }
 }

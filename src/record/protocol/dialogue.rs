@@ -7,13 +7,13 @@ use std::time::SystemTime;
 
 use crate::limits::{MAX_WIRE_CALL_BYTES, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
 use crate::record::call::{Content, End, Exchange, Link, Message, Protocol, Side, Wire};
-use crate::record::protocol::wire::{RecordStep, Recorder};
+use crate::record::protocol::wire::{RecordStep, WireRecorder};
 
 /// Why a connection cannot be followed any further.
 pub(in crate::record) type Fault = &'static str;
 
 /// Where a message goes that was held until it was whole.
-pub(in crate::record) enum Way {
+pub(in crate::record) enum Disposition {
     On,
     /// To the other side, in these bytes.
     Instead(Vec<u8>),
@@ -31,7 +31,7 @@ pub(in crate::record) trait Dialogue: Send {
         false
     }
     /// A whole message. What it says of the way counts if messages are held.
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault>;
+    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault>;
     fn kept(&self) -> usize;
     fn end(&mut self, log: &mut Log);
 }
@@ -39,7 +39,6 @@ pub(in crate::record) trait Dialogue: Send {
 pub(in crate::record) struct Log {
     pub(in crate::record) link: Link,
     protocol: Protocol,
-    /// When that came which is read.
     pub(in crate::record) at: SystemTime,
     /// Who ended the connection, once it has ended.
     pub(in crate::record) left_by: Side,
@@ -148,7 +147,7 @@ impl Lane {
     }
 }
 
-/// A [`Recorder`] of any [`Dialogue`].
+/// A [`WireRecorder`] of any [`Dialogue`].
 pub(in crate::record) struct Follow {
     dialogue: Box<dyn Dialogue>,
     log: Log,
@@ -175,12 +174,12 @@ impl Follow {
             let unsent = bytes[sent..].to_vec();
             let way = self.dialogue.message(from, bytes, &mut self.log);
             match &way {
-                Ok(Way::Instead(other)) => forward(steps, from, other.clone()),
-                Ok(Way::Back(answer)) => forward(steps, Side::Server, answer.clone()),
+                Ok(Disposition::Instead(other)) => forward(steps, from, other.clone()),
+                Ok(Disposition::Back(answer)) => forward(steps, Side::Server, answer.clone()),
                 _ => forward(steps, from, unsent),
             }
             steps.append(&mut self.log.steps);
-            if let Way::Encrypt = way? {
+            if let Disposition::Encrypt = way? {
                 let early = self.lanes[Side::Client as usize].inbox.rest().to_vec();
                 self.lanes = [Lane::default(), Lane::default()];
                 steps.push(RecordStep::StartTls(early));
@@ -199,7 +198,7 @@ fn forward(steps: &mut Vec<RecordStep>, from: Side, bytes: Vec<u8>) {
     }
 }
 
-impl Recorder for Follow {
+impl WireRecorder for Follow {
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep> {
         if self.lost {
             return vec![RecordStep::Forward(from, bytes.to_vec())];

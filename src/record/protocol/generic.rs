@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
 use crate::record::call::{Content, Link, Message, Protocol, Said, Side, Wire};
 use crate::record::http::websocket::Unmask;
-use crate::record::protocol::role::{Prompter, said};
+use crate::record::protocol::responder::{Prompter, said};
 use crate::record::protocol::script::Script;
-use crate::record::protocol::wire::{PlayStep, Player, RecordStep, Recorder};
+use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer, WireRecorder};
 
 /// Records turns. An empty last message of the server says that the server closed the connection.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl GenericRecorder {
     }
 }
 
-impl Recorder for GenericRecorder {
+impl WireRecorder for GenericRecorder {
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep> {
         let mut steps = vec![RecordStep::Forward(from, bytes.to_vec())];
         self.silent_since = None;
@@ -216,7 +216,7 @@ impl GenericPlayer {
     }
 }
 
-impl Player for GenericPlayer {
+impl WirePlayer for GenericPlayer {
     fn open(&mut self) -> Vec<PlayStep> {
         // What a server says first answers a message without bytes.
         if self.said.contains(&[][..]) { self.say(&[]) } else { Vec::new() }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use super::parts::{Part, Role, Taken};
+use super::parts::{Part, PartList, Role};
 use crate::limits::MAX_JSON_BODY_DEPTH;
 use crate::record::call::HttpRequest;
 
@@ -15,7 +15,7 @@ const OF_SENDING: &str = "\
     sec-websocket-key content-length content-type date grpc-timeout traceparent tracestate";
 
 /// A request. What its body says is known by its media type; JSON without one is JSON too.
-pub(in crate::record) fn parts(request: &HttpRequest, taken: &mut Taken) {
+pub(in crate::record) fn parts(request: &HttpRequest, taken: &mut PartList) {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     taken.text(format!("{} ", request.method).as_bytes());
     taken.put(Role::Rest, String::new(), path.as_bytes(), path.to_owned());
@@ -39,7 +39,7 @@ fn content_type(request: &HttpRequest) -> String {
     field.map(|(_, value)| String::from_utf8_lossy(value).into_owned()).unwrap_or_default()
 }
 
-fn body(request: &HttpRequest, taken: &mut Taken) {
+fn body(request: &HttpRequest, taken: &mut PartList) {
     let (bytes, kind) = (request.body.as_slice(), media_type(request));
     if kind == "application/x-www-form-urlencoded" {
         return pairs("body", bytes, taken);
@@ -59,7 +59,7 @@ fn body(request: &HttpRequest, taken: &mut Taken) {
 
 /// Pairs by name; the sort is stable, so those of one name keep their order. The mark stays with the name: `a` and `a=` are not
 /// the same to everybody.
-fn pairs(prefix: &str, text: &[u8], taken: &mut Taken) {
+fn pairs(prefix: &str, text: &[u8], taken: &mut PartList) {
     let here = format!("{prefix}.");
     taken.head_of(here.clone(), b"");
     let pair = |piece: &[u8]| memchr::memchr(b'=', piece).unwrap_or(piece.len());

@@ -2,7 +2,9 @@
 //! connection apart and plays the server's part of one.
 
 pub(super) mod control;
+pub(super) mod database;
 pub(super) mod dialogue;
+pub(super) mod dissector;
 pub(super) mod generic;
 pub(super) mod http;
 pub(super) mod mongo;
@@ -10,9 +12,9 @@ pub(super) mod mysql;
 pub(super) mod parts;
 pub(super) mod postgres;
 pub(super) mod redis;
-pub(super) mod role;
+pub(super) mod registry;
+pub(super) mod responder;
 pub(super) mod script;
-pub(super) mod spoken;
 pub(super) mod sql;
 pub(super) mod wire;
 pub mod words;

@@ -9,8 +9,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::record::call::{Content, Protocol, Side, Wire};
-use crate::record::protocol::{http, mongo, postgres, spoken, sql};
+use crate::record::protocol::sql;
 use crate::text::escape::hex;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,73 +55,24 @@ impl Part {
     }
 }
 
-pub(in crate::record) fn parts(content: &Content) -> Vec<Part> {
-    let mut taken = Taken::default();
-    match content {
-        Content::Http(http) | Content::Grpc(http) => http::parts(&http.request, &mut taken),
-        Content::Dns(dns) => taken.text(format!("{} {}", dns.kind, dns.name).as_bytes()),
-        Content::Wire(protocol, wire) => return parts_of_wire(*protocol, wire),
-    }
-    taken.parts
-}
-
-pub(in crate::record) fn parts_of_wire(protocol: Protocol, wire: &Wire) -> Vec<Part> {
-    let mut taken = Taken::default();
-    let mut messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
-    if protocol == Protocol::Postgres {
-        postgres::unify(&mut messages);
-    }
-    for message in messages {
-        taken.message(protocol, &message.bytes);
-    }
-    taken.parts
-}
-
-/// The parts of one message; `None` if it cannot be read.
-pub(in crate::record) fn parts_of(protocol: Protocol, bytes: &[u8]) -> Option<Vec<Part>> {
-    let mut taken = Taken::default();
-    taken.read(protocol, bytes).map(|()| taken.parts)
-}
-
 #[derive(Default)]
-pub(in crate::record) struct Taken {
+pub(in crate::record) struct PartList {
     pub(in crate::record) parts: Vec<Part>,
     /// How many values of each kind there were in the call.
-    counts: BTreeMap<&'static str, usize>,
+    pub(super) counts: BTreeMap<&'static str, usize>,
     /// What a statement of `MySQL` was prepared with, which is carried out later in the same call.
-    pub(in crate::record) prepared: Prepared,
+    pub(in crate::record) prepared: Placeholders,
 }
 
-/// What is to be known of a statement of `MySQL` when it is carried out.
+/// Those of a prepared statement of `MySQL`.
 #[derive(Debug, Default)]
-pub(in crate::record) struct Prepared {
+pub(in crate::record) struct Placeholders {
     pub(in crate::record) parameters: usize,
     /// Those that were sent ahead, from 0.
     pub(in crate::record) long: BTreeSet<usize>,
 }
 
-impl Taken {
-    fn message(&mut self, protocol: Protocol, bytes: &[u8]) {
-        self.put(Role::Message, String::new(), b"", String::new());
-        let (before, counts) = (self.parts.len(), self.counts.clone());
-        if self.read(protocol, bytes).is_none() {
-            // What cannot be read is the call itself, but for what is made up anew: the name that a program gives itself, and
-            // numbers of messages.
-            self.parts.truncate(before);
-            self.counts = counts;
-            match protocol {
-                Protocol::Postgres => self.head(&postgres::nameless(bytes)),
-                Protocol::Mongo => self.head(&mongo::renumbered(bytes, 0, 0)),
-                _ => self.head(bytes),
-            }
-        }
-    }
-
-    /// Takes a message of a database apart; `None` if it cannot be read.
-    fn read(&mut self, protocol: Protocol, bytes: &[u8]) -> Option<()> {
-        (spoken::of(protocol)?.parts)(bytes, self)
-    }
-
+impl PartList {
     pub(in crate::record) fn put(&mut self, role: Role, name: String, bytes: &[u8], text: String) {
         self.parts.push(Part { role, name, bytes: bytes.to_vec(), text });
     }

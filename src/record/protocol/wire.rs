@@ -22,7 +22,7 @@ pub enum RecordStep {
 }
 
 /// Takes one connection apart into calls while it is recorded.
-pub trait Recorder: Send {
+pub trait WireRecorder: Send {
     /// Bytes came from this side at this time.
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep>;
     /// The connection has ended, by this side first: what was said since the last complete call.
@@ -48,7 +48,7 @@ pub enum PlayStep {
 
 /// Plays the server's part of one connection from recordings. Calls that no recording answers are counted by the script
 /// it plays from, and answered with an error of the protocol.
-pub trait Player: Send {
+pub trait WirePlayer: Send {
     /// The program has connected: what a server that speaks first says.
     fn open(&mut self) -> Vec<PlayStep>;
     /// Bytes came from the program.

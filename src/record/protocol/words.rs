@@ -4,8 +4,9 @@
 mod tests;
 
 use crate::record::call::{Protocol, Side, Wire};
-use crate::record::protocol::parts::{Part, Role, parts_of};
-use crate::record::protocol::spoken;
+use crate::record::protocol::dissector::parts_of;
+use crate::record::protocol::parts::{Part, Role};
+use crate::record::protocol::registry;
 
 /// What a program said to a server, in words where its protocol has some.
 pub fn said(protocol: Protocol, wire: &Wire) -> String {
@@ -15,7 +16,7 @@ pub fn said(protocol: Protocol, wire: &Wire) -> String {
 
 /// A message in words: the command or the statement with its values, or what of its bytes can be read.
 pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
-    let rest = spoken::of(protocol).map_or(0, |spoken| (spoken.head)(bytes));
+    let rest = registry::of(protocol).map_or(0, |known| (known.head)(bytes));
     match parts_of(protocol, bytes).filter(|_| rest < bytes.len()) {
         Some(parts) => told(&parts),
         None => readable(bytes.get(rest..).unwrap_or(bytes)),

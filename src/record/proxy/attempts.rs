@@ -1,7 +1,7 @@
 //! What becomes of connections is decided before they are made: the real server is called first, so that a program that it
 //! refuses is refused by its own call of connect(2).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,8 +11,8 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::context::Context;
-use super::shared::{Dialing, Shared};
-use super::{Attempt, Mode, Replay, names, replay};
+use super::hub::{Dialing, Hub};
+use super::{Attempt, Mode, Replay, nameserver, replay};
 use crate::limits::{MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 use crate::record::call::Refusal;
 
@@ -25,50 +25,63 @@ pub enum Decision {
 }
 
 /// Connections that were decided about and have not come yet.
-#[derive(Default)]
-pub struct Attempts(Mutex<Kept>);
-
-#[derive(Default)]
-struct Kept {
-    decisions: HashMap<u64, (Instant, Decision)>,
-    /// Their numbers, the oldest first.
-    order: VecDeque<(Instant, u64)>,
+pub struct Attempts {
+    pub shared: Arc<Hub>,
+    /// By the keys of attempts, the oldest first.
+    decided: Mutex<VecDeque<(Instant, u64, Decision)>>,
 }
 
 impl Attempts {
-    fn keep(&self, key: u64, decision: Decision) {
-        let now = Instant::now();
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.decisions.insert(key, (now, decision));
-        kept.order.push_back((now, key));
-        // Some never come: their program was ended meanwhile.
-        let late = Duration::from_millis(2 * UPSTREAM_CONNECT_MS);
-        while let Some((since, key)) = kept.order.front().copied()
-            && (since.elapsed() > late || kept.order.len() > MAX_RECORDED_CONNECTIONS)
-        {
-            kept.order.pop_front();
-            if kept.decisions.get(&key).is_some_and(|(kept, _)| *kept == since) {
-                kept.decisions.remove(&key);
-            }
+    pub fn new(shared: Hub) -> Self {
+        Self { shared: Arc::new(shared), decided: Mutex::default() }
+    }
+
+    /// What was decided about a connection that comes; or is now, if nobody had told of it before.
+    pub fn decision(&self, attempt: Attempt) -> Decision {
+        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = decided.iter().position(|(_, key, _)| *key == attempt.key);
+        if let Some((.., decision)) = at.and_then(|at| decided.remove(at)) {
+            return decision;
+        }
+        drop(decided);
+        let (decision, dialing) = decide(&self.shared, attempt.to);
+        if let Some((context, tell)) = dialing {
+            tokio::spawn(dial(context, None, tell));
+        }
+        decision
+    }
+
+    /// A program wants to make this connection, and waits.
+    pub fn asked(&self, runtime: &Handle, attempt: Attempt) {
+        if nameserver::is_nameserver(attempt.to) {
+            self.shared.wires.decide(attempt.key, None);
+            return;
+        }
+        let (decision, dialing) = decide(&self.shared, attempt.to);
+        let errno = if let Decision::Refused(errno) = decision { Some(errno) } else { None };
+        // One that is refused may come all the same, if it could not wait for this.
+        self.keep(attempt.key, decision);
+        if let Some((context, tell)) = dialing {
+            runtime.spawn(dial(context, Some(attempt.key), tell));
+        } else {
+            self.shared.wires.decide(attempt.key, errno);
         }
     }
-}
 
-/// What was decided about a connection that comes; or is now, if nobody had told of it before.
-pub fn decision(shared: &Arc<Shared>, attempt: Attempt) -> Decision {
-    let kept = shared.attempts.0.lock().unwrap_or_else(PoisonError::into_inner).decisions.remove(&attempt.key);
-    if let Some((_, decision)) = kept {
-        return decision;
+    fn keep(&self, key: u64, decision: Decision) {
+        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        // Some never come: their program was ended meanwhile.
+        let late = Duration::from_millis(2 * UPSTREAM_CONNECT_MS);
+        decided.retain(|(since, other, _)| *other != key && since.elapsed() <= late);
+        if decided.len() == MAX_RECORDED_CONNECTIONS {
+            decided.pop_front();
+        }
+        decided.push_back((Instant::now(), key, decision));
     }
-    let (decision, dialing) = decide(shared, attempt.to);
-    if let Some((context, tell)) = dialing {
-        tokio::spawn(dial(context, None, tell));
-    }
-    decision
 }
 
 /// Decides about a connection; with what there is to do if the real server is to be called.
-fn decide(shared: &Arc<Shared>, to: SocketAddr) -> (Decision, Option<(Context, oneshot::Sender<TcpStream>)>) {
+fn decide(shared: &Arc<Hub>, to: SocketAddr) -> (Decision, Option<(Context, oneshot::Sender<TcpStream>)>) {
     let (link, nth) = shared.link(shared.target(to));
     let mut context = Context { keep: false, link, nth, shared: Arc::clone(shared) };
     let keep = match shared.mode.clone() {
@@ -82,23 +95,6 @@ fn decide(shared: &Arc<Shared>, to: SocketAddr) -> (Decision, Option<(Context, o
     context.keep = keep;
     let (tell, told) = oneshot::channel();
     (Decision::Dialed(context.clone(), told), Some((context, tell)))
-}
-
-/// A program wants to make this connection, and waits.
-pub fn asked(shared: &Arc<Shared>, runtime: &Handle, attempt: Attempt) {
-    if names::is_nameserver(attempt.to) {
-        shared.wires.decide(attempt.key, None);
-        return;
-    }
-    let (decision, dialing) = decide(shared, attempt.to);
-    let errno = if let Decision::Refused(errno) = decision { Some(errno) } else { None };
-    // One that is refused may come all the same, if it could not wait for this.
-    shared.attempts.keep(attempt.key, decision);
-    if let Some((context, tell)) = dialing {
-        runtime.spawn(dial(context, Some(attempt.key), tell));
-    } else {
-        shared.wires.decide(attempt.key, errno);
-    }
 }
 
 /// Calls the real server of a connection, which waits for that under a number if it has one.

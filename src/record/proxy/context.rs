@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Note;
-use super::shared::Shared;
+use super::hub::Hub;
 use crate::limits::MAX_RECORDED_BODY_BYTES;
 use crate::record::call::{Exchange, Link, Refusal, Target};
 use crate::record::matching::describe;
@@ -15,7 +15,7 @@ const _: () = assert!(MAX_RECORDED_BODY_BYTES == 128 << 20);
 
 #[derive(Clone)]
 pub struct Context {
-    pub shared: Arc<Shared>,
+    pub shared: Arc<Hub>,
     pub link: Link,
     pub keep: bool,
     /// Which connection to its target it is, from 1.
@@ -48,6 +48,11 @@ impl Context {
 
     pub fn encrypted(&self) -> Self {
         Self { link: Link { tls: true, ..self.link.clone() }, ..self.clone() }
+    }
+
+    /// The same connection, with what goes to the real server kept or not as the operator wants it.
+    pub fn forwarded(&self) -> Self {
+        Self { keep: self.shared.beyond() == Some(true), ..self.clone() }
     }
 
     pub fn tunnel(&self, target: Target) -> Self {

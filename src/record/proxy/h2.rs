@@ -28,7 +28,6 @@ pub struct Body {
     pub bytes: Vec<u8>,
     pub trailers: HeaderMap,
     pub too_long: bool,
-    /// Whether it came to its end.
     pub whole: bool,
     /// Whether its receiver left before that.
     pub cut_off: bool,

@@ -15,9 +15,9 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::context::{Context, TOO_LONG};
-use super::cutoff::Held;
 use super::h2::{Body, accept, request_of, response_of, send};
 use super::stream::Stream;
+use super::truncation::Truncation;
 use super::{Replay, h2 as both, miss, tls};
 use crate::limits::{HTTP2_CONNECTION_BYTES, PLAYED_BODY_MS};
 use crate::record::call::{Content, Exchange, HttpResponse};
@@ -76,7 +76,7 @@ async fn stream(
             if !comes_to(&context, &replay, &found, &mut respond).await {
                 return;
             }
-            match Held::of(&asked, &found) {
+            match Truncation::of(&asked, &found) {
                 (Some(response), held) => answer(&context, &mut respond, response, held).await,
                 (None, Some(held)) => say_nothing(&context, &mut respond, held).await,
                 (None, None) => respond.send_reset(Reason::INTERNAL_ERROR),
@@ -146,7 +146,7 @@ fn refused(asked: &HeaderMap, missed: &serde_json::Value) -> HttpResponse {
 }
 
 /// Waits until the program takes its request back, as it did when it was recorded.
-async fn say_nothing(context: &Context, respond: &mut SendResponse<Bytes>, held: Held) {
+async fn say_nothing(context: &Context, respond: &mut SendResponse<Bytes>, held: Truncation) {
     tokio::select! {
         _ = poll_fn(|context| respond.poll_reset(context)) => {}
         () = held.overstayed(context) => {}
@@ -173,7 +173,12 @@ fn head(response: &HttpResponse, length: Option<usize>) -> Response<()> {
 }
 
 /// Sends a recorded response. If the program left in its middle when it was recorded and stays now, it reads further.
-async fn answer(context: &Context, respond: &mut SendResponse<Bytes>, response: &HttpResponse, held: Option<Held>) {
+async fn answer(
+    context: &Context,
+    respond: &mut SendResponse<Bytes>,
+    response: &HttpResponse,
+    held: Option<Truncation>,
+) {
     let body = encoded(response);
     let breaks_off = held.is_some() || coding::has_note(&response.headers, TRUNCATED);
     let head = head(response, Some(body.len()).filter(|_| !breaks_off && !response.body.is_empty()));
@@ -222,7 +227,7 @@ async fn beyond(
 ) -> io::Result<(HttpResponse, Exchange)> {
     let connecting = || async {
         let mut drivers = JoinSet::new();
-        let hello = tls::Hello { name: parts.uri.host().map(str::to_owned), offers: vec![b"h2".to_vec()] };
+        let hello = tls::ClientHello { name: parts.uri.host().map(str::to_owned), offers: vec![b"h2".to_vec()] };
         let server = tls::reach(context, &hello).await?;
         Ok::<_, io::Error>((both::connect(server, &mut drivers).await?, drivers))
     };

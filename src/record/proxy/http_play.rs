@@ -7,28 +7,32 @@ use std::sync::Arc;
 use tokio::io::AsyncWriteExt as _;
 
 use super::context::Context;
-use super::cutoff::Held;
 use super::record::beyond;
-use super::replay::{converse, forwarded, play};
 use super::requests::Requests;
-use super::speakers::Actor;
 use super::stream::Stream;
+use super::truncation::Truncation;
 use super::{Replay, miss};
-use crate::record::call::{Exchange, HttpResponse};
+use crate::record::call::{Exchange, HttpResponse, Target};
 use crate::record::http::h1::{self, field};
 use crate::record::http::websocket;
 
+/// What is spoken after HTTP.
+pub enum Further {
+    Tunnel(Target),
+    Turns { websocket: bool },
+}
+
 /// Answers until either side ends it, or until what is spoken is HTTP no more.
-pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) -> io::Result<()> {
-    let mut requests = Requests::new(&context);
+pub async fn serve(context: &Context, replay: &Replay, mut client: Stream) -> io::Result<Option<(Stream, Further)>> {
+    let mut requests = Requests::new(context);
     loop {
-        let asked = match requests.next(&context, &mut client).await? {
+        let asked = match requests.next(context, &mut client).await? {
             Ok(asked) => asked,
             Err(missed) => {
                 if let Some(what) = missed {
                     replay.book.missed(&context.link.target, what);
                 }
-                return Ok(());
+                return Ok(None);
             }
         };
         // Through a proxy a refusal is an answer of the proxy.
@@ -48,20 +52,20 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
                 || context.shared.beyond().is_none() && !replay.outline.knows(&asked.target))
         {
             let client = requests.into_tunnel(client).await?;
-            return converse(context.tunnel(tunnel.clone()), replay, client).await;
+            return Ok(Some((client, Further::Tunnel(tunnel.clone()))));
         }
-        let found = find(&context, &replay, &asked);
-        let found = found.as_ref().map(|found| Held::of(&h1::asked(&context.link, &asked), found));
+        let found = find(context, replay, &asked);
+        let found = found.as_ref().map(|found| Truncation::of(&h1::asked(&context.link, &asked), found));
         let (response, held) = match found {
             Ok((Some(response), held)) => (Cow::Borrowed(response), held),
-            Ok((None, Some(held))) => return hold(&context, client, held).await,
+            Ok((None, Some(held))) => return hold(context, client, held).await.map(|()| None),
             // The server hung up on this request.
-            Ok((None, None)) => return Ok(()),
+            Ok((None, None)) => return Ok(None),
             Err(missed) => {
                 if context.shared.beyond().is_some() {
-                    match beyond(&forwarded(&context), &asked, &mut client).await {
+                    match beyond(&context.forwarded(), &asked, &mut client).await {
                         Ok(true) => continue,
-                        Ok(false) => return client.shutdown().await,
+                        Ok(false) => return client.shutdown().await.map(|()| None),
                         Err(error) => (Cow::Owned(h1::refusal(502, &miss::unreachable(&asked.target, &error))), None),
                     }
                 } else {
@@ -72,22 +76,22 @@ pub async fn serve(context: Context, replay: Arc<Replay>, mut client: Stream) ->
         let response = keyed(&asked.request.headers, response);
         client.say(h1::render(&asked.request, &response)).await?;
         if let Some(held) = held {
-            return hold(&context, client, held).await;
+            return hold(context, client, held).await.map(|()| None);
         }
         if response.status == 101 {
-            let frames = field(&response.headers, "upgrade").is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
-            let client = requests.into_rest(client);
-            return play(&context, &replay, client, Actor::in_turns(&context, &replay, frames)).await;
+            let websocket =
+                field(&response.headers, "upgrade").is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
+            return Ok(Some((requests.into_rest(client), Further::Turns { websocket })));
         }
         if h1::closes(&asked.request, &response) {
-            return client.shutdown().await;
+            return client.shutdown().await.map(|()| None);
         }
     }
 }
 
 /// Says nothing more. The program left here when it was recorded; if it stays longer now than then, that is told. In the
 /// middle of an answer it then reads further, and gets an end that cannot be taken for the answer's; before its beginning it waits on.
-async fn hold(context: &Context, mut client: Stream, held: Held) -> io::Result<()> {
+async fn hold(context: &Context, mut client: Stream, held: Truncation) -> io::Result<()> {
     let overstayed = held.overstayed(context);
     tokio::pin!(overstayed);
     let mut said = Vec::new();

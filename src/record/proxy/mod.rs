@@ -5,26 +5,26 @@
 
 mod attempts;
 mod context;
-mod cutoff;
-mod forward;
+mod forward_proxy;
 mod h2;
 mod h2_play;
 mod http_play;
+mod hub;
 mod miss;
-mod names;
+mod nameserver;
 mod opening;
 mod outcome;
 mod record;
 mod relay;
 mod replay;
 mod requests;
-mod shared;
 mod speakers;
 mod stream;
 mod tap;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod truncation;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -38,9 +38,9 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
-use self::attempts::Decision;
+use self::attempts::{Attempts, Decision};
+use self::hub::Hub;
 pub use self::outcome::{Counts, Note, Recorded};
-use self::shared::Shared;
 use self::stream::Stream;
 use crate::budget::Account;
 use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES};
@@ -49,7 +49,6 @@ use crate::record::call::Outline;
 use crate::record::matching::Book;
 use crate::record::net::ca::{Authority, certificates};
 
-/// A connection that a program wants to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// A number that no other one has at the same time.
@@ -78,7 +77,6 @@ pub trait Wires: Send + Sync + 'static {
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Whether calls are recorded or answered.
 #[derive(Clone)]
 pub enum Mode {
     /// Everything goes to the real servers, and is kept.
@@ -125,7 +123,7 @@ pub struct Sockets {
 /// A proxy that runs. Dropping it ends it.
 pub struct Proxy {
     runtime: Option<Runtime>,
-    shared: Arc<Shared>,
+    attempts: Arc<Attempts>,
     stop: watch::Sender<bool>,
     served: Option<tokio::task::JoinHandle<()>>,
 }
@@ -149,7 +147,8 @@ impl Proxy {
             .build()?;
         let (stop, stopped) = watch::channel(false);
         let verifier = Verifier::new(authority.provider(), certificates(system));
-        let shared = Arc::new(Shared::new(wires, mode, authority, verifier, stopped, account));
+        let shared = Hub::new(wires, mode, authority, verifier, stopped, account);
+        let attempts = Arc::new(Attempts::new(shared));
         let (give, given) = mpsc::unbounded_channel();
         let mut sources = vec![(Source::Given(given), false)];
         let entered = runtime.enter();
@@ -164,24 +163,25 @@ impl Proxy {
             datagrams.push(tokio::net::UdpSocket::from_std(socket)?);
         }
         drop(entered);
-        let (weak, handle) = (Arc::downgrade(&shared), runtime.handle().clone());
-        shared.wires.on_attempt(Box::new(move |attempt| {
-            if let Some(shared) = weak.upgrade() {
-                attempts::asked(&shared, &handle, attempt);
+        let (weak, handle) = (Arc::downgrade(&attempts), runtime.handle().clone());
+        let wires = &attempts.shared.wires;
+        wires.on_attempt(Box::new(move |attempt| {
+            if let Some(attempts) = weak.upgrade() {
+                attempts.asked(&handle, attempt);
             }
         }));
-        shared.wires.on_arrival(Box::new(move |socket| {
+        wires.on_arrival(Box::new(move |socket| {
             // Nobody takes it any more when all has ended.
             let _ = give.send(socket);
         }));
-        let served = runtime.spawn(serve(Arc::clone(&shared), sources, datagrams));
-        Ok(Self { runtime: Some(runtime), shared, stop, served: Some(served) })
+        let served = runtime.spawn(serve(Arc::clone(&attempts), sources, datagrams));
+        Ok(Self { runtime: Some(runtime), attempts, stop, served: Some(served) })
     }
 
     /// Ends all connections and gives what was recorded.
     pub fn finish(mut self) -> Recorded {
         self.end();
-        self.shared.take()
+        self.attempts.shared.take()
     }
 
     fn end(&mut self) {
@@ -221,19 +221,20 @@ impl Source {
     }
 }
 
-async fn serve(shared: Arc<Shared>, sources: Vec<(Source, bool)>, datagrams: Vec<tokio::net::UdpSocket>) {
+async fn serve(attempts: Arc<Attempts>, sources: Vec<(Source, bool)>, datagrams: Vec<tokio::net::UdpSocket>) {
     let places = Arc::new(Semaphore::new(MAX_RECORDED_CONNECTIONS));
     let mut tasks = JoinSet::new();
     for (source, forward) in sources {
-        tasks.spawn(accept(Arc::clone(&shared), source, forward, Arc::clone(&places)));
+        tasks.spawn(accept(Arc::clone(&attempts), source, forward, Arc::clone(&places)));
     }
     for socket in datagrams {
-        tasks.spawn(names::serve_udp(Arc::clone(&shared), socket));
+        tasks.spawn(nameserver::serve_udp(Arc::clone(&attempts.shared), socket));
     }
     while tasks.join_next().await.is_some() {}
 }
 
-async fn accept(shared: Arc<Shared>, mut source: Source, forward: bool, places: Arc<Semaphore>) {
+async fn accept(attempts: Arc<Attempts>, mut source: Source, forward: bool, places: Arc<Semaphore>) {
+    let shared = &attempts.shared;
     let mut stop = shared.stop.clone();
     let mut connections = JoinSet::new();
     loop {
@@ -249,18 +250,18 @@ async fn accept(shared: Arc<Shared>, mut source: Source, forward: bool, places: 
                 None => break,
             },
             Some(ended) = connections.join_next(), if !connections.is_empty() => {
-                count_panic(&shared, &ended);
+                count_panic(shared, &ended);
                 continue;
             }
             _ = stop.wait_for(|stop| *stop) => break,
         };
         match accepted {
             Ok((client, peer)) => {
-                let shared = Arc::clone(&shared);
+                let attempts = Arc::clone(&attempts);
                 connections.spawn(async move {
                     let _place = place;
                     // A broken connection is the program's to notice, and it does.
-                    if let Err(error) = connection(shared, client, peer, forward).await {
+                    if let Err(error) = connection(&attempts, client, peer, forward).await {
                         tracing::debug!(%error, "a recorded connection broke");
                     }
                 });
@@ -271,34 +272,35 @@ async fn accept(shared: Arc<Shared>, mut source: Source, forward: bool, places: 
     }
     let ending = async {
         while let Some(ended) = connections.join_next().await {
-            count_panic(&shared, &ended);
+            count_panic(shared, &ended);
         }
     };
     let _ = timeout(Duration::from_millis(PROXY_END_MS), ending).await;
 }
 
-fn count_panic(shared: &Shared, ended: &Result<(), JoinError>) {
+fn count_panic(shared: &Hub, ended: &Result<(), JoinError>) {
     if ended.as_ref().is_err_and(JoinError::is_panic) {
         shared.count(|counts| counts.panics += 1);
     }
 }
 
-async fn connection(shared: Arc<Shared>, client: TcpStream, peer: SocketAddr, forward: bool) -> io::Result<()> {
+async fn connection(attempts: &Attempts, client: TcpStream, peer: SocketAddr, forward: bool) -> io::Result<()> {
+    let shared = &attempts.shared;
     let _ = client.set_nodelay(true);
     let local = client.local_addr()?;
     let client = Stream::new(client);
     if forward {
-        return forward::serve(shared, client).await;
+        return forward_proxy::serve(Arc::clone(shared), client).await;
     }
     let Some(attempt) = shared.wires.destination(local, peer) else {
         shared.count(|counts| counts.strays += 1);
         client.reset();
         return Ok(());
     };
-    if names::is_nameserver(attempt.to) {
-        return names::serve_tcp(shared, client).await;
+    if nameserver::is_nameserver(attempt.to) {
+        return nameserver::serve_tcp(Arc::clone(shared), client).await;
     }
-    match attempts::decision(&shared, attempt) {
+    match attempts.decision(attempt) {
         Decision::Played(context, replay) => return replay::serve(context, replay, client).await,
         Decision::Dialed(context, server) => {
             // Whoever dialed has told why, if there is none.

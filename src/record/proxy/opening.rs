@@ -3,7 +3,6 @@
 use crate::record::call::Protocol;
 use crate::record::net::sniff;
 
-/// What the first bytes of a client say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     Tls,

@@ -15,16 +15,13 @@ pub struct Recorded {
     pub refused: Vec<Target>,
     /// The same of those that nothing answered.
     pub unanswered: Vec<Target>,
-    /// What there is to tell beside the calls.
     pub notes: Vec<Note>,
-    /// How much of what there was.
     pub counts: Counts,
     /// What the calls take of the budget.
     #[expect(dead_code, reason = "given back by its drop")]
     pub held: Option<Share>,
 }
 
-/// Something to tell about a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// Encrypted connections there pass, but nothing can be seen of them.
@@ -39,14 +36,12 @@ pub enum Note {
     Crowded,
     /// The program read further than when it was recorded: then it left in the middle of the answer.
     CutOff {
-        /// The call in a line.
         call: String,
         /// How much of the answer's body was recorded, in bytes.
         bytes: usize,
     },
     /// The program waits longer than when it was recorded: then it left before the answer began.
     Unanswered {
-        /// The call in a line.
         call: String,
         /// How long it stayed then.
         stayed: Duration,
@@ -89,10 +84,8 @@ impl fmt::Display for Note {
     }
 }
 
-/// Counts of a recording or replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Connections of the program.
     pub connections: u64,
     /// Connections whose destination nobody knew.
     pub strays: u64,

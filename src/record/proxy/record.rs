@@ -128,7 +128,7 @@ pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -
 
     let mut inner = context.tunnel(asked.target.clone());
     inner.link.tls = asked.tls;
-    let hello = tls::Hello { name: None, offers: vec![b"http/1.1".to_vec()] };
+    let hello = tls::ClientHello { name: None, offers: vec![b"http/1.1".to_vec()] };
     let mut server = tls::reach(&inner, &hello).await?;
     let mut tap = h1::Tap::new(inner.link.clone());
     let mut held = inner.shared.share();

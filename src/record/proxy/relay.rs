@@ -16,9 +16,9 @@ use crate::record::http::h1;
 
 /// Bytes on their way in one direction. Nothing is read while some wait.
 #[derive(Default)]
-pub struct Way {
+struct Direction {
     /// What is not written and flushed yet.
-    pub waiting: Vec<u8>,
+    waiting: Vec<u8>,
     written: usize,
     ended: bool,
     /// That was passed on too.
@@ -34,7 +34,7 @@ enum Step {
     Wrote(io::Result<()>),
 }
 
-impl Way {
+impl Direction {
     /// Does what is due. When it is dropped before it is ready, nothing is lost.
     async fn step(&mut self, from: &mut ReadHalf<Stream>, to: &mut WriteHalf<Stream>, reads: bool) -> Step {
         if !self.waiting.is_empty() || self.ended && !self.shut {
@@ -86,7 +86,7 @@ impl Way {
     }
 
     /// Nothing waits any more.
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         self.waiting.clear();
         self.waiting.shrink_to(RELAY_BUFFER_KEPT_BYTES + self.beyond.bytes());
         self.written = 0;
@@ -100,8 +100,8 @@ impl Way {
 
 #[derive(Default)]
 struct State {
-    up: Way,
-    down: Way,
+    up: Direction,
+    down: Direction,
     first_end: Option<Side>,
     then: Option<Then>,
     /// Calls that are complete, and kept once the program has its answer.
@@ -128,8 +128,8 @@ pub async fn relay(
     server: Stream,
     tap: &mut Tap,
 ) -> io::Result<Option<(Then, Stream, Stream)>> {
-    let way = || Way { beyond: context.shared.share(), ..Way::default() };
-    let mut state = State { up: way(), down: way(), held: context.shared.share(), ..State::default() };
+    let direction = || Direction { beyond: context.shared.share(), ..Direction::default() };
+    let mut state = State { up: direction(), down: direction(), held: context.shared.share(), ..State::default() };
     let (result, client, server) = pass(context, client, server, tap, &mut state).await;
     context.keep(state.done.drain(..));
     if let Some(then) = state.then
@@ -209,7 +209,7 @@ async fn pass(
             }
             state.heard = true;
         }
-        let seen = tap.take(context, from, &mut state.up, &mut state.down);
+        let seen = tap.take(context, from, &mut state.up.waiting, &mut state.down.waiting);
         if is_late {
             state.down.clear();
         }

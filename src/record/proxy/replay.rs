@@ -8,11 +8,12 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 
 use super::context::Context;
+use super::http_play::{self, Further};
 use super::opening::{Opening, opening};
 use super::record::Nested;
 use super::speakers::Actor;
 use super::stream::Stream;
-use super::{Replay, h2_play, http_play, record, tls};
+use super::{Replay, h2_play, record, tls};
 use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, SERVER_FIRST_MS};
 use crate::record::call::{Protocol, Refusal};
 use crate::record::net::sniff;
@@ -59,7 +60,6 @@ pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io:
 enum Unspoken {
     /// Who connects in advance to what is known may take its time.
     Waits,
-    /// Nothing was recorded of it.
     Missed,
     /// Nothing was said there while recording, so whatever is said now goes to the real server.
     Beyond,
@@ -81,7 +81,7 @@ fn unspoken(context: &Context, replay: &Replay) -> Unspoken {
 }
 
 /// Finds out what is spoken, and plays.
-pub fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'static, io::Result<()>> {
+fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'static, io::Result<()>> {
     Box::pin(async move {
         let target = &context.link.target;
         let mut client = client;
@@ -129,7 +129,7 @@ pub fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested
         let client = client.put_back(asked);
         let protocol = match what {
             Opening::Tls => return encrypted(context, replay, client).await,
-            Opening::Http1 => return http_play::serve(context, replay, client).await,
+            Opening::Http1 => return http1(context, replay, client).await,
             Opening::Http2 => return h2_play::serve(context, replay, client).await,
             Opening::Wire(protocol) => protocol,
             Opening::More | Opening::Unknown => replay.book.protocol(target).unwrap_or(Protocol::Generic),
@@ -140,7 +140,7 @@ pub fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested
 
 /// To the real server, with what has come: of its target nothing was recorded but connections.
 async fn go_beyond(context: Context, replay: &Replay, client: Stream) -> io::Result<()> {
-    let context = forwarded(&context);
+    let context = context.forwarded();
     replay.book.forwarded(&context.link.target);
     match context.shared.dial(&context.link.target).await {
         Ok(server) => record::converse(context, client, Stream::new(server)).await,
@@ -171,13 +171,19 @@ async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io:
     }
 }
 
-/// The same connection, with what goes to the real server kept or not as the operator wants it.
-pub fn forwarded(context: &Context) -> Context {
-    Context { keep: context.shared.beyond() == Some(true), ..context.clone() }
+/// Plays HTTP/1, and what the connection becomes after it.
+pub async fn http1(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
+    match http_play::serve(&context, &replay, client).await? {
+        None => Ok(()),
+        Some((client, Further::Tunnel(target))) => converse(context.tunnel(target), replay, client).await,
+        Some((client, Further::Turns { websocket })) => {
+            play(&context, &replay, client, Actor::in_turns(&context, &replay, websocket)).await
+        }
+    }
 }
 
 /// Plays a server that does not speak HTTP.
-pub async fn play(context: &Context, replay: &Replay, client: Stream, actor: Actor) -> io::Result<()> {
+async fn play(context: &Context, replay: &Replay, client: Stream, actor: Actor) -> io::Result<()> {
     let mut client = client;
     let Actor { mut player, patience } = actor;
     let mut steps = player.open();

@@ -9,29 +9,29 @@ use crate::limits::UNASKED_AFTER_MS;
 use crate::record::call::Protocol;
 use crate::record::matching::Connection;
 use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
-use crate::record::protocol::spoken;
-use crate::record::protocol::wire::{Player, Recorder};
+use crate::record::protocol::registry;
+use crate::record::protocol::wire::{WirePlayer, WireRecorder};
 
 /// Takes a connection apart that was opened then; in turns where its protocol is not known.
-pub fn recorder(context: &Context, protocol: Protocol, opened: SystemTime) -> Box<dyn Recorder> {
+pub fn recorder(context: &Context, protocol: Protocol, opened: SystemTime) -> Box<dyn WireRecorder> {
     // Databases elsewhere often insist on encryption; near ones seldom do, and there it would keep clients from binding their
     // authentication to the channel.
     let host = &context.link.target.host;
     let is_near = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     let in_turns = || GenericRecorder::new(context.link.clone(), false).opened(opened);
-    spoken::recorder(protocol, &context.link, !is_near).unwrap_or_else(|| Box::new(in_turns()))
+    registry::recorder(protocol, &context.link, !is_near).unwrap_or_else(|| Box::new(in_turns()))
 }
 
 /// Who plays a server, and how long it waits for the program to say more before it goes on by itself.
 pub struct Actor {
-    pub player: Box<dyn Player>,
+    pub player: Box<dyn WirePlayer>,
     pub patience: Duration,
 }
 
 impl Actor {
     /// Of a protocol; in turns where it is not known.
     pub fn new(context: &Context, replay: &Replay, protocol: Protocol) -> Self {
-        match spoken::player(protocol, &context.link, Connection::on(&replay.book)) {
+        match registry::player(protocol, &context.link, Connection::on(&replay.book)) {
             Some(player) => Self { player, patience: Duration::from_millis(UNASKED_AFTER_MS) },
             None => Self::in_turns(context, replay, false),
         }

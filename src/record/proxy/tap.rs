@@ -4,16 +4,15 @@ use std::time::SystemTime;
 
 use super::Note;
 use super::context::Context;
-use super::relay::Way;
 use crate::budget::Share;
 use crate::record::call::{Exchange, Side, Target};
 use crate::record::http::h1;
 use crate::record::protocol::generic::GenericRecorder;
-use crate::record::protocol::wire::{RecordStep, Recorder};
+use crate::record::protocol::wire::{RecordStep, WireRecorder};
 
 pub enum Tap {
     Http(Box<h1::Tap>),
-    Wire(Box<dyn Recorder>),
+    Wire(Box<dyn WireRecorder>),
     Nobody,
 }
 
@@ -39,23 +38,23 @@ pub struct Seen {
 
 impl Tap {
     /// What waits came from this side just now: what of it goes on is left there.
-    pub fn take(&mut self, context: &Context, from: Side, up: &mut Way, down: &mut Way) -> Seen {
+    pub fn take(&mut self, context: &Context, from: Side, up: &mut Vec<u8>, down: &mut Vec<u8>) -> Seen {
         let now = SystemTime::now();
         let mut seen = Seen::default();
-        let way = if from == Side::Client { &mut *up } else { &mut *down };
+        let said = if from == Side::Client { &mut *up } else { &mut *down };
         match self {
             Self::Http(tap) => {
-                let turn = tap.take(from, &way.waiting, now, &mut seen.done);
+                let turn = tap.take(from, said, now, &mut seen.done);
                 tap.too_long().iter().for_each(|call| context.too_long(call));
                 match turn {
                     None => {}
                     Some((h1::Turn::Tunnel(target), count)) => {
-                        seen.then = Some(Then::Tunnel { target, rest: way.waiting.split_off(count) });
+                        seen.then = Some(Then::Tunnel { target, rest: said.split_off(count) });
                     }
                     Some((h1::Turn::Upgrade(websocket), count)) => {
                         let mut next = GenericRecorder::new(context.link.clone(), websocket);
-                        if count < way.waiting.len() {
-                            next.take(from, &way.waiting[count..], now);
+                        if count < said.len() {
+                            next.take(from, &said[count..], now);
                         }
                         *self = Self::Wire(Box::new(next));
                     }
@@ -67,8 +66,8 @@ impl Tap {
             }
             Self::Nobody => {}
             Self::Wire(recorder) => {
-                let steps = recorder.take(from, &way.waiting, now);
-                way.clear();
+                let steps = recorder.take(from, said, now);
+                said.clear();
                 apply(context, steps, up, down, &mut seen);
             }
         }
@@ -107,7 +106,7 @@ impl Tap {
             }
             Self::Wire(recorder) => {
                 let steps = recorder.end(end.by, now);
-                apply(context, steps, &mut Way::default(), &mut Way::default(), &mut seen);
+                apply(context, steps, &mut Vec::new(), &mut Vec::new(), &mut seen);
             }
             Self::Nobody => {}
         }
@@ -115,11 +114,11 @@ impl Tap {
     }
 }
 
-fn apply(context: &Context, steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) {
+fn apply(context: &Context, steps: Vec<RecordStep>, up: &mut Vec<u8>, down: &mut Vec<u8>, seen: &mut Seen) {
     for step in steps {
         match step {
-            RecordStep::Forward(Side::Client, bytes) => up.waiting.extend_from_slice(&bytes),
-            RecordStep::Forward(Side::Server, bytes) => down.waiting.extend_from_slice(&bytes),
+            RecordStep::Forward(Side::Client, bytes) => up.extend_from_slice(&bytes),
+            RecordStep::Forward(Side::Server, bytes) => down.extend_from_slice(&bytes),
             RecordStep::StartTls(early) => seen.then = Some(Then::StartTls { early }),
             RecordStep::Done(exchange) => seen.done.push(*exchange),
             RecordStep::Lost(what) => {

@@ -128,7 +128,7 @@ pub fn played<T>(exchanges: Vec<Exchange>, to: SocketAddr, client: impl Fn(&Setu
     let replay = replay_of(exchanges);
     let setup = setup(Mode::Replay { replay: Arc::clone(&replay), on_miss: OnMiss::Fail }, to, b"");
     let got = client(&setup);
-    let counts = setup.proxy.shared.kept().counts;
+    let counts = setup.proxy.attempts.shared.kept().counts;
     setup.proxy.finish();
     assert_eq!(counts.panics, 0);
     (got, replay.book.report())

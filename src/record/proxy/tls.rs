@@ -22,9 +22,8 @@ use crate::record::net::ca::leaf_name;
 /// Most bytes of a first message of a client that are waited for.
 const MAX_HELLO_BYTES: usize = 64 * 1024;
 
-/// What a client says first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hello {
+pub struct ClientHello {
     pub name: Option<String>,
     /// Protocols that it offers inside, the best first.
     pub offers: Vec<Vec<u8>>,
@@ -39,7 +38,7 @@ pub enum Refused {
 }
 
 /// Reads what a client says first and puts it back.
-pub async fn hello(mut stream: Stream) -> io::Result<(Hello, Stream)> {
+pub async fn hello(mut stream: Stream) -> io::Result<(ClientHello, Stream)> {
     let mut acceptor = Acceptor::default();
     let mut seen = Vec::new();
     let hello = loop {
@@ -55,7 +54,7 @@ pub async fn hello(mut stream: Stream) -> io::Result<(Hello, Stream)> {
         }
         if let Some(accepted) = accepted {
             let hello = accepted.client_hello();
-            break Hello {
+            break ClientHello {
                 name: hello.server_name().map(str::to_ascii_lowercase),
                 offers: hello.alpn().map(|offers| offers.map(<[u8]>::to_vec).collect()).unwrap_or_default(),
             };
@@ -65,7 +64,7 @@ pub async fn hello(mut stream: Stream) -> io::Result<(Hello, Stream)> {
 }
 
 /// The encrypted connection to the real server, and the protocol inside if one was agreed on.
-pub async fn connect(context: &Context, hello: &Hello, to: Stream) -> Result<(Stream, Option<Vec<u8>>), Refused> {
+pub async fn connect(context: &Context, hello: &ClientHello, to: Stream) -> Result<(Stream, Option<Vec<u8>>), Refused> {
     let name = leaf_name(hello.name.as_deref(), &context.link.target.host).to_owned();
     let name = ServerName::try_from(name).map_err(|error| Refused::Other(error.to_string()))?;
     let shared = &context.shared;
@@ -93,7 +92,7 @@ pub async fn connect(context: &Context, hello: &Hello, to: Stream) -> Result<(St
 }
 
 /// A new connection to the real server, encrypted if this one is.
-pub async fn reach(context: &Context, hello: &Hello) -> io::Result<Stream> {
+pub async fn reach(context: &Context, hello: &ClientHello) -> io::Result<Stream> {
     let server = Stream::new(context.shared.dial(&context.link.target).await?);
     if !context.link.tls {
         return Ok(server);
@@ -108,7 +107,12 @@ pub async fn reach(context: &Context, hello: &Hello) -> io::Result<Stream> {
 }
 
 /// The encrypted connection to the program. `protocol` is what is spoken inside, if the program offers it.
-pub async fn accept(context: &Context, hello: &Hello, from: Stream, protocol: Option<Vec<u8>>) -> io::Result<Stream> {
+pub async fn accept(
+    context: &Context,
+    hello: &ClientHello,
+    from: Stream,
+    protocol: Option<Vec<u8>>,
+) -> io::Result<Stream> {
     let name = leaf_name(hello.name.as_deref(), &context.link.target.host);
     let leaf = context.shared.authority.leaf(name).map_err(io::Error::other)?;
     let mut config = ServerConfig::builder_with_provider(context.shared.authority.provider())
@@ -163,7 +167,7 @@ pub async fn alert(mut stream: Stream) {
 }
 
 /// What a program that offers these is given where recordings alone know the server.
-pub fn choose(hello: &Hello, http2: bool) -> Option<Vec<u8>> {
+pub fn choose(hello: &ClientHello, http2: bool) -> Option<Vec<u8>> {
     let offered = |name: &[u8]| hello.offers.iter().any(|offer| offer == name).then(|| name.to_vec());
     let (best, next): (&[u8], &[u8]) = if http2 { (b"h2", b"http/1.1") } else { (b"http/1.1", b"h2") };
     offered(best).or_else(|| offered(next)).or_else(|| hello.offers.first().cloned())

@@ -1,4 +1,4 @@
-//! Other bytes in some places of a text.
+//! Replaces ranges of a text, front to back.
 
 use std::ops::Range;
 

@@ -5,9 +5,9 @@ use std::ops::Range;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
 use super::edit::Edit;
-use super::names::{self, Kind, decoded, is_word};
+use super::secret_names::{self, NameKind, decoded, is_word};
 use super::stand_in::{is_made, is_stand_in, signature};
-use super::{Found, json};
+use super::{Redactor, json};
 
 /// Parameters of credentials that name who asks, and stay: what else is said there is made for each request (RFC 7616, 3.4; RFC
 /// 5849, 3.1; AWS, "Signature Version 4").
@@ -16,7 +16,7 @@ const CALLERS: [&str; 5] = ["username", "keyid", "id", "realm", "algorithm"];
 /// What is encoded in a parameter (RFC 3986, 2.1).
 const MARKED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'*');
 
-pub(super) fn field(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+pub(super) fn field(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let lower = name.to_ascii_lowercase();
     if matches!(lower.as_str(), "cookie" | "set-cookie") {
         return cookies(value, lower == "set-cookie", found);
@@ -31,9 +31,9 @@ pub(super) fn field(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8
         let is_signed = !matches!(&text[..scheme].to_ascii_lowercase()[..], b"basic " | b"bearer ") && scheme > 0;
         let other = if is_signed && is_list(rest) { signed(rest, found) } else { whole(&lower, rest, found) };
         edit.put(start + scheme..at.end, other);
-    } else if found.secrets.kind(name) != Kind::Other {
+    } else if found.secrets.kind(name) != NameKind::Other {
         edit.put(at, of_name(name, text, found));
-    } else if names::is_key(name, text) {
+    } else if secret_names::is_key(name, text) {
         edit.put(at, Some(found.secret(text)));
     } else if let Some(question) = memchr::memchr2(b'?', b'#', value) {
         // An address, whose query or fragment may have some.
@@ -46,13 +46,13 @@ pub(super) fn field(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8
 }
 
 /// What stands for a value of this name, if it is a secret.
-fn of_name(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+fn of_name(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let kind = found.secrets.kind(name);
     let is_sentence = found.is_answer && value.contains(&b' ');
-    (names::is_secret(kind, name, value, false) && !is_sentence).then(|| whole(name, value, found)).flatten()
+    (secret_names::is_secret(kind, name, value, false) && !is_sentence).then(|| whole(name, value, found)).flatten()
 }
 
-fn whole(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+fn whole(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     if value.is_empty() || is_stand_in(value) {
         return None;
     }
@@ -60,7 +60,7 @@ fn whole(name: &str, value: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
         // Who signs stays, which is no secret but a key that has a shape; behind it stands when.
         return Some([&value[..=slash], &signature(b"")].concat());
     }
-    Some(if names::is_signature(name) { signature(value) } else { found.secret(value) })
+    Some(if secret_names::is_signature(name) { signature(value) } else { found.secret(value) })
 }
 
 fn is_list(text: &[u8]) -> bool {
@@ -71,12 +71,12 @@ fn is_list(text: &[u8]) -> bool {
 }
 
 /// Parameters of credentials: who asks stays, a token is told apart, and of what is made for each request nothing stays.
-fn signed(text: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+fn signed(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(text);
     for (name, at) in named(text, b",") {
         let (name, secret) = (name.to_ascii_lowercase(), &text[at.clone()]);
         if CALLERS.contains(&name.as_str()) || is_stand_in(secret) || secret.is_empty() {
-        } else if found.secrets.kind(&name) != Kind::Other && !names::is_signature(&name) {
+        } else if found.secrets.kind(&name) != NameKind::Other && !secret_names::is_signature(&name) {
             edit.put(at, whole(&name, secret, found));
         } else {
             edit.put(at, Some(signature(b"")));
@@ -87,11 +87,11 @@ fn signed(text: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
 
 /// The values of a `Cookie`, or the one of a `Set-Cookie` (RFC 6265, 4.1 and 4.2). Words are settings, such as a language: a
 /// program chooses by them what it does.
-fn cookies(value: &[u8], is_set: bool, found: Found<'_>) -> Option<Vec<u8>> {
+fn cookies(value: &[u8], is_set: bool, found: Redactor<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(value);
     for (name, at) in named(value, b";").take(if is_set { 1 } else { usize::MAX }) {
         let plain = decoded(&value[at.clone()], false);
-        let is_named = found.secrets.kind(&name) != Kind::Other && !is_word(&plain);
+        let is_named = found.secrets.kind(&name) != NameKind::Other && !is_word(&plain);
         if (is_named || is_made(&plain)) && !plain.is_empty() && !is_stand_in(&plain) {
             edit.put(at, Some(found.secret(&plain)));
         }
@@ -114,19 +114,19 @@ fn named<'a>(text: &'a [u8], between: &'static [u8]) -> impl Iterator<Item = (St
     })
 }
 
-pub(super) fn path(path: &str, found: Found<'_>) -> Option<String> {
+pub(super) fn path(path: &str, found: Redactor<'_>) -> Option<String> {
     let (before, query) = path.split_once('?')?;
     let other = parameters(query.as_bytes(), found)?;
     Some(format!("{before}?{}", String::from_utf8_lossy(&other)))
 }
 
 /// The parameters of a query or a form; of a form values may be JSON.
-fn parameters(text: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+fn parameters(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(text);
     for (name, at) in named(text, b"&#") {
         let plain = decoded(&text[at.clone()], true);
         let other = of_name(&name, &plain, found).filter(|_| !plain.is_empty());
-        let other = other.or_else(|| names::is_key(&name, &plain).then(|| found.secret(&plain)));
+        let other = other.or_else(|| secret_names::is_key(&name, &plain).then(|| found.secret(&plain)));
         let other = other.or_else(|| json::values(&plain, found).filter(|_| begins_json(&plain)));
         edit.put(at, other.map(|other| percent_encode(&other, MARKED).to_string().into_bytes()));
     }
@@ -137,7 +137,7 @@ fn begins_json(text: &[u8]) -> bool {
     matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
-pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let field = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let kind = field.map(|(_, value)| value.to_ascii_lowercase()).unwrap_or_default();
     let has = |word: &str| memchr::memmem::find(&kind, word.as_bytes()).is_some();
@@ -153,7 +153,7 @@ pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], found: Found<'_>)
 }
 
 /// The parts of a form (RFC 7578): values of those that have the name of a secret, and JSON in the others.
-fn parts(body: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+fn parts(body: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let first = body.split(|byte| *byte == b'\n').next()?.trim_ascii_end();
     if first.len() < 3 || !first.starts_with(b"--") {
         return None;

@@ -5,20 +5,20 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::edit::Edit;
-use super::names::{self, Kind};
-use super::{Found, stand_in};
+use super::secret_names::{self, NameKind};
+use super::{Redactor, stand_in};
 
 /// The same with others in place of the values of names of secrets; `None` if nothing changes. What a text says that is JSON again
 /// is looked at once more, and no deeper.
-pub(super) fn values(bytes: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+pub(super) fn values(bytes: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     walk(bytes, found, true)
 }
 
-fn walk(bytes: &[u8], found: Found<'_>, is_outermost: bool) -> Option<Vec<u8>> {
+fn walk(bytes: &[u8], found: Redactor<'_>, is_outermost: bool) -> Option<Vec<u8>> {
     let mut edit = Edit::new(bytes);
-    let mut here = Name { text: Cow::Borrowed(""), kind: Kind::Other, is_listed: false };
+    let mut here = Name { text: Cow::Borrowed(""), kind: NameKind::Other, is_listed: false };
     // The same few names come again and again.
-    let mut kinds: HashMap<&[u8], Kind> = HashMap::new();
+    let mut kinds: HashMap<&[u8], NameKind> = HashMap::new();
     let mut at = 0;
     while let Some(byte) = bytes.get(at).copied() {
         let mut end = at + 1;
@@ -38,7 +38,7 @@ fn walk(bytes: &[u8], found: Found<'_>, is_outermost: bool) -> Option<Vec<u8>> {
                     edit.put(at + 1..quote, other);
                 }
             }
-            b'{' | b'}' | b']' => here.kind = Kind::Other,
+            b'{' | b'}' | b']' => here.kind = NameKind::Other,
             b'[' => here.is_listed = true,
             b'-' | b'0'..=b'9' => {
                 let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
@@ -55,32 +55,33 @@ fn walk(bytes: &[u8], found: Found<'_>, is_outermost: bool) -> Option<Vec<u8>> {
 /// The name that holds here.
 struct Name<'a> {
     text: Cow<'a, str>,
-    kind: Kind,
+    kind: NameKind,
     /// Whether a list stands under it.
     is_listed: bool,
 }
 
 impl Name<'_> {
-    fn text(&self, value: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
-        if self.kind == Kind::Other || value.is_empty() {
+    fn text(&self, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
+        if self.kind == NameKind::Other || value.is_empty() {
             return None;
         }
         let value = unescaped(value);
         // An answer says in a sentence what is wrong with a password.
         let is_sentence = found.is_answer && value.contains(char::is_whitespace);
-        let is_secret = names::is_secret(self.kind, &self.text, value.as_bytes(), self.is_listed) && !is_sentence;
+        let is_secret =
+            secret_names::is_secret(self.kind, &self.text, value.as_bytes(), self.is_listed) && !is_sentence;
         is_secret.then(|| escaped(&String::from_utf8_lossy(&found.secret(value.as_bytes()))))
     }
 
     fn number(&self, value: &[u8]) -> Option<Vec<u8>> {
-        let is_number = value.iter().all(u8::is_ascii_digit) && !names::is_counted(&self.text);
-        let is_secret = self.kind == Kind::Secret && is_number && !self.is_listed;
-        (is_secret && names::is_secret(self.kind, &self.text, value, false)).then(|| stand_in::stand_in(value))
+        let is_number = value.iter().all(u8::is_ascii_digit) && !secret_names::is_counted(&self.text);
+        let is_secret = self.kind == NameKind::Secret && is_number && !self.is_listed;
+        (is_secret && secret_names::is_secret(self.kind, &self.text, value, false)).then(|| stand_in::stand_in(value))
     }
 }
 
 /// What a text says that is JSON itself.
-fn inner(text: &[u8], found: Found<'_>) -> Option<Vec<u8>> {
+fn inner(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     if !matches!(text.first(), Some(b'{' | b'[')) || !text.contains(&b'\\') {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Takes secrets out of calls before they are written, and out of those that are asked before they are looked up: a replay needs none,
 //! and has other ones.
 //!
-//! Three things tell a secret: its *place* (`names` has the rule; `http`, `json` and `wires` know the places), its *shape* (`shapes`
+//! Three things tell a secret: its *place* (`secret_names` has the rule; `http`, `json` and `wires` know the places), its *shape* (`shapes`
 //! is the table), and its *value*: those of the program's environment under names of secrets, what the set's file declares, and
 //! what was found by its place in one call of HTTP and stands in another. What stands for a secret (`stand_in`) is a function of its value
 //! alone, so the same secret is the same everywhere, in calls that are recorded and in those that are asked.
@@ -9,22 +9,22 @@
 mod edit;
 mod http;
 mod json;
-mod left;
-mod names;
+mod leftovers;
+mod logins;
+mod secret_names;
 mod shapes;
 mod stand_in;
-mod wires;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-pub use left::{Left, left_over};
+pub use leftovers::{Leftover, left_over};
 pub use stand_in::is_stand_in;
 pub(in crate::record) use stand_in::{is_made, is_signed, is_uuid, places};
 
-use names::Kind;
+use secret_names::NameKind;
 use shapes::Shapes;
 use stand_in::stand_in;
 
@@ -72,7 +72,7 @@ impl Secrets {
             secrets.patterns = Some(built);
         }
         let is_one = |(name, value): &(String, String)| {
-            names::is_secret_variable(name, value) || secrets.names.contains(&joined(name)) && !value.is_empty()
+            secret_names::is_secret_variable(name, value) || secrets.names.contains(&joined(name)) && !value.is_empty()
         };
         secrets.values = Values::new(environment.filter(is_one).map(|(_, value)| value.into_bytes()));
         Ok(secrets)
@@ -109,7 +109,7 @@ impl Secrets {
     }
 
     fn redact(&self, call: &mut Exchange, seen: &RefCell<HashMap<Vec<u8>, bool>>) {
-        let found = |is_answer| Found { secrets: self, is_answer, seen };
+        let found = |is_answer| Redactor { secrets: self, is_answer, seen };
         match &mut call.content {
             Content::Http(http) | Content::Grpc(http) => by_place(http, found(false), found(true)),
             Content::Wire(protocol, wire) => in_wire(*protocol, wire, found(false), found(true)),
@@ -125,9 +125,9 @@ impl Secrets {
         }
     }
 
-    fn kind(&self, name: &str) -> Kind {
+    fn kind(&self, name: &str) -> NameKind {
         let is_declared = !self.names.is_empty() && self.names.contains(&joined(name));
-        if is_declared { Kind::Secret } else { names::kind(name) }
+        if is_declared { NameKind::Secret } else { secret_names::kind(name) }
     }
 }
 
@@ -168,7 +168,7 @@ pub(in crate::record) fn told(line: &str) -> String {
 
 /// A path and its query without the secrets in it.
 pub(in crate::record) fn path(path: &str) -> String {
-    let found = Found { secrets: &Secrets::default(), is_answer: false, seen: &RefCell::default() };
+    let found = Redactor { secrets: &Secrets::default(), is_answer: false, seen: &RefCell::default() };
     http::path(path, found).unwrap_or_else(|| path.to_owned())
 }
 
@@ -179,14 +179,14 @@ fn joined(name: &str) -> String {
 
 /// Where secrets are found: by which rules, and what becomes of them.
 #[derive(Clone, Copy)]
-struct Found<'a> {
+struct Redactor<'a> {
     secrets: &'a Secrets,
     is_answer: bool,
     /// Those that may stand elsewhere, and whether an answer gave them.
     seen: &'a RefCell<HashMap<Vec<u8>, bool>>,
 }
 
-impl Found<'_> {
+impl Redactor<'_> {
     /// What stands for a secret.
     fn secret(&self, value: &[u8]) -> Vec<u8> {
         let mut seen = self.seen.borrow_mut();
@@ -271,7 +271,7 @@ fn uncover(response: &mut HttpResponse, plain: Vec<u8>) {
     response.headers.retain(|(name, value)| name != coding::BODY_NOTE || value != coding::CODED.as_bytes());
 }
 
-fn by_place(call: &mut Http, asked: Found<'_>, answered: Found<'_>) {
+fn by_place(call: &mut Http, asked: Redactor<'_>, answered: Redactor<'_>) {
     let request = &mut call.request;
     if let Some(other) = http::path(&request.path, asked) {
         request.path = other;
@@ -296,7 +296,7 @@ fn by_place(call: &mut Http, asked: Found<'_>, answered: Found<'_>) {
     }
 }
 
-fn fields(fields: &mut [(String, Vec<u8>)], found: Found<'_>) {
+fn fields(fields: &mut [(String, Vec<u8>)], found: Redactor<'_>) {
     for (name, value) in fields {
         if let Some(other) = http::field(name, value, found) {
             *value = other;
@@ -314,17 +314,17 @@ fn resize(headers: &mut [(String, Vec<u8>)], before: usize, after: usize) {
     }
 }
 
-fn in_wire(protocol: Protocol, wire: &mut Wire, asked: Found<'_>, answered: Found<'_>) {
+fn in_wire(protocol: Protocol, wire: &mut Wire, asked: Redactor<'_>, answered: Redactor<'_>) {
     for Message { from, bytes } in &mut wire.messages {
         let is_asked = *from == Side::Client;
         match protocol {
             Protocol::Redis if is_asked => {
-                if let Some(other) = wires::login(bytes) {
+                if let Some(other) = logins::login(bytes) {
                     *bytes = other;
                 }
             }
             Protocol::Mongo => {
-                wires::documents(bytes, if is_asked { asked } else { answered });
+                logins::documents(bytes, if is_asked { asked } else { answered });
             }
             _ => {}
         }

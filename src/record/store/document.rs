@@ -1,39 +1,14 @@
 //! One document <-> the call it stands for: what all kinds share.
-//!
-//! What the fields of a kind cannot hold stands in `metadata` as texts, which other readers pass over.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
+use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
-use super::{Apart, Bodies, Problem, dns, emit, grpc, http, wires};
+use super::{Bodies, BodyFiles, Problem, databases, dns, emit, grpc, http};
 use crate::record::call::{Content, End, Exchange, Refusal, Target};
 use crate::record::matching::{DeclaredNoise, Recording};
 
 pub const VERSION: &str = "api.keploy.io/v1beta1";
-
-/// Keys of ours in `metadata`.
-pub(super) mod key {
-    pub const HOST: &str = "targetHost";
-    pub const PORT: &str = "targetPort";
-    /// `true` where the connection was encrypted.
-    pub const TLS: &str = "targetTls";
-    /// `Host` or `:authority`, where the fields do not say it.
-    pub const AUTHORITY: &str = "authority";
-    /// `http` or `https`, where encryption says something else.
-    pub const SCHEME: &str = "scheme";
-    /// Fields as JSON pairs, where a mapping cannot hold them.
-    pub const REQUEST_HEADERS: &str = "reqHeaders";
-    pub const RESPONSE_HEADERS: &str = "respHeaders";
-    pub const RESPONSE_TRAILERS: &str = "respTrailers";
-    /// Version of HTTP, where the kind does not say it.
-    pub const VERSION: &str = "proto";
-    /// What the call is to those who read it: `config` for one that answers as often as it is asked.
-    pub const TYPE: &str = "type";
-    /// How it ended, where that was not by its answer: `abandoned`, `silent`, `closed`, or `refused ECONNREFUSED 1`, with the
-    /// number of the connection to its target.
-    pub const END: &str = "end";
-    pub const CONNECTION: &str = "connID";
-}
 
 const ENDS: [(&str, End); 3] = [("abandoned", End::Abandoned), ("silent", End::Silent), ("closed", End::Closed)];
 
@@ -49,66 +24,32 @@ fn end(node: &Node) -> Result<End, Problem> {
         .ok_or_else(|| node.expected("`abandoned`, `silent`, `closed`, or such as `refused ECONNREFUSED 1`"))
 }
 
-/// `metadata`: texts by their keys, in the order of the file.
-#[derive(Debug, Default)]
-pub(super) struct Metadata(Vec<(String, String)>);
-
-impl Metadata {
-    pub(super) fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+/// Of this call, behind the keys of its kind. The type is the kind's word unless the call may be answered again and again.
+fn metadata_of(recording: &Recording) -> Metadata {
+    let exchange = &recording.exchange;
+    let is_wire_session = matches!(&exchange.content, Content::Wire(_, wire) if wire.session);
+    let mut metadata = Metadata::default();
+    let is_session = recording.reusable || is_wire_session;
+    for (name, value) in own(&exchange.content) {
+        metadata.add(name, if name == key::TYPE && is_session { "config" } else { value });
     }
-
-    pub(super) fn add(&mut self, key: &str, value: impl Into<String>) {
-        self.0.push((key.to_owned(), value.into()));
+    if is_session && metadata.get(key::TYPE).is_none() {
+        metadata.add(key::TYPE, "config");
     }
-
-    pub(super) fn is_ours(&self) -> bool {
-        self.get(key::HOST).is_some()
+    metadata.add(key::CONNECTION, exchange.connection.to_string());
+    if !recording.named {
+        metadata.add(key::HOST, exchange.target.host.as_str());
+        metadata.add(key::PORT, exchange.target.port.to_string());
     }
-
-    /// Whether the call answers as often as it is asked.
-    pub(super) fn is_session(&self) -> bool {
-        self.get(key::TYPE).is_some_and(|word| word == "config" || word == "connection")
+    if exchange.tls {
+        metadata.add(key::TLS, "true");
     }
-
-    fn is_true(&self, key: &str) -> bool {
-        self.get(key) == Some("true")
+    if let End::Refused(refusal, nth) = exchange.end {
+        metadata.add(key::END, format!("refused {} {nth}", refusal.reason()));
+    } else if let Some((word, _)) = ENDS.iter().find(|(_, known)| *known == exchange.end) {
+        metadata.add(key::END, *word);
     }
-
-    fn of(spec: &Node) -> Result<Self, Problem> {
-        let metadata = spec.get("metadata", |metadata| metadata.pairs(Node::text)).map(Self)?;
-        let port = |node: &Node| node.number::<u16>().map_err(|_| node.expected("a port from 0 to 65535"));
-        spec.find("metadata", |metadata| metadata.find(key::PORT, port))?;
-        Ok(metadata)
-    }
-
-    /// Of this call, behind the keys of its kind. The type is the kind's word unless the call may be answered again and again.
-    fn of_call(recording: &Recording) -> Self {
-        let exchange = &recording.exchange;
-        let is_wire_session = matches!(&exchange.content, Content::Wire(_, wire) if wire.session);
-        let mut metadata = Self::default();
-        let is_session = recording.reusable || is_wire_session;
-        for (name, value) in own(&exchange.content) {
-            metadata.add(name, if name == key::TYPE && is_session { "config" } else { value });
-        }
-        if is_session && metadata.get(key::TYPE).is_none() {
-            metadata.add(key::TYPE, "config");
-        }
-        metadata.add(key::CONNECTION, exchange.connection.to_string());
-        if !recording.named {
-            metadata.add(key::HOST, exchange.target.host.as_str());
-            metadata.add(key::PORT, exchange.target.port.to_string());
-        }
-        if exchange.tls {
-            metadata.add(key::TLS, "true");
-        }
-        if let End::Refused(refusal, nth) = exchange.end {
-            metadata.add(key::END, format!("refused {} {nth}", refusal.reason()));
-        } else if let Some((word, _)) = ENDS.iter().find(|(_, known)| *known == exchange.end) {
-            metadata.add(key::END, *word);
-        }
-        metadata
-    }
+    metadata
 }
 
 /// What other readers expect of each kind.
@@ -143,12 +84,12 @@ pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem
     let connection = root.get("connectionId", Node::text)?;
     root.need("spec", |spec| {
         let metadata = Metadata::of(spec)?;
-        let read = Part { spec, metadata: &metadata, bodies };
+        let read = Spec { node: spec, metadata: &metadata, bodies };
         let content = match kind.as_str() {
             "Http" | "Http2" => http::read(&read, &kind)?,
             "gRPC" => grpc::read(&read)?,
             "DNS" => dns::read(spec)?,
-            _ => wires::read(&read, &kind)?,
+            _ => databases::read(&read, &kind)?,
         };
         let (target, tls) = target(&content, &metadata);
         let sent_at = read.time(&["reqTimestampMock", "reqtimestampmock"], &["req", "grpcReq"])?.unwrap_or(UNIX_EPOCH);
@@ -184,30 +125,15 @@ fn target(content: &Content, metadata: &Metadata) -> (Target, bool) {
     }
 }
 
-pub(super) struct Part<'a> {
-    pub(super) spec: &'a Node,
-    pub(super) metadata: &'a Metadata,
-    pub(super) bodies: Bodies<'a>,
-}
-
-impl Part<'_> {
-    /// A time of the call, under one of these keys or in the part of one of those.
-    fn time(&self, keys: &[&str], parts: &[&str]) -> Result<Option<SystemTime>, Problem> {
-        let here = keys.iter().map(|key| self.spec.find(key, Node::time));
-        let within = parts.iter().map(|part| self.spec.get(part, |part| part.find("timestamp", Node::time)));
-        here.chain(within).find_map(Result::transpose).transpose()
-    }
-}
-
 /// Appends the document of a call, without the line that separates documents; large bodies go into files of their own.
-pub(super) fn write(recording: &Recording, apart: &mut Apart, out: &mut String) {
+pub(super) fn write(recording: &Recording, apart: &mut BodyFiles, out: &mut String) {
     let exchange = &recording.exchange;
-    let mut metadata = Metadata::of_call(recording);
+    let mut metadata = metadata_of(recording);
     let (kind, parts) = match &exchange.content {
         Content::Http(http) => (http::kind(http), http::write(http, exchange, &mut metadata, apart)),
         Content::Grpc(http) => ("gRPC", grpc::write(http, exchange, &mut metadata, apart)),
         Content::Dns(dns) => ("DNS", dns::write(dns)),
-        Content::Wire(protocol, wire) => (wires::kind(*protocol), wires::write(*protocol, wire, apart)),
+        Content::Wire(protocol, wire) => (databases::kind(*protocol), databases::write(*protocol, wire, apart)),
     };
     let texts: Members = metadata.0.iter().map(|(name, value)| (name, value)).collect();
     let mut spec = Members::from_iter([("metadata", texts)]);

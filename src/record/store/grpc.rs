@@ -1,14 +1,14 @@
 //! gRPC, in Keploy's layout: bodies are length-prefixed messages
 //! (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>).
 
-use super::apart::is_large;
-use super::document::{Metadata, Part, key};
-use super::http::{Fields, created, elsewhere, from_map, status, to_map};
+use super::bodies::is_large;
+use super::http::{Headers, created, elsewhere, from_map, status, to_map};
+use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
-use super::{Apart, Problem, protoscope};
+use super::{BodyFiles, Problem, protoscope};
 use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
 
-pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, apart: &mut Apart) -> Members {
+pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, apart: &mut BodyFiles) -> Members {
     let request = &http.request;
     match request.version {
         HttpVersion::Http10 => metadata.add(key::VERSION, "1.0"),
@@ -27,7 +27,7 @@ pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, a
     let answer = http.response.as_ref();
     let status = answer.map(|it| it.status.to_string());
     let pseudo: Vec<_> = status.iter().map(|status| (":status", status)).collect();
-    let (no_fields, no_body) = (Fields::new(), Vec::new());
+    let (no_fields, no_body) = (Headers::new(), Vec::new());
     let fields = to_map(answer.map_or(&no_fields, |it| &it.headers), key::RESPONSE_HEADERS, metadata);
     let mut resp = side(headers(&pseudo, fields), answer.map_or(&no_body, |it| &it.body), apart);
     if let Some(answer) = answer {
@@ -45,7 +45,7 @@ fn headers(pseudo: &[(&str, &String)], fields: Members) -> Members {
 }
 
 /// The first message of a body, and the whole where that is not all.
-fn side(headers: Members, body: &[u8], apart: &mut Apart) -> Members {
+fn side(headers: Members, body: &[u8], apart: &mut BodyFiles) -> Members {
     let (mut flag, mut message, mut rest) = (0, &[][..], body.len());
     if let Some(([compressed, length @ ..], after)) = body.split_first_chunk::<5>().filter(|_| !is_large(body.len()))
         && let Some(first) = after.get(..u32::from_be_bytes(*length) as usize)
@@ -65,14 +65,14 @@ fn side(headers: Members, body: &[u8], apart: &mut Apart) -> Members {
     side
 }
 
-pub(super) fn read(part: &Part<'_>) -> Result<Content, Problem> {
+pub(super) fn read(part: &Spec<'_>) -> Result<Content, Problem> {
     let metadata = part.metadata;
     let version = match metadata.get(key::VERSION) {
         Some("1.0") => HttpVersion::Http10,
         Some(_) => HttpVersion::Http11,
         None => HttpVersion::Http2,
     };
-    let request = part.spec.need("grpcReq", |req| {
+    let request = part.node.need("grpcReq", |req| {
         let pseudo = |name: &str| {
             req.get("headers", |headers| headers.get("pseudo_headers", |pseudo| pseudo.get(name, Node::text)))
         };
@@ -86,7 +86,7 @@ pub(super) fn read(part: &Part<'_>) -> Result<Content, Problem> {
             body: body(part, req)?,
         })
     })?;
-    let response = part.spec.need("grpcResp", |resp| {
+    let response = part.node.need("grpcResp", |resp| {
         let code = |pseudo: &Node| pseudo.find(":status", |code| status(code, false));
         let code = resp.get("headers", |headers| headers.get("pseudo_headers", code))?;
         let Some(status) = code else { return Ok(None) };
@@ -102,12 +102,12 @@ pub(super) fn read(part: &Part<'_>) -> Result<Content, Problem> {
     Ok(Content::Grpc(Box::new(Http { request, response })))
 }
 
-fn fields(side: &Node, key: &str, name: &str, metadata: &Metadata) -> Result<Fields, Problem> {
+fn fields(side: &Node, key: &str, name: &str, metadata: &Metadata) -> Result<Headers, Problem> {
     let nothing = Node::default();
     from_map(side.member(key).unwrap_or(&nothing), "ordinary_headers", name, metadata)
 }
 
-fn body(part: &Part<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
+fn body(part: &Spec<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
     if let Some(body) = elsewhere(part, side)? {
         return Ok(body);
     }

@@ -112,14 +112,14 @@ impl Head {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::store::{Apart, read, write};
+    use crate::record::store::{BodyFiles, read, write};
 
     #[test]
     fn a_file_says_of_which_command_it_is() {
         let mark = CommandMark::of(" npm test\n");
         assert_eq!((mark == CommandMark::of("npm test"), mark == CommandMark::of("npm  test")), (true, false));
         let head = Head { command: Some(mark.clone()), ..Head::default() };
-        let written = write("f", &head, &[], &mut Apart::default()).unwrap();
+        let written = write("f", &head, &[], &mut BodyFiles::default()).unwrap();
         assert!(written.len() <= COMMAND_WITHIN_BYTES);
         assert_eq!(CommandMark::read(&written), Some(mark));
         assert_eq!(read("f", &written, &|_| Err(String::new())).unwrap().recordings, []);

@@ -4,20 +4,20 @@ use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
 
-use super::apart::is_large;
-use super::document::{Metadata, Part, key};
+use super::bodies::is_large;
+use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
-use super::{Apart, Fault, Problem};
+use super::{BodyFiles, Fault, Problem};
 use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
 
-pub(super) type Fields = Vec<(String, Vec<u8>)>;
+pub(super) type Headers = Vec<(String, Vec<u8>)>;
 
 pub(super) fn kind(http: &Http) -> &'static str {
     if http.request.version == HttpVersion::Http2 { "Http2" } else { "Http" }
 }
 
 /// What `spec` holds of a call beside its metadata and times.
-pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, apart: &mut Apart) -> Members {
+pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, apart: &mut BodyFiles) -> Members {
     let (request, answer) = (&http.request, http.response.as_ref());
     let is_http2 = kind(http) == "Http2";
     if !is_http2 {
@@ -45,7 +45,7 @@ pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, a
 
     let mut resp = Members::default();
     resp.put("status_code", answer.map_or(0, |it| u64::from(it.status)));
-    let nothing = Fields::new();
+    let nothing = Headers::new();
     resp.put(headers, to_map(answer.map_or(&nothing, |it| &it.headers), key::RESPONSE_HEADERS, metadata));
     put_body(&mut resp, answer.map_or(&[], |it| &it.body), apart);
     let trailers = answer.map_or(&nothing, |it| &it.trailers);
@@ -75,9 +75,9 @@ pub(super) fn created(exchange: &Exchange) -> u64 {
     exchange.sent_at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
+pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
     let (metadata, headers) = (part.metadata, if kind == "Http2" { "headers" } else { "header" });
-    let request = part.spec.need("req", |req| {
+    let request = part.node.need("req", |req| {
         let fields = from_map(req, headers, key::REQUEST_HEADERS, metadata)?;
         let url = req.need("url", Node::text)?;
         // Some older files have the whole URL.
@@ -102,7 +102,7 @@ pub(super) fn read(part: &Part<'_>, kind: &str) -> Result<Content, Problem> {
             body: body(part, req)?,
         })
     })?;
-    let response = part.spec.need("resp", |resp| {
+    let response = part.node.need("resp", |resp| {
         let status = resp.need("status_code", |code| status(code, metadata.is_ours() && is_nothing(resp)))?;
         if status == 0 {
             return Ok(None);
@@ -145,7 +145,7 @@ fn host(headers: &[(String, Vec<u8>)]) -> String {
     value.map(|(_, value)| String::from_utf8_lossy(value).into_owned()).unwrap_or_default()
 }
 
-fn put_body(side: &mut Members, body: &[u8], apart: &mut Apart) {
+fn put_body(side: &mut Members, body: &[u8], apart: &mut BodyFiles) {
     if is_large(body.len()) {
         side.put("body", "");
         side.put("body_ref", apart.put(body.to_vec()));
@@ -154,14 +154,14 @@ fn put_body(side: &mut Members, body: &[u8], apart: &mut Apart) {
     }
 }
 
-fn body(part: &Part<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
+fn body(part: &Spec<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
     match elsewhere(part, side)? {
         Some(body) => Ok(body),
         None => side.get("body", Node::bytes),
     }
 }
 
-pub(super) fn elsewhere(part: &Part<'_>, side: &Node) -> Result<Option<Vec<u8>>, Problem> {
+pub(super) fn elsewhere(part: &Spec<'_>, side: &Node) -> Result<Option<Vec<u8>>, Problem> {
     side.get("body_ref", |reference| reference.apart(part.bodies))
 }
 
@@ -187,8 +187,8 @@ fn version(side: &Node, kind: &str) -> Result<HttpVersion, Problem> {
 
 /// Fields as a mapping. Those that came more than once are joined by commas as Keploy does, which a cookie does not
 /// survive, so the true ones then stand in the metadata.
-pub(super) fn to_map(fields: &Fields, name: &str, metadata: &mut Metadata) -> Members {
-    let mut map = Fields::new();
+pub(super) fn to_map(fields: &Headers, name: &str, metadata: &mut Metadata) -> Members {
+    let mut map = Headers::new();
     for (field, value) in fields {
         if let Some((_, known)) = map.iter_mut().find(|(known, _)| known == field) {
             known.push(b',');
@@ -204,7 +204,7 @@ pub(super) fn to_map(fields: &Fields, name: &str, metadata: &mut Metadata) -> Me
 }
 
 /// The fields under a key of one side, or those in the metadata.
-pub(super) fn from_map(side: &Node, key: &str, name: &str, metadata: &Metadata) -> Result<Fields, Problem> {
+pub(super) fn from_map(side: &Node, key: &str, name: &str, metadata: &Metadata) -> Result<Headers, Problem> {
     match metadata.get(name) {
         Some(json) => from_json(json).ok_or_else(|| {
             let message = "expected pairs of name and value as JSON".to_owned();
@@ -215,7 +215,7 @@ pub(super) fn from_map(side: &Node, key: &str, name: &str, metadata: &Metadata) 
 }
 
 /// Pairs; a byte of a value is the character of that number (field values are bytes, RFC 9110, 5.5).
-fn to_json(fields: &Fields) -> String {
+fn to_json(fields: &Headers) -> String {
     let pairs = fields.iter().map(|(field, value)| {
         let value: String = value.iter().copied().map(char::from).collect();
         Value::from(vec![Value::from(field.as_str()), Value::from(value)])
@@ -223,7 +223,7 @@ fn to_json(fields: &Fields) -> String {
     Value::Array(pairs.collect()).to_string()
 }
 
-fn from_json(json: &str) -> Option<Fields> {
+fn from_json(json: &str) -> Option<Headers> {
     let pairs: Vec<(String, String)> = serde_json::from_str(json).ok()?;
     let bytes = |value: String| value.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect::<Option<Vec<u8>>>();
     pairs.into_iter().map(|(field, value)| Some((field, bytes(value)?))).collect()

@@ -3,24 +3,25 @@
 //! A file is a sequence of documents, one a call. It is cut at the lines that separate them (a line that begins with `---`
 //! can be nothing else in YAML), so one broken document is known by its lines and hides no other one.
 
-mod apart;
+mod bodies;
+mod databases;
 mod dns;
 mod document;
 mod emit;
 mod grpc;
 mod head;
 mod http;
+mod metadata;
 mod node;
 mod noise;
 mod protoscope;
-mod wires;
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-pub use apart::{Apart, Bodies, BodyRef};
+pub use bodies::{Bodies, BodyFiles, BodyRef};
 pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
 
 use crate::limits::MAX_CALLS_FILE_BYTES;
@@ -38,7 +39,6 @@ pub enum Fault {
     Form,
 }
 
-/// Something wrong in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problem {
     /// The line, from 1; 0 where it is not known.
@@ -91,7 +91,6 @@ pub enum FileError {
     /// It is larger than what is read.
     #[error("{file}: {bytes} bytes; a file of calls may have at most {MAX_CALLS_FILE_BYTES}")]
     TooLarge {
-        /// The file as it was named.
         file: String,
         /// Its size, or what it would be.
         bytes: u64,
@@ -99,7 +98,6 @@ pub enum FileError {
     /// One of its documents is broken, and it is not the last one of several.
     #[error("{file}:{problem}")]
     Broken {
-        /// The file as it was named.
         file: String,
         problem: Problem,
         /// How many documents before it are whole.
@@ -123,12 +121,10 @@ impl FileError {
     }
 }
 
-/// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calls {
     /// What holds for all of them.
     pub head: Head,
-    /// The calls, in order.
     pub recordings: Vec<Recording>,
     /// The lines on which they begin.
     pub lines: Vec<u64>,
@@ -177,7 +173,7 @@ pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileE
 
 /// Writes a file of calls; `file` is its name in messages, and large bodies go to those `apart`. Fails when it would be too
 /// large to be read again.
-pub fn write(file: &str, head: &Head, recordings: &[Recording], apart: &mut Apart) -> Result<Vec<u8>, FileError> {
+pub fn write(file: &str, head: &Head, recordings: &[Recording], apart: &mut BodyFiles) -> Result<Vec<u8>, FileError> {
     let (mut out, mut is_behind) = head.write();
     for recording in recordings {
         if is_behind {

@@ -10,9 +10,9 @@ use std::process::Command;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode};
 
-use super::Stage;
 use super::attempt::Control;
 use super::metadata::now;
+use super::stage::Stage;
 
 pub(super) const CONTROLS: &[Control] = &[
     works("write", |s| fs::write(s.rw.join("control"), "x")),

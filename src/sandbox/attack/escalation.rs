@@ -10,8 +10,9 @@ use std::process::{Command, Stdio};
 use rustix::fs::MemfdFlags;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::Stage;
-use super::attempt::{Attempt, Stopped, Try, any, attempt, held, not_possible, through};
+use super::attempt::{Attempt, attempt};
+use super::outcome::{Stopped, Try, any, held, not_possible, through};
+use super::stage::Stage;
 use super::stage::text;
 use crate::sandbox::sys::attack as sys;
 use crate::sandbox::sys::attack::kernel::{self, control};

@@ -8,8 +8,9 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags};
 
-use super::Stage;
-use super::attempt::{Attempt, Try, any, attempt, held, not_possible, through};
+use super::attempt::{Attempt, attempt};
+use super::outcome::{Try, any, held, not_possible, through};
+use super::stage::Stage;
 use super::stage::{identity, text};
 use crate::sandbox::sys::attack as sys;
 

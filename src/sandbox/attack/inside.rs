@@ -10,9 +10,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use super::attempt::{Outcome, Stopped, error_name};
-use super::{CONTROLS, GROUPS, Stage};
+use super::battery::{CONTROLS, GROUPS};
+use super::outcome::{Outcome, Stopped, error_name};
+use super::stage::Stage;
 use crate::sandbox::sys::attack as sys;
+
+/// First argument that makes this program the inner half; the second is the [`Stage`] as JSON.
+pub const ATTACK_ARGUMENT: &str = "__attack";
 
 /// Longest that one attempt may take.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(5);

@@ -11,7 +11,8 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sendto, socketpair};
 
-use super::attempt::{Attempt, Stopped, any, attempt, held, not_possible, through};
+use super::attempt::{Attempt, attempt};
+use super::outcome::{Stopped, any, held, not_possible, through};
 use crate::sandbox::sys::attack::ipc;
 
 pub(super) const ATTEMPTS: &[Attempt] = &[

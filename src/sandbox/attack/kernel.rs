@@ -5,8 +5,9 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::attempt::{Attempt, Try, any, attempt, held, through};
+use super::attempt::{Attempt, attempt};
 use super::network::foreign;
+use super::outcome::{Try, any, held, through};
 use crate::sandbox::sys::attack as sys;
 use crate::sandbox::sys::attack::kernel;
 

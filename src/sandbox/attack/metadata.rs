@@ -14,9 +14,9 @@ use rustix::fs::{
     XattrFlags,
 };
 
-use super::Stage;
-use super::attempt::{Attempt, Stopped, attempt, held, not_possible, through};
-use super::readonly::each;
+use super::attempt::{Attempt, attempt};
+use super::outcome::{Stopped, each, held, not_possible, through};
+use super::stage::Stage;
 use super::stage::text;
 use crate::sandbox::sys::attack as sys;
 
@@ -260,12 +260,12 @@ fn told(stage: &Stage, get: &dyn Fn(&mut [u8]) -> Result<usize, Stopped>) -> Res
     stage.secret(&value[..length]).map(drop)
 }
 
+fn victim(stage: &Stage) -> PathBuf {
+    stage.beyond("attributed")
+}
+
 /// Both times of now.
 pub(super) fn now() -> Timestamps {
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     Timestamps { last_access: now, last_modification: now }
-}
-
-fn victim(stage: &Stage) -> PathBuf {
-    stage.beyond("attributed")
 }

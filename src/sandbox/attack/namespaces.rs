@@ -7,7 +7,8 @@ use std::path::Path;
 use rustix::mount::{self, MountFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 use rustix::thread::LinkNameSpaceType;
 
-use super::attempt::{Attempt, Try, any, attempt, held, not_possible, through};
+use super::attempt::{Attempt, attempt};
+use super::outcome::{Try, any, held, not_possible, through};
 use super::stage::text;
 use crate::sandbox::sys::attack as sys;
 

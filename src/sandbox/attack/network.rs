@@ -6,8 +6,9 @@ use std::os::fd::AsFd;
 
 use rustix::net::{AddressFamily, Protocol, RawProtocol, SocketType, connect, ipproto, listen, socket, sockopt};
 
-use super::Stage;
-use super::attempt::{Attempt, Try, any, attempt, held, through};
+use super::attempt::{Attempt, attempt};
+use super::outcome::{Try, any, held, through};
+use super::stage::Stage;
 use crate::sandbox::sys::attack as sys;
 
 const IPPROTO_SCTP: u32 = 132;

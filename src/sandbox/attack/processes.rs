@@ -8,7 +8,8 @@ use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid as NixPid;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
-use super::attempt::{Attempt, Stopped, Try, any, attempt, held, not_possible, through};
+use super::attempt::{Attempt, attempt};
+use super::outcome::{Stopped, Try, any, held, not_possible, through};
 use crate::sandbox::sys::attack as sys;
 
 /// The descriptor of the victim that is a file with the canary.

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, RenameFlags, Timestamps, XattrFlags};
 
-use super::Stage;
-use super::attempt::{Attempt, Stopped, Try, any, attempt, through};
+use super::attempt::{Attempt, attempt};
 use super::metadata::now;
+use super::outcome::{Try, each, through};
+use super::stage::Stage;
 use super::stage::text;
 use crate::sandbox::sys::attack as sys;
 
@@ -138,15 +139,4 @@ fn mode(bits: u32) -> fs::Permissions {
 fn done(result: std::io::Result<()>) -> Try {
     result?;
     through("")
-}
-
-/// A way to an end, and its name.
-type Way<'a> = (&'a str, &'a dyn Fn() -> Result<(), Stopped>);
-
-/// Ways to the same end, each tried.
-pub(super) fn each<const N: usize>(ways: [Way<'_>; N]) -> Try {
-    any(ways.map(|(name, way)| (name.to_owned(), way)), |way| {
-        way()?;
-        through("")
-    })
 }

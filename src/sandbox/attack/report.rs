@@ -5,9 +5,12 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use super::attempt::Outcome;
+use super::battery::{CONTROLS, GROUPS};
+use super::inside::ATTACK_ARGUMENT;
 use super::inside::Line;
-use super::{ATTACK_ARGUMENT, CONTROLS, GROUPS, Stage, Victims};
+use super::outcome::Outcome;
+use super::stage::Stage;
+use super::victims::Victims;
 use crate::sandbox::{Network, RawString, Tier};
 
 /// What no tier holds: a lock needs no right to write, and many a program locks what it only reads.

@@ -8,8 +8,9 @@ use std::time::Duration;
 use rustix::event::{Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getppid, pidfd_open, pidfd_send_signal};
 
-use super::Stage;
-use super::attempt::{Attempt, Stopped, Try, any, attempt, held, through};
+use super::attempt::{Attempt, attempt};
+use super::outcome::{Stopped, Try, any, held, through};
+use super::stage::Stage;
 use crate::sandbox::sys::attack as sys;
 
 /// Continues who is not stopped: the harmless signal that needs the same right as the others, or less.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::attempt::{Stopped, Try, held, through};
+use super::outcome::{Stopped, Try, held, through};
 
 /// What the inner half is told by the outer one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,9 @@ use std::io::Write as _;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 
-use super::Stage;
-use super::attempt::{Attempt, Stopped, attempt, not_possible, through};
+use super::attempt::{Attempt, attempt};
+use super::outcome::{Stopped, not_possible, through};
+use super::stage::Stage;
 use crate::sandbox::sys::attack::kernel;
 
 pub(super) const ATTEMPTS: &[Attempt] = &[

@@ -17,8 +17,8 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use super::Stage;
 use super::processes::HELD_DESCRIPTOR;
+use super::stage::Stage;
 use super::stage::identity;
 use crate::sandbox::sys::attack::ipc;
 

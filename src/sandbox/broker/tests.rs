@@ -15,7 +15,8 @@ use rustix::fs::{MemfdFlags, OFlags, RenameFlags, memfd_create, open, renameat_w
 use tempfile::TempDir;
 
 use super::super::seccomp::{Rules, Sockets, filter};
-use super::super::sys::seccomp::{change, install_with_listener};
+use super::super::sys::seccomp::install_with_listener;
+use super::super::sys::seccomp::tests::change;
 use super::*;
 
 mod together;
@@ -34,7 +35,7 @@ fn confined<T: Send>(
         let acting = scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
             let rules = Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false };
-            send.send(install_with_listener(&filter(&rules)).unwrap()).unwrap();
+            send.send(install_with_listener(&filter(rules)).unwrap()).unwrap();
             act()
         });
         let mut broker = Broker::new(receive.recv().unwrap(), owned(writable), owned(read_only), owned(readable));

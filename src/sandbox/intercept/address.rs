@@ -4,6 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 
 use rustix::io::Errno;
 
+use super::call::{Room, Span};
+use crate::sandbox::caller_memory::CallerMemory;
+
 /// The most that the kernel takes for an address (`struct sockaddr_storage`).
 pub const MAX_ADDRESS_BYTES: u64 = 128;
 /// Bytes of `struct sockaddr_in`.
@@ -91,4 +94,21 @@ pub fn somebody(mut address: SocketAddr) -> SocketAddr {
 /// Whether it means this machine itself, whatever its interfaces: the kernel takes the address of nobody for its own.
 pub fn is_here(ip: IpAddr) -> bool {
     ip.is_loopback() || ip.is_unspecified()
+}
+
+/// Reads an address out of the caller's memory.
+pub(super) fn read_from(memory: CallerMemory, span: Span) -> Result<Given, Errno> {
+    if span.length > MAX_ADDRESS_BYTES {
+        return Err(Errno::INVAL);
+    }
+    read(&memory.bytes(span.address, span.length as usize)?)
+}
+
+/// Writes an address where the caller wants it, as getsockname(2) does.
+pub(super) fn write_to(memory: CallerMemory, room: Room, address: SocketAddr) -> Result<(), Errno> {
+    let bytes = write(address);
+    let most = memory.bytes(room.length, 4)?.first_chunk().map_or(0, |most| i32::from_ne_bytes(*most));
+    let most = usize::try_from(most).map_err(|_| Errno::INVAL)?;
+    memory.put(room.address, &bytes[..bytes.len().min(most)])?;
+    memory.put(room.length, &(bytes.len() as u32).to_ne_bytes())
 }

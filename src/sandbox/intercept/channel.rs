@@ -7,14 +7,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::ioctl_fionbio;
 
-use super::words::{Counts, Told, Wanted};
+use super::messages::{Counts, Told, Wanted};
 use crate::limits::MAX_WAITING_WORDS;
 use crate::sandbox::wire::{receive_packet, send_packet};
+
+/// What its events bear.
+pub(super) const TOKEN: u64 = 1;
 
 #[derive(Debug)]
 pub(super) struct Channel {
     socket: OwnedFd,
-    token: u64,
     /// What could not be sent yet.
     queue: VecDeque<Word>,
     counted: Counts,
@@ -28,10 +30,10 @@ struct Word {
 }
 
 impl Channel {
-    pub(super) fn new(socket: OwnedFd, epoll: &OwnedFd, token: u64) -> io::Result<Self> {
+    pub(super) fn new(socket: OwnedFd, epoll: &OwnedFd) -> io::Result<Self> {
         ioctl_fionbio(&socket, true)?;
-        epoll::add(epoll, &socket, EventData::new_u64(token), EventFlags::IN)?;
-        Ok(Self { socket, token, queue: VecDeque::new(), counted: Counts::default(), is_gone: false })
+        epoll::add(epoll, &socket, EventData::new_u64(TOKEN), EventFlags::IN)?;
+        Ok(Self { socket, queue: VecDeque::new(), counted: Counts::default(), is_gone: false })
     }
 
     pub(super) fn send(&self, told: &Told, sockets: &[BorrowedFd<'_>]) -> io::Result<()> {
@@ -108,6 +110,6 @@ impl Channel {
     }
 
     fn listen_for(&self, epoll: &OwnedFd, flags: EventFlags) {
-        let _ = epoll::modify(epoll, &self.socket, EventData::new_u64(self.token), flags);
+        let _ = epoll::modify(epoll, &self.socket, EventData::new_u64(TOKEN), flags);
     }
 }

@@ -8,11 +8,11 @@
 //!
 //! A connection waits until the server has decided about it, which calls the real server meanwhile; one that is refused is led
 //! to where nobody listens, so that the kernel refuses it in its own way. A socket that does not block
-//! is held for a moment only, and is on its way if nothing is decided by then (`limbo.rs`).
+//! is held for a moment only, and is on its way if nothing is decided by then (`half_open.rs`).
 //!
 //! What holds a command that does not play along:
 //! - Its datagram sockets, and those that answer about names, belong to a network namespace that has only a loopback device
-//!   (`quiet.rs`), where one can be made.
+//!   (`datagram_network.rs`), where one can be made.
 //! - Its IP sockets are made by the supervisor and bound to the loopback device before the command has them, but those of TCP
 //!   where its servers are to be reached (`Rules::open`). The filter refuses to change that, and all options by which the
 //!   kernel sends elsewhere than to an address that was looked at: source routes, routing headers, memberships.
@@ -25,25 +25,27 @@
 //! - When the supervisor ends, every call that it was asked for fails.
 //!
 //! Descriptors of the command are fetched (`pidfd_getfd(2)`) or, where that is refused, found among those that were kept when
-//! the sockets were made (`kept.rs`). Then there is none of a socket that the command accepted, or of another family: the
+//! the sockets were made (`socket_table.rs`). Then there is none of a socket that the command accepted, or of another family: the
 //! kernel goes on with messages over those, which the race above can be about, or they are refused (`Rules::strict`).
 
 mod address;
+mod answer;
 pub mod call;
 mod channel;
-mod connecting;
-mod doors;
-mod fetch;
-mod kept;
-mod known;
-mod limbo;
-mod message;
-mod own;
-mod quiet;
-mod sending;
-mod usher;
-mod waiting;
-pub mod words;
+mod connections;
+mod datagram_network;
+mod datagrams;
+mod descriptor;
+mod destinations;
+mod half_open;
+mod listeners;
+mod messages;
+mod msghdr;
+mod own_ports;
+mod pending;
+mod proxy_socket;
+mod socket_table;
+mod transfer;
 
 use std::collections::HashMap;
 use std::io;
@@ -56,28 +58,29 @@ use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
+use super::caller_memory::CallerMemory;
 use super::fault::{Fault, Step};
-use super::memory::Memory;
 use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
 use super::sys::sockets::bind_to_loopback;
+use address::read_from;
 pub use address::{Given, read as read_address, write as write_address};
+use answer::{Answer, Deed, Pending, errno_of};
 use call::Network;
 use channel::Channel;
-use doors::Doors;
-use fetch::fetch;
-use kept::{Found, Kept};
-use known::Known;
-use limbo::Limbo;
-use own::{Holder, Own};
-pub use quiet::Quiet;
-use sending::{Parcel, Receipt};
-pub use usher::Usher;
-use waiting::Waiting;
-pub use words::{Counts, Flow, Mark, Told, Wanted};
+pub use datagram_network::DatagramNetwork;
+use descriptor::fetch;
+use destinations::Destinations;
+use half_open::HalfOpen;
+use listeners::Listeners;
+pub use messages::{Counts, Flow, Mark, Told, Wanted};
+use own_ports::{Holder, OwnPorts};
+pub use proxy_socket::ProxySocket;
+use socket_table::{Lookup, SocketTable};
+use transfer::ReceiveBuffer;
 
 /// Tokens of what is waited for; the others are calls.
 const LISTENER: u64 = 0;
-const CHANNEL: u64 = 1;
+const CHANNEL: u64 = channel::TOKEN;
 const PATIENCE: u64 = 2;
 
 /// What an interception depends on.
@@ -100,17 +103,17 @@ pub struct Interceptor {
     channel: Channel,
     rules: Rules,
     /// Where its datagram sockets are made, if not where it is.
-    quiet: Option<Quiet>,
-    doors: Doors,
-    known: Known,
-    own: Own,
+    datagram_network: Option<DatagramNetwork>,
+    listeners: Listeners,
+    destinations: Destinations,
+    own: OwnPorts,
     /// Where descriptors cannot be fetched.
-    kept: Option<Kept>,
-    waiting: HashMap<u64, Waiting>,
+    table: Option<SocketTable>,
+    waiting: HashMap<u64, Pending>,
     /// Those of them that the server decides about.
     undecided: HashMap<Mark, u64>,
     /// Connections that are neither made nor refused yet, where that can be.
-    limbo: Option<Limbo>,
+    half_open: Option<HalfOpen>,
     /// Readable when the first of them that does not wait has been held long enough.
     patience: OwnedFd,
     /// Whether that is set.
@@ -119,58 +122,32 @@ pub struct Interceptor {
     counts: Counts,
 }
 
-/// What is left to be done for a call.
-#[derive(Debug)]
-enum Deed {
-    /// To connect there, once the server has decided about the connection that this stands for. The kernel would not have
-    /// a caller wait that `does_not_wait`.
-    Ask {
-        via: std::net::SocketAddr,
-        mark: Mark,
-        does_not_wait: bool,
-    },
-    Connect(std::net::SocketAddr),
-    Receive(Receipt),
-    Send(Parcel),
-}
-
-/// What the caller gets.
-#[derive(Debug)]
-enum Answer {
-    Value(i64),
-    GoOn,
-    /// A descriptor, and whether it is closed when a program is executed.
-    Socket(OwnedFd, bool),
-    /// Nothing yet.
-    Later(OwnedFd, Deed),
-}
-
 impl Interceptor {
     /// Makes the sockets that everything is led to and hands them to the server at the other end of `channel`. They belong
     /// to the network of this process, which has to be the command's.
-    pub fn begin(channel: OwnedFd, rules: Rules, quiet: Option<Quiet>) -> Result<Self, Fault> {
+    pub fn begin(channel: OwnedFd, rules: Rules, datagram_network: Option<DatagramNetwork>) -> Result<Self, Fault> {
         let step = "intercept calls";
-        let quiet = quiet.filter(Quiet::stands);
-        let (doors, sockets) = doors::open(Ipv4Addr::UNSPECIFIED, quiet.as_ref())?;
+        let datagram_network = datagram_network.filter(DatagramNetwork::stands);
+        let (listeners, sockets) = listeners::open(Ipv4Addr::UNSPECIFIED, datagram_network.as_ref())?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
-        let channel = Channel::new(channel, &epoll, CHANNEL).step(step)?;
+        let channel = Channel::new(channel, &epoll).step(step)?;
         let patience =
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC).step(step)?;
         epoll::add(&epoll, &patience, epoll::EventData::new_u64(PATIENCE), epoll::EventFlags::IN).step(step)?;
         let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();
-        channel.send(&Told::Ready { version_6: doors.tcp_6.is_some() }, &sockets).step(step)?;
+        channel.send(&Told::Ready { version_6: listeners.tcp_6.is_some() }, &sockets).step(step)?;
         Ok(Self {
             epoll,
             channel,
             rules,
-            quiet,
-            doors,
-            known: Known::new().step(step)?,
-            own: Own::default(),
-            kept: Kept::if_needed(),
+            datagram_network,
+            listeners,
+            destinations: Destinations::new().step(step)?,
+            own: OwnPorts::default(),
+            table: SocketTable::if_needed(rules.strict),
             waiting: HashMap::new(),
             undecided: HashMap::new(),
-            limbo: Limbo::new().ok(),
+            half_open: HalfOpen::new().ok(),
             patience,
             is_timed: false,
             last_token: PATIENCE,
@@ -216,7 +193,7 @@ impl Interceptor {
 
     /// Whether [`Interceptor::look`] has work to do now and then.
     pub(super) fn has_to_look(&self) -> bool {
-        let keeps = self.kept.as_ref().is_some_and(|kept| !kept.is_empty());
+        let keeps = self.table.as_ref().is_some_and(|table| !table.is_empty());
         keeps || !self.waiting.is_empty() || self.channel.owes(&self.counts)
     }
 
@@ -236,14 +213,16 @@ impl Interceptor {
                     continue;
                 }
                 Deed::Ask { .. } => {
-                    self.known.forget(&waiting.socket);
+                    self.destinations.forget(&waiting.socket);
                     Errno::TIMEDOUT
                 }
                 _ => Errno::AGAIN,
             };
             let _ = respond(listener, waiting.asked.id, Err(errno.raw_os_error()));
         }
-        self.tidy();
+        if let Some(table) = &mut self.table {
+            table.tidy(&self.destinations);
+        }
         self.channel.count(self.counts);
     }
 
@@ -261,7 +240,7 @@ impl Interceptor {
     fn judge(&mut self, listener: &OwnedFd, asked: &Notification, call: Network) -> Result<Answer, Errno> {
         // What was read by the number of a thread is the caller's only if the caller still waits.
         let mine = || if still_valid(listener, asked.id) { Ok(()) } else { Err(Errno::SRCH) };
-        let memory = Memory::of(asked.pid);
+        let memory = CallerMemory::of(asked.pid);
         let Some(number) = call.socket() else {
             return match call {
                 Network::Socket { family, kind, protocol } => self.socket(family, kind, protocol),
@@ -269,20 +248,23 @@ impl Interceptor {
             };
         };
         let holder = Holder { pid: asked.pid, number };
-        let socket = match self.find(holder) {
-            Ok(Found::Elsewhere(inode)) => return self.judge_elsewhere(inode, memory, call, mine),
-            Ok(Found::Open(socket)) => Ok(socket),
-            Err(errno) => Err(errno),
+        let socket = match &mut self.table {
+            Some(table) => match table.find(holder) {
+                Ok(Lookup::Elsewhere(inode)) => return table.judge(inode, memory, call, mine),
+                Ok(Lookup::Open(socket)) => Ok(socket),
+                Err(errno) => Err(errno),
+            },
+            None => fetch(holder.pid, holder.number),
         };
         match call {
             Network::Socket { .. } => Err(Errno::NOSYS),
             Network::Connect { to, .. } => {
-                let to = address_of(memory, to);
+                let to = read_from(memory, to);
                 mine()?;
                 self.connect(socket?, holder, to)
             }
             Network::Bind { to, .. } => {
-                let to = address_of(memory, to);
+                let to = read_from(memory, to);
                 mine()?;
                 self.bind(&socket?, holder, to)
             }
@@ -296,15 +278,15 @@ impl Interceptor {
             }
             Network::SendTo { data, flags, to, .. } => {
                 let socket = socket?;
-                let parcel = self.parcel_to(&socket, memory, asked.pid, data, to);
+                let outgoing = self.outgoing_to(&socket, memory, asked.pid, data, to);
                 mine()?;
-                self.send(socket, holder, parcel?, flags)
+                self.send(socket, holder, outgoing?, flags)
             }
             Network::SendMessage { header, flags, .. } => {
                 let socket = socket?;
-                let parcel = self.parcel_of(&socket, memory, asked.pid, header);
+                let outgoing = self.outgoing_of(&socket, memory, asked.pid, header);
                 mine()?;
-                self.send(socket, holder, parcel?, flags)
+                self.send(socket, holder, outgoing?, flags)
             }
             Network::SendMessages { headers, count, flags, .. } => {
                 mine()?;
@@ -312,20 +294,12 @@ impl Interceptor {
             }
             Network::ReceiveFrom { into, flags, from, .. } => {
                 mine()?;
-                self.receive(socket, memory, flags, sending::Place::Plain(into, from))
+                self.receive(socket, memory, flags, ReceiveBuffer::Plain(into, from))
             }
             Network::ReceiveMessage { header, flags, .. } => {
                 mine()?;
-                self.receive(socket, memory, flags, sending::Place::Message(header))
+                self.receive(socket, memory, flags, ReceiveBuffer::Message(header))
             }
-        }
-    }
-
-    /// A socket of the caller, if the caller still waits afterwards.
-    fn find(&self, Holder { pid, number }: Holder) -> Result<Found, Errno> {
-        match &self.kept {
-            Some(kept) => kept.find(pid, number),
-            None => fetch(pid, number).map(Found::Open),
         }
     }
 
@@ -344,10 +318,10 @@ impl Interceptor {
         {
             return Err(Errno::INVAL);
         }
-        self.kept.as_mut().map_or(Ok(()), Kept::make_room)?;
-        let socket = match &self.quiet {
-            Some(quiet) if kind == SocketType::DGRAM && protocol != Some(rustix::net::ipproto::TCP) => {
-                let socket = quiet.socket(family == AddressFamily::INET6)?;
+        self.table.as_mut().map_or(Ok(()), SocketTable::make_room)?;
+        let socket = match &self.datagram_network {
+            Some(datagram_network) if kind == SocketType::DGRAM && protocol != Some(rustix::net::ipproto::TCP) => {
+                let socket = datagram_network.socket(family == AddressFamily::INET6)?;
                 ioctl_fionbio(&socket, flags.contains(SocketFlags::NONBLOCK))?;
                 socket
             }
@@ -370,8 +344,8 @@ impl Interceptor {
                     respond(listener, asked.id, Err(errno_of(&error).raw_os_error()))
                 }
                 Ok(number) => {
-                    if let Some(kept) = &mut self.kept {
-                        kept.hold(socket, Holder { pid: asked.pid, number });
+                    if let Some(table) = &mut self.table {
+                        table.hold(socket, Holder { pid: asked.pid, number });
                     }
                     Ok(())
                 }
@@ -400,15 +374,3 @@ impl AsFd for Interceptor {
 
 /// The part of a socket's type that is no flag (`SOCK_TYPE_MASK` of `linux/net.h`).
 const SOCKET_TYPE: u32 = 0xf;
-
-/// Reads an address out of the caller's memory.
-fn address_of(memory: Memory, span: call::Span) -> Result<Given, Errno> {
-    if span.length > address::MAX_ADDRESS_BYTES {
-        return Err(Errno::INVAL);
-    }
-    read_address(&memory.bytes(span.address, span.length as usize)?)
-}
-
-fn errno_of(error: &io::Error) -> Errno {
-    Errno::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO))
-}

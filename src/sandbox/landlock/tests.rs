@@ -59,7 +59,7 @@ fn rights_are_what_they_say() {
             .map(|(path, right)| (File::open(at(path)).unwrap(), right))
             .into();
     let rules: Vec<_> = opened.iter().map(|(file, right)| (file.as_fd(), *right)).collect();
-    let ruleset = ruleset(&rules, &files_only()).unwrap();
+    let ruleset = ruleset(&rules, files_only()).unwrap();
     drop(opened);
     // Reading, listing, writing, truncating, making, and renaming away are refused.
     let refused = |dir: &str| {
@@ -108,7 +108,7 @@ fn a_device_takes_bytes_and_no_commands() {
     assert_eq!(rights.map(|right| old.contains(granted(right, ABI::V3))), [true; 5]);
 
     let null = File::open("/dev/null").unwrap();
-    let ruleset = ruleset(&[(null.as_fd(), Right::Device)], &files_only()).unwrap();
+    let ruleset = ruleset(&[(null.as_fd(), Right::Device)], files_only()).unwrap();
     let found = within(&ruleset, || {
         [denied(fs::write("/dev/null", "x")), denied(File::open("/dev/null")), denied(File::open("/dev/zero"))]
     });
@@ -129,7 +129,7 @@ fn scopes_keep_signals_and_abstract_sockets_inside() {
     let options =
         |signals, sockets| Options { scope_signals: signals, scope_abstract_sockets: sockets, ..files_only() };
     let found = [(true, true), (true, false), (false, true)].map(|(signals, sockets)| {
-        within(&scope_only(everywhere().as_fd(), &options(signals, sockets)).unwrap(), || {
+        within(&scope_only(everywhere().as_fd(), options(signals, sockets)).unwrap(), || {
             let signal = denied(kill(other, None).map_err(io::Error::from));
             let abstract_socket = denied(connect(socket(), &address).map_err(io::Error::from));
             // Files are nobody's business here.
@@ -146,7 +146,7 @@ fn tcp_is_refused_when_asked() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let options = Options { refuse_tcp: true, ..files_only() };
-    let found = within(&scope_only(everywhere().as_fd(), &options).unwrap(), || {
+    let found = within(&scope_only(everywhere().as_fd(), options).unwrap(), || {
         [denied(TcpStream::connect(address)), denied(TcpListener::bind("127.0.0.1:0"))]
     });
     assert_eq!(found, [true, true]);
@@ -157,20 +157,20 @@ fn what_cannot_be_held_is_an_error() {
     let text = |result: Result<Ruleset, Error>| result.unwrap_err().to_string();
     let options = |abi, scope_signals| Options { scope_signals, abi, ..files_only() };
     assert_eq!(
-        text(ruleset(&[], &options(2, false))),
+        text(ruleset(&[], options(2, false))),
         "version 2 of the kernel's landlock cannot keep files from being truncated: that needs version 3 or newer"
     );
     assert_eq!(
-        text(ruleset(&[], &options(5, true))),
+        text(ruleset(&[], options(5, true))),
         "version 5 of the kernel's landlock cannot keep signals inside: that needs version 6 or newer"
     );
     assert_eq!(
-        text(scope_only(everywhere().as_fd(), &options(7, false))),
+        text(scope_only(everywhere().as_fd(), options(7, false))),
         "a ruleset without any restriction was asked for"
     );
     let pipe = rustix::pipe::pipe().unwrap().0;
     assert_eq!(
-        text(ruleset(&[(pipe.as_fd(), Right::Read)], &options(3, false))).split(':').next(),
+        text(ruleset(&[(pipe.as_fd(), Right::Read)], options(3, false))).split(':').next(),
         Some("the kernel refuses the rule number 0 (read)")
     );
 }
@@ -218,7 +218,7 @@ fn a_domain_of_scopes_lets_files_be_moved_between_directories() {
     }
     let [from, to] = ["a/file", "b/file"].map(|name| tree.path().join(name));
     fs::write(&from, "moved").unwrap();
-    let ruleset = scope_only(everywhere().as_fd(), &Options { scope_signals: true, ..files_only() }).unwrap();
+    let ruleset = scope_only(everywhere().as_fd(), Options { scope_signals: true, ..files_only() }).unwrap();
     within(&ruleset, || fs::rename(&from, &to)).unwrap();
     assert_eq!(fs::read_to_string(to).unwrap(), "moved");
 }

@@ -5,7 +5,33 @@
 
 use libc::c_long;
 
-use super::{MARK, Rules, Sockets};
+/// What the sendmsg(2) that hands a listener over has behind its arguments: any number that nothing has there by chance.
+pub const MARK: u32 = 0x6c69_7374;
+
+/// Which network sockets a command may make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sockets {
+    /// None.
+    None,
+    /// TCP, UDP and what belongs to them over IPv4 and IPv6, and the netlink(7) family that tells about interfaces and
+    /// routes. Never raw ones.
+    Inet,
+}
+
+/// What a command's filter depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    pub sockets: Sockets,
+    /// Whether it may make unix(7) sockets that have, or connect to, a name. Unnamed pairs of connected ones it may
+    /// always make: event loops need them.
+    pub unix: bool,
+    /// Whether there are no namespaces around it: other processes of the user are in sight then, and changes of
+    /// metadata and looks at extended attributes, which Landlock does not mediate, go to the [broker](crate::sandbox::broker).
+    /// Otherwise only those do that could make a set-group-ID file.
+    pub supervised: bool,
+    /// Whether its calls over the network are intercepted ([`crate::sandbox::intercept`]).
+    pub intercepted: bool,
+}
 
 /// What the caller gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -39,7 +39,7 @@ fn usual_rules() -> Vec<Rules> {
 fn ask<const N: usize>(rules: Rules, call: c_long, args: [u64; N]) -> u32 {
     let mut all = [0; 6];
     all[..N].copy_from_slice(&args);
-    let program = filter(&rules);
+    let program = filter(rules);
     let answer = run(&program, ARCH, call as u32, all);
     assert_eq!(answer, run(&program, ARCH, call as u32, all.map(|arg| arg | DROPPED)), "of {call} with {args:?}");
     answer
@@ -190,7 +190,7 @@ fn the_filter_says_what_the_table_says() {
     // The last one is a pointer, and no number.
     let words: Vec<u64> = words.into_iter().map(u64::from).chain([1 << 40]).collect();
     for rules in all_rules() {
-        let program = filter(&rules);
+        let program = filter(rules);
         for call in (0..600).chain([FIRST_FOREIGN - 1]) {
             for (index, word) in words.iter().enumerate() {
                 // Every word meets every other one in the first two arguments somewhere, and each comes in all places.
@@ -220,7 +220,7 @@ fn what_is_asked_the_broker_knows() {
 #[test]
 fn the_kernel_takes_a_program_of_this_length() {
     for rules in all_rules() {
-        let length = filter(&rules).instructions().len();
+        let length = filter(rules).instructions().len();
         assert!(length < 800, "{length} of 4096 instructions (BPF_MAXINSNS)");
     }
 }
@@ -228,7 +228,7 @@ fn the_kernel_takes_a_program_of_this_length() {
 #[test]
 fn other_ways_to_number_calls_are_absent() {
     const I386: u32 = 0x4000_0003;
-    let program = filter(&ENCLOSED);
+    let program = filter(ENCLOSED);
     let read = libc::SYS_read as u32;
     assert_eq!(run(&program, ARCH, read, [0; 6]), ALLOW);
     assert_eq!(run(&program, I386, read, [0; 6]), ENOSYS);
@@ -458,7 +458,7 @@ fn pairs_of_sockets_are_connected_ones() {
 #[test]
 fn interception_asks_about_addresses_and_nothing_else() {
     let rules = Rules { intercepted: true, ..SUPERVISED };
-    let program = filter(&rules);
+    let program = filter(rules);
     let ask = |call: c_long, args: [u64; 6]| run(&program, ARCH, call as u32, args);
     let (inet, unix, dgram, raw) = (2, 1, 2, 3);
     assert_eq!(ask(libc::SYS_socket, [inet, dgram | 0o4000, 0, 0, 0, 0]), ASK);

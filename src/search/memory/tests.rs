@@ -72,7 +72,7 @@ impl Tree {
         let asked = Asked { directory, globs: None, exclude: &[], types: &[], respect_gitignore: false, room: None };
         let scope = Scope::new(&self.policy, asked).unwrap();
         let wanted = Wanted { mode: Mode::Lines, context: 0, multiline: false, most: 10_000, bytes: 1 << 20 };
-        let found = grep(call, &scope, &pattern, wanted).unwrap();
+        let found = grep(call, scope, &pattern, wanted).unwrap();
         let lines = found.files.iter().flat_map(|file| {
             let path = file.path.strip_prefix(self.dir.path()).unwrap().to_str().unwrap().to_owned();
             file.hits.iter().map(move |hit| (path.clone(), hit.line))
@@ -82,8 +82,7 @@ impl Tree {
 
     /// The same, without a memory or anything else of the server.
     fn naive(&self, word: &str) -> Vec<(String, u64)> {
-        let mut texts = BTreeMap::new();
-        gather(self.dir.path(), self.dir.path(), &mut texts);
+        let texts = gather(self.dir.path());
         let lines = texts.iter().flat_map(|(path, text)| {
             let hits = text.lines().zip(1..).filter(|(line, _)| line.contains(word));
             hits.map(|(_, number)| (path.clone(), number)).collect::<Vec<_>>()
@@ -195,15 +194,10 @@ fn write_synced(path: &Path, text: &str) {
     file.sync_all().unwrap();
 }
 
-fn gather(root: &Path, dir: &Path, texts: &mut BTreeMap<String, String>) {
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            gather(root, &path, texts);
-        } else if let Ok(text) = fs::read_to_string(&path) {
-            texts.insert(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned(), text);
-        }
-    }
+fn gather(root: &Path) -> BTreeMap<String, String> {
+    let entries = walkdir::WalkDir::new(root).follow_links(true).into_iter().map(Result::unwrap);
+    let texts = entries.filter_map(|entry| Some((fs::read_to_string(entry.path()).ok()?, entry.into_path())));
+    texts.map(|(text, path)| (path.strip_prefix(root).unwrap().to_str().unwrap().to_owned(), text)).collect()
 }
 
 fn lines(list: &[(&str, u64)]) -> Vec<(String, u64)> {

@@ -125,7 +125,7 @@ impl Stage {
 #[test]
 fn an_entry_says_who_called_what_and_how_it_went() {
     let stage = stage();
-    stage.session.set_name("0123");
+    stage.session.state.set_name("0123");
     stage.call("read", "f");
     let entry = stage.last();
     let path = stage.tree.join("f");

@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::limits::{RECENT_ARGUMENTS_BYTES, RECENT_STRING_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES};
+use crate::limits::{
+    RECENT_ARGUMENTS_BYTES, RECENT_STRING_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES, RECENT_UNWRITTEN_BYTES,
+};
 use crate::protocol::{Body, Content, Outcome};
 
 /// Arguments that tell most about a call, the most telling one first.
@@ -138,6 +141,18 @@ pub fn reply_text(outcome: &Outcome) -> String {
         Err(error) => cut.push(&error.message),
     }
     cut.text()
+}
+
+/// The background command that a call has started, if its reply names one. Such a reply is short, so no long one is read.
+pub fn started(reply: &Outcome) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Started {
+        command_id: String,
+    }
+    let Ok(Body::Tool(reply)) = reply else { return None };
+    let structured = reply.structured.as_deref().filter(|text| text.len() as u64 <= RECENT_UNWRITTEN_BYTES)?;
+    serde_json::from_str::<Started>(structured).ok().map(|started| started.command_id).filter(|id| !id.is_empty())
 }
 
 /// A text whose middle is left out while it is put together.

@@ -5,9 +5,9 @@
 mod excerpt;
 mod observer;
 mod ring;
+mod summary;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -16,7 +16,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use ring::{Kept, Number, Ring};
-pub use told::Told;
+pub use summary::Told;
 
 use crate::limits::{MAX_RECENT_FOLLOWERS, MAX_RECENT_PAGE, MAX_RECENT_PAGE_BYTES};
 

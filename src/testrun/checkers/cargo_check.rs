@@ -1,55 +1,18 @@
 //! `cargo check --message-format=json` (<https://doc.rust-lang.org/cargo/reference/external-tools.html>), Clippy too.
 
-use serde::Deserialize;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
-use std::path::Path;
-use std::time::Duration;
-
-use crate::cancel::Bound;
-use crate::exec::Outcome;
-use crate::limits::{MAX_KEPT_TESTS, MAX_RELATED};
-use crate::policy::{Checked, Read};
-use crate::testrun::checker::{CheckWanted, Checker};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::model::{Diagnostic, Related, Severity};
+use crate::limits::{MAX_KEPT_TESTS, MAX_RELATED, MAX_TEST_TEXT_BYTES};
+use crate::testrun::prelude::*;
 use crate::testrun::project::cargo;
-use crate::testrun::project::disk::Tree as _;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::signs::{Level, Sign};
-use crate::testrun::reports::findings::Findings;
-use crate::testrun::reports::lines::{self, events};
-use crate::testrun::reports::reading::{CheckResults, Sources};
-use crate::testrun::tool::Tool;
 
 pub struct CargoCheck;
 
-impl Tool for CargoCheck {
-    fn name(&self) -> &'static str {
-        "cargo"
+impl ProjectTool for CargoCheck {
+    fn about(&self) -> &'static About {
+        &About { name: "cargo", title: "cargo check", language: Some(Language::Rust), origin: Origin::Path("cargo") }
     }
 
-    fn title(&self) -> &'static str {
-        "cargo check"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::Rust)
-    }
-
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level.named("Cargo.toml")
-    }
-
-    fn program(&self, _: &RunContext<'_>, _: &Checked<Read>) -> Program {
-        Program::on_path("cargo")
-    }
-
-    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
-        RunContext::not_found_hint("cargo")
     }
 }
 
@@ -65,11 +28,26 @@ impl Checker for CargoCheck {
         Ok(words)
     }
 
+    /// Reads stdout; errors of Cargo itself from stderr.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        parse(sources, bound)
+        let mut found = Findings::new(sources.root);
+        let mut crates = HashSet::new();
+        for event in lines::events::<CargoEvent>(sources.stdout, bound) {
+            match (event.reason.as_str(), event.message, event.target) {
+                ("compiler-message", Some(message), _) => add(&mut found, message),
+                ("compiler-artifact", _, Some(target)) if crates.len() < MAX_KEPT_TESTS => {
+                    crates.insert(target.src_path);
+                }
+                _ => {}
+            }
+        }
+        if found.checked.diagnostics.is_empty() {
+            cargo_errors(&mut found, sources.stderr, bound);
+        }
+        found.checked
     }
 
-    fn is_source(&self, target: &Target) -> bool {
+    fn is_source(&self, target: &NamedPath) -> bool {
         // A build script's sources are named elsewhere.
         let is_rust = target.path.extension().is_some_and(|extension| extension == "rs");
         !target.is_dir && is_rust && !target.path.ends_with("build.rs")
@@ -101,51 +79,46 @@ impl Checker for CargoCheck {
     }
 }
 
-#[derive(Deserialize)]
-struct Event {
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CargoEvent {
     reason: String,
-    message: Option<Told>,
-    target: Option<Crate>,
-    #[serde(default)]
+    message: Option<CargoMessage>,
+    target: Option<CargoTarget>,
     filenames: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Crate {
+struct CargoTarget {
     #[serde(default)]
     src_path: String,
 }
 
-#[derive(Deserialize)]
-struct Told {
-    #[serde(default)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CargoMessage {
     level: String,
-    #[serde(default)]
     message: String,
-    code: Option<Code>,
-    #[serde(default)]
-    spans: Vec<Span>,
-    #[serde(default)]
-    children: Vec<Child>,
+    code: Option<CargoCode>,
+    spans: Vec<CargoSpan>,
+    children: Vec<CargoNote>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CargoNote {
+    level: String,
+    message: String,
+    spans: Vec<CargoSpan>,
 }
 
 #[derive(Deserialize)]
-struct Child {
-    #[serde(default)]
-    level: String,
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    spans: Vec<Span>,
-}
-
-#[derive(Deserialize)]
-struct Code {
+struct CargoCode {
     code: String,
 }
 
 #[derive(Deserialize)]
-struct Span {
+struct CargoSpan {
     file_name: String,
     line_start: u32,
     column_start: u32,
@@ -159,36 +132,17 @@ struct Span {
 
 /// The files that were made of sources which are no dependency from elsewhere, absolute, one for each crate.
 pub fn artifacts(stdout: &[u8], bound: Bound<'_>) -> Vec<String> {
-    let own = |event: &Event| {
+    let own = |event: &CargoEvent| {
         let source = event.target.as_ref().map_or("", |target| target.src_path.as_str());
         // Where Cargo keeps what it has fetched.
         event.reason == "compiler-artifact"
             && !["/registry/src/", "/git/checkouts/"].iter().any(|dir| source.contains(dir))
     };
-    let found = events::<Event>(stdout, bound).filter(own);
+    let found = lines::events::<CargoEvent>(stdout, bound).filter(own);
     found.filter_map(|event| event.filenames.into_iter().next()).take(MAX_KEPT_TESTS).collect()
 }
 
-/// Reads stdout; errors of Cargo itself from stderr.
-fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-    let mut found = Findings::new(sources.root);
-    let mut crates = HashSet::new();
-    for event in events::<Event>(sources.stdout, bound) {
-        match (event.reason.as_str(), event.message, event.target) {
-            ("compiler-message", Some(message), _) => add(&mut found, message),
-            ("compiler-artifact", _, Some(target)) if crates.len() < MAX_KEPT_TESTS => {
-                crates.insert(target.src_path);
-            }
-            _ => {}
-        }
-    }
-    if found.checked.diagnostics.is_empty() {
-        cargo_errors(&mut found, sources.stderr, bound);
-    }
-    found.checked
-}
-
-fn add(found: &mut Findings<'_>, message: Told) {
+fn add(found: &mut Findings<'_>, message: CargoMessage) {
     let severity = match message.level.as_str() {
         "error" | "error: internal compiler error" => Severity::Error,
         "warning" => Severity::Warning,
@@ -217,7 +171,7 @@ fn add(found: &mut Findings<'_>, message: Told) {
         })
     });
     // That a lint is on, and where its page is, helps nobody to fix it.
-    let helps = |child: &&Child| {
+    let helps = |child: &&CargoNote| {
         !child.message.starts_with("`#[") && !child.message.starts_with("for further information visit ")
     };
     diagnostic.related = labels.chain(message.children.iter().filter(helps).map(child)).take(MAX_RELATED).collect();
@@ -225,7 +179,7 @@ fn add(found: &mut Findings<'_>, message: Told) {
 }
 
 /// A note or help: with its place, and with what to write there.
-fn child(child: &Child) -> Related {
+fn child(child: &CargoNote) -> Related {
     let span = child.spans.first();
     let replacement = span.and_then(|span| span.suggested_replacement.as_deref()).filter(|text| !text.is_empty());
     let advice = replacement.map_or_else(String::new, |text| format!(": `{}`", text.trim()));
@@ -247,7 +201,7 @@ fn cargo_errors(found: &mut Findings<'_>, stderr: &[u8], bound: Bound<'_>) {
         }
         text.push_str(&line);
         text.push('\n');
-        if text.len() > crate::limits::MAX_TEST_TEXT_BYTES {
+        if text.len() > MAX_TEST_TEXT_BYTES {
             break;
         }
     }

@@ -1,55 +1,16 @@
 //! `go vet`, and the Go compiler: `path.go:line:column: message` on stderr, or the objects of `go vet -json`.
 
-use serde::Deserialize;
-use serde_json::Value;
-use std::collections::BTreeSet;
-use std::time::Duration;
-
-use crate::cancel::Bound;
-use crate::exec::Outcome;
-use crate::policy::{Checked, Read};
-use crate::testrun::checker::{CheckWanted, Checker};
-use crate::testrun::command::words;
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::model::{Diagnostic, Severity};
-use crate::testrun::project::files::Target;
-use crate::testrun::project::go;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::signs::{Level, Sign};
-use crate::testrun::reports::findings::Findings;
-use crate::testrun::reports::go_text;
-use crate::testrun::reports::lines;
-use crate::testrun::reports::reading::{CheckResults, Sources};
-use crate::testrun::reports::stack::place_of;
-use crate::testrun::tool::Tool;
+use crate::testrun::prelude::*;
 
 pub struct GoVet;
 
-impl Tool for GoVet {
-    fn name(&self) -> &'static str {
-        "go"
+impl ProjectTool for GoVet {
+    fn about(&self) -> &'static About {
+        &About { name: "go", title: "go vet", language: Some(Language::Go), origin: Origin::Path("go") }
     }
 
-    fn title(&self) -> &'static str {
-        "go vet"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::Go)
-    }
-
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level.named("go.mod")
-    }
-
-    fn program(&self, _: &RunContext<'_>, _: &Checked<Read>) -> Program {
-        Program::on_path("go")
-    }
-
-    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
-        RunContext::not_found_hint("go")
     }
 }
 
@@ -58,11 +19,46 @@ impl Checker for GoVet {
         Ok(["vet".to_owned()].into_iter().chain(packages(wanted)).collect())
     }
 
+    /// Reads what was found by the text of stderr or the JSON of stdout.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        parse(sources, bound)
+        let mut found = Findings::new(sources.root);
+        for line in lines::lines(sources.stderr, bound) {
+            let text = String::from_utf8_lossy(line);
+            if let Some((file, number, column, message)) = go_text::line(&text) {
+                let mut diagnostic = Diagnostic::new(Severity::Error, message);
+                (diagnostic.file, diagnostic.line, diagnostic.column) = (Some(file.to_owned()), Some(number), column);
+                found.add(diagnostic);
+            } else if let Some(message) = text.strip_prefix("go: ") {
+                found.add(Diagnostic::new(Severity::Error, message));
+            }
+        }
+        // One object for each package: {"package":{"analyzer":[{"posn","message"}]}}.
+        let text = String::from_utf8_lossy(sources.stdout);
+        for packages in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
+            let Ok(Value::Object(packages)) = packages else { break };
+            if bound.is_over() {
+                break;
+            }
+            for (analyzer, findings) in packages.values().filter_map(Value::as_object).flatten() {
+                for finding in findings.as_array().into_iter().flatten() {
+                    let Ok(finding) = GoFinding::deserialize(finding) else { continue };
+                    let mut diagnostic = Diagnostic::new(Severity::Error, finding.message);
+                    if let Some((file, line, column)) = stack::place_of(&finding.posn) {
+                        diagnostic.file = Some(file.to_owned());
+                        (diagnostic.line, diagnostic.column) = (Some(line), Some(column));
+                    }
+                    if let Some((_, line, column)) = finding.end.as_deref().and_then(stack::place_of) {
+                        (diagnostic.end_line, diagnostic.end_column) = (Some(line), Some(column));
+                    }
+                    diagnostic.code = Some(analyzer.clone());
+                    found.add(diagnostic);
+                }
+            }
+        }
+        found.checked
     }
 
-    fn is_source(&self, target: &Target) -> bool {
+    fn is_source(&self, target: &NamedPath) -> bool {
         !target.is_dir && target.path.extension().is_some_and(|extension| extension == "go")
     }
 
@@ -93,51 +89,12 @@ impl Checker for GoVet {
 }
 
 #[derive(Deserialize)]
-struct Finding {
+struct GoFinding {
     #[serde(default)]
     posn: String,
     end: Option<String>,
     #[serde(default)]
     message: String,
-}
-
-/// Reads what was found by the text of stderr or the JSON of stdout.
-fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-    let mut found = Findings::new(sources.root);
-    for line in lines::lines(sources.stderr, bound) {
-        let text = String::from_utf8_lossy(line);
-        if let Some((file, number, column, message)) = go_text::line(&text) {
-            let mut diagnostic = Diagnostic::new(Severity::Error, message);
-            (diagnostic.file, diagnostic.line, diagnostic.column) = (Some(file.to_owned()), Some(number), column);
-            found.add(diagnostic);
-        } else if let Some(message) = text.strip_prefix("go: ") {
-            found.add(Diagnostic::new(Severity::Error, message));
-        }
-    }
-    // One object for each package: {"package":{"analyzer":[{"posn","message"}]}}.
-    let text = String::from_utf8_lossy(sources.stdout);
-    for packages in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
-        let Ok(Value::Object(packages)) = packages else { break };
-        if bound.is_over() {
-            break;
-        }
-        for (analyzer, findings) in packages.values().filter_map(Value::as_object).flatten() {
-            for finding in findings.as_array().into_iter().flatten() {
-                let Ok(finding) = Finding::deserialize(finding) else { continue };
-                let mut diagnostic = Diagnostic::new(Severity::Error, finding.message);
-                if let Some((file, line, column)) = place_of(&finding.posn) {
-                    diagnostic.file = Some(file.to_owned());
-                    (diagnostic.line, diagnostic.column) = (Some(line), Some(column));
-                }
-                if let Some((_, line, column)) = finding.end.as_deref().and_then(place_of) {
-                    (diagnostic.end_line, diagnostic.end_column) = (Some(line), Some(column));
-                }
-                diagnostic.code = Some(analyzer.clone());
-                found.add(diagnostic);
-            }
-        }
-    }
-    found.checked
 }
 
 /// The packages that are checked.

@@ -16,13 +16,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 pub use self::{cargo_check::CargoCheck, go_vet::GoVet, mypy::Mypy, pyright::Pyright, tsc::Tsc};
 use super::checker::Checker;
 use super::model::CheckerName;
-use super::tool::{Kind, Tool};
+use super::tool::{ProjectTool, ToolKind};
 
 /// All of them. Of two that a project has for equal reasons the first is taken.
 pub static CHECKERS: [&dyn Checker; 5] =
     [&tsc::Tsc, &cargo_check::CargoCheck, &go_vet::GoVet, &mypy::Mypy, &pyright::Pyright];
 
-impl Kind for dyn Checker {
+impl ToolKind for dyn Checker {
     fn all() -> &'static [&'static Self] {
         &CHECKERS
     }
@@ -34,6 +34,6 @@ impl JsonSchema for CheckerName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": CHECKERS.map(Tool::name) })
+        json_schema!({ "type": "string", "enum": CHECKERS.map(ProjectTool::name) })
     }
 }

@@ -2,32 +2,14 @@
 
 mod configuration;
 
-use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
-use crate::cancel::Bound;
+use sha2::{Digest as _, Sha256};
+
 use crate::limits::{MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES, MAX_TOLD_LINES};
-use crate::policy::{Checked, Read};
-use crate::testrun::checker::Source;
-use crate::testrun::checker::{CheckWanted, Checker};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::model::{Diagnostic, Related, Severity};
-use crate::testrun::project::disk::Disk;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::python;
-use crate::testrun::project::signs::Weight;
-use crate::testrun::project::signs::{Level, Sign};
-use crate::testrun::reports::findings::Findings;
-use crate::testrun::reports::reading::{CheckResults, Sources};
-use crate::testrun::reports::{clean, lines};
-use crate::testrun::tool::Tool;
+use crate::testrun::prelude::*;
 
 /// How much of a hash is the name of a project's cache, in bytes.
 const CACHE_NAME_BYTES: usize = 8;
@@ -36,38 +18,18 @@ const OUTPUT: &str = "--output=json";
 
 pub struct Mypy;
 
-impl Tool for Mypy {
-    fn name(&self) -> &'static str {
-        "mypy"
+impl ProjectTool for Mypy {
+    fn about(&self) -> &'static About {
+        &About { name: "mypy", title: "mypy", language: Some(Language::Python), origin: Origin::Python("mypy") }
     }
 
-    fn title(&self) -> &'static str {
-        "mypy"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::Python)
-    }
-
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level
             .named("mypy.ini")
             .or_else(|| level.named(".mypy.ini"))
             .or_else(|| level.section("pyproject.toml", "[tool.mypy"))
             .or_else(|| level.section("setup.cfg", "[mypy"))
-            .or_else(|| python::is_project(level).then(|| (Weight::Habit, "a Python project".to_owned())))
-    }
-
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
-        Program::Found(python::module(context.disk(), project.shown(), self.name()), None)
-    }
-
-    fn is_in(&self, disk: Disk<'_>, dir: &Path) -> bool {
-        python::is_installed(disk, dir, self.name())
-    }
-
-    fn how_to_get(&self, context: &RunContext<'_>, argv: &[String]) -> String {
-        context.how_to_install(argv, self.name())
+            .or_else(|| python::is_project(level).then(|| (SignWeight::Habit, "a Python project".to_owned())))
     }
 }
 
@@ -89,11 +51,40 @@ impl Checker for Mypy {
         Ok(words)
     }
 
+    /// Reads stdout, and stderr for its own errors.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        parse(sources, bound)
+        let mut found = Findings::new(sources.root);
+        let mut crash = None;
+        for bytes in [sources.stdout, sources.stderr] {
+            for line in lines::lines(bytes, bound) {
+                if let Ok(line) = serde_json::from_slice::<MypyFinding>(line) {
+                    add(&mut found, of_json(line));
+                    continue;
+                }
+                let line = String::from_utf8_lossy(line);
+                match of_text(&mut found, &line) {
+                    Some(diagnostic) if diagnostic.message.starts_with(CRASH) => crash = Some(diagnostic),
+                    // What it advises to who has a terminal.
+                    Some(diagnostic) if crash.is_none() || diagnostic.severity != Severity::Note => {
+                        add(&mut found, diagnostic);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if let Some(mut diagnostic) = crash {
+            found.checked.broke = true;
+            CRASH.clone_into(&mut diagnostic.message);
+            for line in last_words(sources, bound) {
+                diagnostic.message.push_str("\n  ");
+                diagnostic.message.push_str(&line);
+            }
+            found.add(diagnostic);
+        }
+        found.checked
     }
 
-    fn is_source(&self, target: &Target) -> bool {
+    fn is_source(&self, target: &NamedPath) -> bool {
         !target.is_matched
     }
 
@@ -108,7 +99,7 @@ impl Checker for Mypy {
         configuration::find(text)
     }
 
-    fn silenced(&self, source: Source<'_>, configuration: &str) -> Option<String> {
+    fn silenced(&self, source: CheckSource<'_>, configuration: &str) -> Option<String> {
         configuration::silenced(source, configuration)
     }
 
@@ -118,7 +109,7 @@ impl Checker for Mypy {
 }
 
 #[derive(Deserialize)]
-struct Finding {
+struct MypyFinding {
     file: String,
     line: Option<i64>,
     column: Option<i64>,
@@ -133,39 +124,6 @@ struct Finding {
 /// How the message begins that mypy itself failed (`mypy.errors.report_internal_error`).
 const CRASH: &str = "INTERNAL ERROR";
 
-/// Reads stdout, and stderr for its own errors.
-fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-    let mut found = Findings::new(sources.root);
-    let mut crash = None;
-    for bytes in [sources.stdout, sources.stderr] {
-        for line in lines::lines(bytes, bound) {
-            if let Ok(line) = serde_json::from_slice::<Finding>(line) {
-                add(&mut found, of_json(line));
-                continue;
-            }
-            let line = String::from_utf8_lossy(line);
-            match of_text(&mut found, &line) {
-                Some(diagnostic) if diagnostic.message.starts_with(CRASH) => crash = Some(diagnostic),
-                // What it advises to who has a terminal.
-                Some(diagnostic) if crash.is_none() || diagnostic.severity != Severity::Note => {
-                    add(&mut found, diagnostic);
-                }
-                _ => {}
-            }
-        }
-    }
-    if let Some(mut diagnostic) = crash {
-        found.checked.broke = true;
-        CRASH.clone_into(&mut diagnostic.message);
-        for line in last_words(sources, bound) {
-            diagnostic.message.push_str("\n  ");
-            diagnostic.message.push_str(&line);
-        }
-        found.add(diagnostic);
-    }
-    found.checked
-}
-
 /// The end of what mypy wrote besides diagnostics where it failed itself: the traceback, and what stands on stderr.
 fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {
     // What it says of itself, in the same words each time.
@@ -178,7 +136,7 @@ fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {
         for line in lines::lines(bytes, bound).filter(|line| !line.starts_with(b"{")) {
             let line = String::from_utf8_lossy(line);
             if is_own(&line) {
-                last.push_back(clean::name(line.trim_end(), MAX_TEST_NAME_BYTES).0);
+                last.push_back(visible_text::name(line.trim_end(), MAX_TEST_NAME_BYTES).0);
             }
             if last.len() >= MAX_TOLD_LINES {
                 last.pop_front();
@@ -208,7 +166,7 @@ fn add(found: &mut Findings<'_>, diagnostic: Diagnostic) {
     found.add(diagnostic);
 }
 
-fn of_json(line: Finding) -> Diagnostic {
+fn of_json(line: MypyFinding) -> Diagnostic {
     let known = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0);
     let from_zero = |number: Option<i64>| known(number.and_then(|number| number.checked_add(1)));
     let mut diagnostic = Diagnostic::new(severity(&line.severity).unwrap_or(Severity::Error), line.message);

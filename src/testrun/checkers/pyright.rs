@@ -1,60 +1,32 @@
 //! Pyright, and basedpyright, by `--outputjson`: lines and characters count from 0.
 
-use serde::Deserialize;
 mod exclusions;
 
-use std::path::Path;
-
-use crate::cancel::Bound;
-use crate::policy::{Checked, Read};
-use crate::testrun::checker::Source;
-use crate::testrun::checker::{CheckWanted, Checker};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::model::{Diagnostic, Severity};
-use crate::testrun::project::disk::Disk;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::node;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::python;
-use crate::testrun::project::signs::{Level, Sign};
-use crate::testrun::reports::findings::Findings;
-use crate::testrun::reports::lines;
-use crate::testrun::reports::reading::{CheckResults, Sources};
-use crate::testrun::tool::Tool;
+use crate::testrun::prelude::*;
 
 pub struct Pyright;
 
-impl Tool for Pyright {
-    fn name(&self) -> &'static str {
-        "pyright"
+impl ProjectTool for Pyright {
+    fn about(&self) -> &'static About {
+        &About { name: "pyright", title: "pyright", language: Some(Language::Python), origin: Origin::Path("pyright") }
     }
 
-    fn title(&self) -> &'static str {
-        "pyright"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::Python)
-    }
-
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level.named("pyrightconfig.json").or_else(|| level.section("pyproject.toml", "[tool.pyright"))
     }
 
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
+    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
         let (disk, dir) = (context.disk(), project.shown());
         match node::find(disk, dir, "pyright", "pyright") {
-            Some((argv, version)) => Program::Found(argv, version),
+            Some((argv, version)) => ToolProgram::Found(argv, version),
             None if python::interpreter(disk, dir).is_some() => {
-                Program::Found(python::module(disk, dir, "pyright"), None)
+                ToolProgram::Found(python::module(disk, dir, "pyright"), None)
             }
-            None => Program::on_path("pyright"),
+            None => ToolProgram::on_path("pyright"),
         }
     }
 
-    fn is_in(&self, disk: Disk<'_>, dir: &Path) -> bool {
+    fn is_in(&self, disk: AllowedDisk<'_>, dir: &Path) -> bool {
         node::find(disk, dir, "pyright", "pyright").is_some() || python::is_installed(disk, dir, "pyright")
     }
 
@@ -73,11 +45,36 @@ impl Checker for Pyright {
         Ok(words)
     }
 
+    /// Reads stdout; without a document there, stderr says why.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        parse(sources, bound)
+        let mut found = Findings::new(sources.root);
+        let (mut version, mut files) = (None, None);
+        lines::document::<PyrightFinding>(
+            sources.stdout,
+            "generalDiagnostics",
+            bound,
+            |finding| found.add(diagnostic(finding)),
+            |key, value| match key {
+                "version" => version = serde_json::from_str(value).ok(),
+                "summary" => {
+                    files =
+                        serde_json::from_str::<PyrightSummary>(value).ok().and_then(|summary| summary.files_analyzed);
+                }
+                _ => {}
+            },
+        );
+        if version.is_none() && found.checked.diagnostics.is_empty() {
+            let said = String::from_utf8_lossy(sources.stderr);
+            if !said.trim().is_empty() {
+                found.add(Diagnostic::new(Severity::Error, said.trim()));
+            }
+        }
+        found.checked.version = version;
+        found.checked.files_checked = files;
+        found.checked
     }
 
-    fn is_source(&self, target: &Target) -> bool {
+    fn is_source(&self, target: &NamedPath) -> bool {
         !target.is_matched
     }
 
@@ -86,67 +83,41 @@ impl Checker for Pyright {
         own.or_else(|| Some(("pyproject.toml", text("pyproject.toml")?)))
     }
 
-    fn silenced(&self, source: Source<'_>, configuration: &str) -> Option<String> {
+    fn silenced(&self, source: CheckSource<'_>, configuration: &str) -> Option<String> {
         python::top_ignore(source.text).or_else(|| exclusions::left_out(source.path, configuration))
     }
 }
 
 #[derive(Deserialize)]
-struct Finding {
+struct PyrightFinding {
     file: Option<String>,
     #[serde(default)]
     severity: String,
     #[serde(default)]
     message: String,
-    range: Option<Range>,
+    range: Option<PyrightRange>,
     rule: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Range {
-    start: Position,
-    end: Position,
+struct PyrightRange {
+    start: PyrightPosition,
+    end: PyrightPosition,
 }
 
 #[derive(Deserialize)]
-struct Position {
+struct PyrightPosition {
     line: u32,
     character: u32,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Summary {
+struct PyrightSummary {
     files_analyzed: Option<u64>,
 }
 
-/// Reads stdout; without a document there, stderr says why.
-fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-    let mut found = Findings::new(sources.root);
-    let (mut version, mut files) = (None, None);
-    lines::document::<Finding>(
-        sources.stdout,
-        "generalDiagnostics",
-        bound,
-        |finding| found.add(diagnostic(finding)),
-        |key, value| match key {
-            "version" => version = serde_json::from_str(value).ok(),
-            "summary" => files = serde_json::from_str::<Summary>(value).ok().and_then(|summary| summary.files_analyzed),
-            _ => {}
-        },
-    );
-    if version.is_none() && found.checked.diagnostics.is_empty() {
-        let said = String::from_utf8_lossy(sources.stderr);
-        if !said.trim().is_empty() {
-            found.add(Diagnostic::new(Severity::Error, said.trim()));
-        }
-    }
-    found.checked.version = version;
-    found.checked.files_checked = files;
-    found.checked
-}
-
-fn diagnostic(finding: Finding) -> Diagnostic {
+fn diagnostic(finding: PyrightFinding) -> Diagnostic {
     let severity = match finding.severity.as_str() {
         "error" => Severity::Error,
         "warning" => Severity::Warning,
@@ -155,7 +126,7 @@ fn diagnostic(finding: Finding) -> Diagnostic {
     let mut diagnostic = Diagnostic::new(severity, finding.message);
     diagnostic.file = finding.file;
     diagnostic.code = finding.rule;
-    if let Some(Range { start, end }) = finding.range {
+    if let Some(PyrightRange { start, end }) = finding.range {
         (diagnostic.line, diagnostic.column) = (start.line.checked_add(1), start.character.checked_add(1));
         (diagnostic.end_line, diagnostic.end_column) = (end.line.checked_add(1), end.character.checked_add(1));
     }

@@ -3,10 +3,10 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::testrun::checker::Source;
+use crate::testrun::checker::CheckSource;
 
 fn of(checker: &dyn Checker, path: &str, text: &str, config: &str) -> Option<String> {
-    checker.silenced(Source { path, text, is_package: &|dir| dir == "src/pkg" }, config)
+    checker.silenced(CheckSource { path, text, is_package: &|dir| dir == "src/pkg" }, config)
 }
 
 #[test]

@@ -1,64 +1,33 @@
 //! `tsc --pretty false` of TypeScript 5 to 7, and what speaks like it: `path(line,column): error TS2322: message`, with
 //! further lines of the message indented; without a place for what concerns the whole project.
 
-use serde_json::Value;
-use std::collections::BTreeSet;
-use std::path::Path;
-
-use crate::cancel::Bound;
 use crate::limits::MAX_TEST_TEXT_BYTES;
-use crate::policy::{Checked, Read};
-use crate::testrun::checker::Source;
-use crate::testrun::checker::{CheckWanted, Checker};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::model::{Diagnostic, Severity};
-use crate::testrun::project::disk::Disk;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::node;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::signs::{Level, Sign};
-use crate::testrun::reports::findings::Findings;
-use crate::testrun::reports::lines;
-use crate::testrun::reports::reading;
-use crate::testrun::reports::reading::{CheckResults, Sources};
-use crate::testrun::tool::Tool;
+use crate::testrun::prelude::*;
+use crate::testrun::reports::results;
 
 /// tsc 5 to 7, vue-tsc.
 pub struct Tsc;
 
-impl Tool for Tsc {
-    fn name(&self) -> &'static str {
-        "tsc"
-    }
-
-    fn title(&self) -> &'static str {
-        "tsc 5 to 7, vue-tsc"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::JavaScript)
-    }
-
-    fn sign(&self, level: &Level<'_>) -> Sign {
-        level.named("tsconfig.json")
-    }
-
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
-        // What knows the single-file components too, if the project has it.
-        match node::find(context.disk(), project.shown(), "vue-tsc", "vue-tsc") {
-            Some((argv, version)) => Program::Found(argv, version),
-            None => node::program(context.disk(), project.shown(), "typescript", "tsc"),
+impl ProjectTool for Tsc {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "tsc",
+            title: "tsc 5 to 7, vue-tsc",
+            language: Some(Language::JavaScript),
+            origin: Origin::Node("typescript", "tsc"),
         }
     }
 
-    fn is_in(&self, disk: Disk<'_>, dir: &Path) -> bool {
-        node::find(disk, dir, "typescript", "tsc").is_some()
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
+        level.named("tsconfig.json")
     }
 
-    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
-        RunContext::not_found_hint("node")
+    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
+        // What knows the single-file components too, if the project has it.
+        match node::find(context.disk(), project.shown(), "vue-tsc", "vue-tsc") {
+            Some((argv, version)) => ToolProgram::Found(argv, version),
+            None => node::program(context.disk(), project.shown(), "typescript", "tsc"),
+        }
     }
 }
 
@@ -78,11 +47,34 @@ impl Checker for Tsc {
         Ok(words)
     }
 
+    /// Reads stdout; with `--listFiles` or `--listFilesOnly` also how many files there are.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        parse(sources, bound)
+        let mut found = Findings::new(sources.root);
+        let mut last: Option<Diagnostic> = None;
+        let mut files = 0_u64;
+        for line in lines::lines(sources.stdout, bound) {
+            let line = String::from_utf8_lossy(line);
+            if line.starts_with("  ") {
+                if let Some(last) = last.as_mut().filter(|last| last.message.len() < MAX_TEST_TEXT_BYTES) {
+                    last.message.push('\n');
+                    last.message.push_str(&line);
+                }
+            } else if let Some(next) = diagnostic(&line) {
+                if let Some(whole) = last.replace(next) {
+                    found.add(whole);
+                }
+            } else if line.starts_with('/') && !line.contains("/node_modules/") {
+                files += 1;
+            }
+        }
+        if let Some(diagnostic) = last {
+            found.add(diagnostic);
+        }
+        found.checked.files_checked = (files > 0).then_some(files);
+        found.checked
     }
 
-    fn is_source(&self, target: &Target) -> bool {
+    fn is_source(&self, target: &NamedPath) -> bool {
         // What a glob matched need not be a source.
         const TYPED: [&str; 5] = ["ts", "tsx", "mts", "cts", "vue"];
         let extension = target.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -92,7 +84,7 @@ impl Checker for Tsc {
     fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> CheckResults {
         let (said, listed) = split(sources.stdout);
         let sources = Sources { stdout: &said, ..sources };
-        let mut results = CheckResults { remarks: reading::remarks(&sources), ..parse(&sources, bound) };
+        let mut results = CheckResults { remarks: results::remarks(&sources), ..self.parse(&sources, bound) };
         results.files_checked = (!listed.is_empty()).then_some(listed.len() as u64);
         results.listed = Some(listed);
         results
@@ -102,36 +94,9 @@ impl Checker for Tsc {
         Some(("tsconfig.json", text("tsconfig.json")?))
     }
 
-    fn silenced(&self, source: Source<'_>, configuration: &str) -> Option<String> {
+    fn silenced(&self, source: CheckSource<'_>, configuration: &str) -> Option<String> {
         silenced(source, configuration)
     }
-}
-
-/// Reads stdout; with `--listFiles` or `--listFilesOnly` also how many files there are.
-fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-    let mut found = Findings::new(sources.root);
-    let mut last: Option<Diagnostic> = None;
-    let mut files = 0_u64;
-    for line in lines::lines(sources.stdout, bound) {
-        let line = String::from_utf8_lossy(line);
-        if line.starts_with("  ") {
-            if let Some(last) = last.as_mut().filter(|last| last.message.len() < MAX_TEST_TEXT_BYTES) {
-                last.message.push('\n');
-                last.message.push_str(&line);
-            }
-        } else if let Some(next) = diagnostic(&line) {
-            if let Some(whole) = last.replace(next) {
-                found.add(whole);
-            }
-        } else if line.starts_with('/') && !line.contains("/node_modules/") {
-            files += 1;
-        }
-    }
-    if let Some(diagnostic) = last {
-        found.add(diagnostic);
-    }
-    found.checked.files_checked = (files > 0).then_some(files);
-    found.checked
 }
 
 fn diagnostic(line: &str) -> Option<Diagnostic> {
@@ -188,7 +153,7 @@ fn has_references(tsconfig: &str) -> bool {
     config["references"].as_array().is_some_and(|references| !references.is_empty())
 }
 
-fn silenced(source: Source<'_>, config: &str) -> Option<String> {
+fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
     let directive = directive(source.text);
     if directive == Some(false) {
         return Some("it says `@ts-nocheck`".to_owned());

@@ -3,11 +3,11 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::testrun::evidence::ProjectFacts;
 use crate::testrun::model::Listed;
 use crate::testrun::project::disk::tests::tree;
-use crate::testrun::runner::Facts;
 use crate::testrun::runners::{CargoTest, Go, Jest, Nextest, Pytest, Vitest};
 
 const GO: &str = "package a\n\nfunc TestMain(m *testing.M) {}\nfunc TestA(t *testing.T) {}\nfunc helper() {}\n";
@@ -21,9 +21,9 @@ fn results(files: &[&str], tests: &[(&str, State)]) -> TestResults {
     }
 }
 
-fn missed_of(runner: &dyn Runner, selection: &Selection, is_filtered: bool, results: &TestResults) -> Vec<String> {
-    let facts = Facts { go_package: "example.com/demo".to_owned(), ..Facts::default() };
-    let asked = Asked {
+fn missed_of(runner: &dyn Runner, selection: &TestSelection, is_filtered: bool, results: &TestResults) -> Vec<String> {
+    let facts = ProjectFacts { go_package: "example.com/demo".to_owned(), ..ProjectFacts::default() };
+    let evidence = Evidence {
         is_filtered,
         project: Path::new("/w"),
         facts: &facts,
@@ -37,16 +37,16 @@ fn missed_of(runner: &dyn Runner, selection: &Selection, is_filtered: bool, resu
         ]),
         by_package: false,
     };
-    missed(runner, selection, &asked, results)
+    missed(runner, selection, &evidence, results)
 }
 
-fn targets(paths: &[&str]) -> Selection {
+fn targets(paths: &[&str]) -> TestSelection {
     let target = |path: &&str| {
         let (file, part) = path.split_at(path.find("::").unwrap_or(path.len()));
-        let whole = Target::whole(Path::new("/w").join(file.trim_end_matches('/')), file.ends_with('/'));
-        Target { part: part.to_owned(), ..whole }
+        let whole = NamedPath::whole(Path::new("/w").join(file.trim_end_matches('/')), file.ends_with('/'));
+        NamedPath { part: part.to_owned(), ..whole }
     };
-    Selection::Targets(paths.iter().map(target).collect())
+    TestSelection::Targets(paths.iter().map(target).collect())
 }
 
 #[test]
@@ -55,13 +55,13 @@ fn files_are_compared_with_those_that_the_runner_took_up() {
     let of = |paths: &[&str]| missed_of(&Vitest, &targets(paths), false, &ran);
     assert_eq!(of(&["src/a.test.ts", "src/b.test.ts", "link.test.ts", "src/"]), [""; 0]);
     assert_eq!(of(&["src/a.test.ts", "src/c.test.ts", "sr/", "src/a.test/"]), ["src/c.test.ts", "sr", "src/a.test"]);
-    assert_eq!(missed_of(&Vitest, &Selection::All, false, &ran), [""; 0]);
+    assert_eq!(missed_of(&Vitest, &TestSelection::All, false, &ran), [""; 0]);
 }
 
 #[test]
 fn of_what_a_glob_matches_only_tests_are_missed() {
-    let matched = |name: &str| Target { is_matched: true, ..Target::whole(Path::new("/w").join(name), false) };
-    let selection = Selection::Targets(vec![matched("helper.ts"), matched("b.spec.tsx")]);
+    let matched = |name: &str| NamedPath { is_matched: true, ..NamedPath::whole(Path::new("/w").join(name), false) };
+    let selection = TestSelection::Targets(vec![matched("helper.ts"), matched("b.spec.tsx")]);
     assert_eq!(missed_of(&Jest, &selection, false, &results(&[], &[])), ["b.spec.tsx"]);
 }
 
@@ -108,7 +108,7 @@ fn tests_that_were_to_run_again_are_compared_by_id() {
         file: "a.ts".to_owned(),
         names: names.iter().map(|name| (*name).to_owned()).collect(),
     };
-    let selection = Selection::Failed(vec![test("a.ts > x", &["x"]), test("a.ts > y", &["y"]), test("", &[])]);
+    let selection = TestSelection::Failed(vec![test("a.ts > x", &["x"]), test("a.ts > y", &["y"]), test("", &[])]);
     let ran = results(&["a.ts"], &[("a.ts > x", State::Failed), ("a.ts > y", State::Skipped)]);
     assert_eq!(missed_of(&Vitest, &selection, false, &ran), ["a.ts > y"]);
     assert_eq!(missed_of(&Vitest, &selection, false, &results(&[], &[])), ["a.ts > x", "a.ts > y", "a.ts"]);

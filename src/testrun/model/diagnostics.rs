@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Scope, ToolInfo, is_zero};
+use super::tool_info::{Scope, ToolInfo, is_zero};
 
 /// A checker by its name; those that there are stand in `checkers`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -63,6 +63,7 @@ pub struct Diagnostics {
     /// How many there are.
     pub summary: DiagnosticSummary,
     /// Errors first, then warnings, each in the checker's order.
+    #[expect(clippy::struct_field_names, reason = "the contract's name")]
     pub diagnostics: Vec<Diagnostic>,
     /// Diagnostics that are counted and not shown, and `notChecked`.
     #[serde(skip_serializing_if = "is_zero")]
@@ -98,17 +99,6 @@ pub enum Severity {
     Warning,
     /// A remark; not counted.
     Note,
-}
-
-impl Severity {
-    /// As it is written on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Note => "note",
-        }
-    }
 }
 
 /// What a checker has to say.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::disk::Tree;
-use super::files::Target;
+use super::disk::ProjectTree;
+use super::files::NamedPath;
 use crate::testrun::error::TestrunError;
 
 /// A part of a Cargo workspace.
@@ -24,7 +24,11 @@ pub enum CargoTargets {
 }
 
 /// The packages of a Cargo workspace that these files and directories are of, and what of them.
-pub fn cargo_parts(tree: &dyn Tree, targets: &[Target], by_package: bool) -> Result<Vec<CargoPart>, TestrunError> {
+pub fn cargo_parts(
+    tree: &dyn ProjectTree,
+    targets: &[NamedPath],
+    by_package: bool,
+) -> Result<Vec<CargoPart>, TestrunError> {
     let parts = targets.iter().map(|target| cargo_part(tree, target, by_package));
     let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
     parts.sort();
@@ -33,7 +37,7 @@ pub fn cargo_parts(tree: &dyn Tree, targets: &[Target], by_package: bool) -> Res
 }
 
 /// Which package a file or directory belongs to, and what of it it is.
-pub fn cargo_part(tree: &dyn Tree, target: &Target, by_package: bool) -> Result<CargoPart, TestrunError> {
+pub fn cargo_part(tree: &dyn ProjectTree, target: &NamedPath, by_package: bool) -> Result<CargoPart, TestrunError> {
     let inside = if target.is_dir { target.path.join("any") } else { target.path.clone() };
     let Some((package, dir)) = package(tree, &inside) else {
         return Err(TestrunError::arguments(format!("`{}` belongs to no package of Cargo", target.path.display())));
@@ -72,7 +76,7 @@ pub fn cargo_targets(below: &str) -> CargoTargets {
 }
 
 /// The name of the package whose manifest is the nearest one above a file, and the manifest's directory.
-fn package(tree: &dyn Tree, file: &Path) -> Option<(String, PathBuf)> {
+fn package(tree: &dyn ProjectTree, file: &Path) -> Option<(String, PathBuf)> {
     for dir in file.ancestors().skip(1) {
         tree.names(dir)?;
         if let Some(text) = tree.text(&dir.join("Cargo.toml"))
@@ -96,7 +100,7 @@ fn package_name(manifest: &str) -> Option<String> {
 }
 
 /// Whether a directory has the manifest of a workspace.
-pub fn is_workspace(tree: &dyn Tree, dir: &Path) -> bool {
+pub fn is_workspace(tree: &dyn ProjectTree, dir: &Path) -> bool {
     tree.text(&dir.join("Cargo.toml")).is_some_and(|text| text.lines().any(|line| line.trim() == "[workspace]"))
 }
 
@@ -112,7 +116,7 @@ pub fn own_harness(manifest: &str, tables: &[&str]) -> Vec<Vec<String>> {
 
 /// A table of a manifest of Cargo.
 #[derive(Default)]
-pub struct Table<'a> {
+pub struct ManifestTable<'a> {
     /// Its name and its source file, as far as they are told.
     pub named: Vec<String>,
     /// The keys that are `false`.
@@ -120,13 +124,13 @@ pub struct Table<'a> {
 }
 
 /// The tables of these kinds, such as `[[test]]`, in order.
-pub fn tables_of<'a>(manifest: &'a str, tables: &[&str]) -> Vec<Table<'a>> {
-    let mut found: Vec<Table<'a>> = Vec::new();
+pub fn tables_of<'a>(manifest: &'a str, tables: &[&str]) -> Vec<ManifestTable<'a>> {
+    let mut found: Vec<ManifestTable<'a>> = Vec::new();
     let mut is_target = false;
     for line in manifest.lines().map(str::trim) {
         if line.starts_with('[') {
             is_target = tables.contains(&line);
-            found.extend(is_target.then(Table::default));
+            found.extend(is_target.then(ManifestTable::default));
             continue;
         }
         let Some(table) = found.last_mut().filter(|_| is_target) else { continue };

@@ -9,7 +9,7 @@ use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
 use crate::testrun::error::TestrunError;
 
 /// Directories and small files that are looked at.
-pub trait Tree {
+pub trait ProjectTree {
     /// The names in a directory; `None` where there is none, or it is not allowed.
     fn names(&self, dir: &Path) -> Option<Vec<String>>;
     /// The text of a small file; `None` where there is none.
@@ -18,9 +18,9 @@ pub trait Tree {
 
 /// The allowed directories on the disk: what is looked for may well lie outside, which nobody has asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Disk<'a>(pub &'a Policy);
+pub struct AllowedDisk<'a>(pub &'a Policy);
 
-impl Tree for Disk<'_> {
+impl ProjectTree for AllowedDisk<'_> {
     fn names(&self, dir: &Path) -> Option<Vec<String>> {
         let dir = self.0.probe(dir).ok()?;
         if dir.kind() != Kind::Directory {
@@ -37,7 +37,7 @@ impl Tree for Disk<'_> {
     }
 }
 
-impl Disk<'_> {
+impl AllowedDisk<'_> {
     /// An allowed directory that was asked for, by its true path, without links: that is how programs see it, and how they
     /// name what is in it.
     pub fn directory(self, path: &Path) -> Result<Checked<Read>, TestrunError> {
@@ -81,9 +81,9 @@ pub mod tests {
     use super::*;
 
     /// Files by their paths; `/w` is the allowed directory.
-    pub struct Files(BTreeMap<PathBuf, &'static str>);
+    pub struct TreeFiles(BTreeMap<PathBuf, &'static str>);
 
-    impl Tree for Files {
+    impl ProjectTree for TreeFiles {
         fn names(&self, dir: &Path) -> Option<Vec<String>> {
             if !dir.starts_with("/w") {
                 return None;
@@ -99,7 +99,7 @@ pub mod tests {
         }
     }
 
-    pub fn tree(files: &[(&'static str, &'static str)]) -> Files {
-        Files(files.iter().map(|(path, text)| (PathBuf::from(path), *text)).collect())
+    pub fn tree(files: &[(&'static str, &'static str)]) -> TreeFiles {
+        TreeFiles(files.iter().map(|(path, text)| (PathBuf::from(path), *text)).collect())
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::disk::Disk;
+use super::disk::AllowedDisk;
 use crate::exec::place_of;
 use crate::limits::MAX_TEST_FILES;
 use crate::policy::{Checked, Kind, PolicyError, Read};
@@ -14,7 +14,7 @@ use crate::text::nearest::nearest;
 
 /// A file or directory that is meant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Target {
+pub struct NamedPath {
     /// Absolute.
     pub path: PathBuf,
     /// Whether it is a directory.
@@ -25,7 +25,7 @@ pub struct Target {
     pub is_matched: bool,
 }
 
-impl Target {
+impl NamedPath {
     /// All of a file or directory.
     pub fn whole(path: PathBuf, is_dir: bool) -> Self {
         Self { path, is_dir, part: String::new(), is_matched: false }
@@ -41,7 +41,7 @@ impl Target {
 
 /// Where a project is looked for: the nearest directory that holds all of `given`; `cwd` where that is told, or where there
 /// is none.
-pub fn start(disk: Disk<'_>, cwd: &Path, is_told: bool, given: &[String]) -> PathBuf {
+pub fn start(disk: AllowedDisk<'_>, cwd: &Path, is_told: bool, given: &[String]) -> PathBuf {
     if is_told {
         return cwd.to_path_buf();
     }
@@ -56,7 +56,7 @@ pub fn start(disk: Disk<'_>, cwd: &Path, is_told: bool, given: &[String]) -> Pat
 }
 
 /// The nearest directory to what a caller named that is there, and allowed.
-pub fn holder(disk: Disk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
+pub fn holder(disk: AllowedDisk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
     let path = given.split("::").next().unwrap_or(given);
     let plain: PathBuf = Path::new(path).iter().take_while(|part| !is_glob(&part.to_string_lossy())).collect();
     let path = cwd.join(plain);
@@ -70,7 +70,7 @@ const ENVIRONMENTS: [&str; 5] = [".venv", "venv", "site-packages", ".tox", ".nox
 
 /// The files that `given` stands for, each once and in order: relative to the first of `bases` in which there are any. A
 /// path that is nowhere is looked for at any depth below them.
-pub fn targets(call: Call<'_>, bases: &[&Checked<Read>], given: &[String]) -> Result<Vec<Target>, TestrunError> {
+pub fn targets(call: Call<'_>, bases: &[&Checked<Read>], given: &[String]) -> Result<Vec<NamedPath>, TestrunError> {
     let mut targets = Vec::new();
     for given in given {
         let found = one(call, bases, given)?;
@@ -88,7 +88,7 @@ pub fn targets(call: Call<'_>, bases: &[&Checked<Read>], given: &[String]) -> Re
     Ok(targets)
 }
 
-fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Target>, TestrunError> {
+fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<NamedPath>, TestrunError> {
     let (path, part) = match given.find("::") {
         Some(at) => given.split_at(at),
         None => (given, ""),
@@ -102,7 +102,7 @@ fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Targ
                 // Programs name files by their true paths.
                 let path =
                     if spelt.starts_with(base.shown()) { spelt } else { place_of(&found)?.path.as_path().into() };
-                return Ok(vec![Target { part: part.to_owned(), ..Target::whole(path, is_dir) }]);
+                return Ok(vec![NamedPath { part: part.to_owned(), ..NamedPath::whole(path, is_dir) }]);
             }
             Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => {}
             Err(error) if is_glob(path) => drop(error),
@@ -117,7 +117,7 @@ fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Targ
         let glob = if is_matched { path.to_owned() } else { anywhere(path) };
         let found = matching(call, base, &glob)?;
         if !found.is_empty() {
-            let target = |path| Target { part: part.to_owned(), is_matched, ..Target::whole(path, false) };
+            let target = |path| NamedPath { part: part.to_owned(), is_matched, ..NamedPath::whole(path, false) };
             return Ok(found.into_iter().map(target).collect());
         }
     }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::disk::Tree;
-use super::files::Target;
+use super::disk::ProjectTree;
+use super::files::NamedPath;
 
 /// The packages that files and directories are of, as the commands of Go take them.
-pub fn packages(dir: &Path, targets: &[Target]) -> Vec<String> {
-    let package = |target: &Target| {
+pub fn packages(dir: &Path, targets: &[NamedPath]) -> Vec<String> {
+    let package = |target: &NamedPath| {
         let of = if target.is_dir { &*target.path } else { target.path.parent().unwrap_or(&target.path) };
         let below = of.strip_prefix(dir).unwrap_or(of).to_string_lossy().into_owned();
         match (below.as_str(), target.is_dir) {
@@ -24,7 +24,7 @@ pub fn packages(dir: &Path, targets: &[Target]) -> Vec<String> {
 }
 
 /// The import path of the package in a module's directory; empty if it is not known.
-pub fn import_path(tree: &dyn Tree, dir: &Path) -> String {
+pub fn import_path(tree: &dyn ProjectTree, dir: &Path) -> String {
     let text = tree.text(&dir.join("go.mod")).unwrap_or_default();
     let module = text.lines().find_map(|line| line.trim().strip_prefix("module "));
     module.unwrap_or_default().trim().trim_matches('"').to_owned()
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn files_and_directories_are_packages() {
-        let target = |path: &str, is_dir| Target::whole(path.into(), is_dir);
+        let target = |path: &str, is_dir| NamedPath::whole(path.into(), is_dir);
         let found =
             packages(Path::new("/w"), &[target("/w/a/x.go", false), target("/w", true), target("/w/y.go", false)]);
         assert_eq!(found, [".", "./...", "./a"]);

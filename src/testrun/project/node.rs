@@ -4,31 +4,31 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::disk::{Disk, Tree};
+use super::disk::{AllowedDisk, ProjectTree};
 use super::language::Language;
-use super::program::{Missing, Program};
-use super::signs::{LEVELS_BELOW, LOOKED_AT, Level, Sign, Weight, open_below};
+use super::program::{Missing, ToolProgram};
+use super::signs::{LEVELS_BELOW, LOOKED_AT, ProjectLevel, Sign, SignWeight, open_below};
 
 /// What `package.json` says of a package that is also a program.
-pub fn in_package(level: &Level<'_>, name: &str) -> Sign {
+pub fn in_package(level: &ProjectLevel<'_>, name: &str) -> Sign {
     let package = level.package();
     let script = |text: &str| text.split(|next: char| !next.is_alphanumeric() && next != '-').any(|word| word == name);
     let scripts = package["scripts"].as_object();
     if package["scripts"]["test"].as_str().is_some_and(script) {
-        return Some((Weight::Script, format!("the test script of package.json runs {name}")));
+        return Some((SignWeight::Script, format!("the test script of package.json runs {name}")));
     }
     let depends = ["devDependencies", "dependencies", "peerDependencies", "optionalDependencies"]
         .iter()
         .any(|kind| package[kind].get(name).is_some());
     if depends {
-        return Some((Weight::Named, format!("{name} is a dependency in package.json")));
+        return Some((SignWeight::Named, format!("{name} is a dependency in package.json")));
     }
     let called = scripts.is_some_and(|scripts| scripts.values().filter_map(Value::as_str).any(script));
-    called.then(|| (Weight::Named, format!("a script of package.json runs {name}")))
+    called.then(|| (SignWeight::Named, format!("a script of package.json runs {name}")))
 }
 
 /// A package that is installed here as a program, and that a test imports: nothing else need say that it is used.
-pub fn imported(level: &Level<'_>, package: &str) -> Sign {
+pub fn imported(level: &ProjectLevel<'_>, package: &str) -> Sign {
     let installed = level.tree.names(&level.dir.join("node_modules/.bin"))?;
     let is_test = |name: &str| {
         Language::of(name) == Some(Language::JavaScript) && (name.contains(".test.") || name.contains(".spec."))
@@ -42,12 +42,12 @@ pub fn imported(level: &Level<'_>, package: &str) -> Sign {
     }
     let tests = open_below(level.tree, level.dir, LEVELS_BELOW).into_iter().filter(|file| is_test(file));
     let test = tests.take(LOOKED_AT).find(imports)?;
-    Some((Weight::Named, format!("{test} imports {package}, which is in node_modules")))
+    Some((SignWeight::Named, format!("{test} imports {package}, which is in node_modules")))
 }
 
 /// The test script of the nearest `package.json`, if it has one that says something.
-pub fn test_script(tree: &dyn Tree, cwd: &Path) -> Option<String> {
-    let levels = cwd.ancestors().map_while(|dir| Level::at(tree, dir));
+pub fn test_script(tree: &dyn ProjectTree, cwd: &Path) -> Option<String> {
+    let levels = cwd.ancestors().map_while(|dir| ProjectLevel::at(tree, dir));
     let script = levels
         .filter(|level| level.has("package.json"))
         .find_map(|level| level.package()["scripts"]["test"].as_str().map(str::to_owned))?;
@@ -61,7 +61,7 @@ const LONGEST_SCRIPT: usize = 200;
 
 /// A program of a package in the nearest `node_modules`: by the package's own word, since what lies in `.bin` may be
 /// a script of a shell. The arguments that begin its command, and the package's version.
-pub fn find(disk: Disk<'_>, from: &Path, package: &str, program: &str) -> Option<(Vec<String>, Option<String>)> {
+pub fn find(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) -> Option<(Vec<String>, Option<String>)> {
     for dir in disk.upwards(from) {
         let modules = dir.join("node_modules");
         let home = modules.join(package);
@@ -86,15 +86,15 @@ pub fn find(disk: Disk<'_>, from: &Path, package: &str, program: &str) -> Option
 }
 
 /// The same, or how to get it.
-pub fn program(disk: Disk<'_>, from: &Path, package: &str, program: &str) -> Program {
+pub fn program(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) -> ToolProgram {
     match find(disk, from, package, program) {
-        Some((argv, version)) => Program::Found(argv, version),
-        None => Program::Missing(missing(disk, from, package)),
+        Some((argv, version)) => ToolProgram::Found(argv, version),
+        None => ToolProgram::Missing(missing(disk, from, package)),
     }
 }
 
 /// How a package of Node is installed, by the lock file that lies nearest.
-fn missing(disk: Disk<'_>, from: &Path, package: &str) -> Missing {
+fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> Missing {
     const LOCKS: [(&str, &str, &str); 5] = [
         ("pnpm-lock.yaml", "pnpm install", "pnpm add -D"),
         ("yarn.lock", "yarn install", "yarn add -D"),

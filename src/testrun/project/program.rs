@@ -2,7 +2,7 @@
 
 /// A program, or how to get it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Program {
+pub enum ToolProgram {
     /// The words that its command begins with, and its version if it is known.
     Found(Vec<String>, Option<String>),
     /// It is not installed.
@@ -18,7 +18,7 @@ pub struct Missing {
     pub install: String,
 }
 
-impl Program {
+impl ToolProgram {
     /// One that commands find by its name.
     pub fn on_path(name: &str) -> Self {
         Self::Found(vec![name.to_owned()], None)

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::disk::{Disk, Tree};
-use super::signs::{LOOKED_AT, Level, Sign, Weight};
+use super::disk::{AllowedDisk, ProjectTree};
+use super::language::Language;
+use super::signs::{LOOKED_AT, ProjectLevel, Sign, SignWeight};
 
 /// Where a project has its virtual environment.
 const VENVS: [&str; 2] = [".venv", "venv"];
@@ -12,23 +13,20 @@ const VENVS: [&str; 2] = [".venv", "venv"];
 const TEST_DIRS: [&str; 2] = ["tests", "test"];
 
 /// Whether the directory is that of a Python project.
-pub fn is_project(level: &Level<'_>) -> bool {
+pub fn is_project(level: &ProjectLevel<'_>) -> bool {
     ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile"].iter().any(|name| level.has(name))
 }
 
 /// Files and directories of tests, as pytest finds them without being told.
-pub fn habits(level: &Level<'_>) -> Sign {
-    let is_test = |name: &String| {
-        let python = name.strip_suffix(".py");
-        python.is_some_and(|name| name.starts_with("test_") || name.ends_with("_test") || name == "conftest")
-    };
+pub fn habits(level: &ProjectLevel<'_>) -> Sign {
+    let is_test = |name: &String| Language::Python.is_test_name(name.as_ref()) || name == "conftest.py";
     if let Some(name) = level.names.iter().find(|name| is_test(name)) {
-        return Some((Weight::Habit, name.clone()));
+        return Some((SignWeight::Habit, name.clone()));
     }
     let holds = |dir: &str| level.tree.names(&level.dir.join(dir)).is_some_and(|names| names.iter().any(is_test));
     let mut usual = TEST_DIRS.iter().filter(|dir| level.has(dir)).map(|dir| (*dir).to_owned());
     if let Some(dir) = usual.find(|dir| holds(dir)) {
-        let weight = if is_project(level) { Weight::Named } else { Weight::Habit };
+        let weight = if is_project(level) { SignWeight::Named } else { SignWeight::Habit };
         return Some((weight, format!("{dir}/ holds tests of Python")));
     }
     if !is_project(level) {
@@ -37,11 +35,11 @@ pub fn habits(level: &Level<'_>) -> Sign {
     // Tests that lie in the package itself, as those of NumPy.
     let packages = level.names.iter().filter(|name| !name.contains('.') && *name != "node_modules").take(LOOKED_AT);
     let mut inside = packages.flat_map(|package| TEST_DIRS.map(|dir| format!("{package}/{dir}")));
-    inside.find(|dir| holds(dir)).map(|dir| (Weight::Named, format!("{dir}/ holds tests of Python")))
+    inside.find(|dir| holds(dir)).map(|dir| (SignWeight::Named, format!("{dir}/ holds tests of Python")))
 }
 
 /// The Python of the nearest virtual environment; `None` where there is none.
-pub fn interpreter(disk: Disk<'_>, from: &Path) -> Option<String> {
+pub fn interpreter(disk: AllowedDisk<'_>, from: &Path) -> Option<String> {
     for dir in disk.upwards(from) {
         for venv in VENVS {
             let bin = dir.join(venv).join("bin");
@@ -55,20 +53,15 @@ pub fn interpreter(disk: Disk<'_>, from: &Path) -> Option<String> {
 }
 
 /// Whether a program is installed in the virtual environment of a directory itself.
-pub fn is_installed(disk: Disk<'_>, dir: &Path, program: &str) -> bool {
+pub fn is_installed(disk: AllowedDisk<'_>, dir: &Path, program: &str) -> bool {
     let names = |venv: &str| disk.names(&dir.join(venv).join("bin")).unwrap_or_default();
     VENVS.iter().any(|venv| names(venv).iter().any(|name| name == program))
 }
 
 /// The words that a module is run with.
-pub fn module(disk: Disk<'_>, from: &Path, module: &str) -> Vec<String> {
+pub fn module(disk: AllowedDisk<'_>, from: &Path, module: &str) -> Vec<String> {
     let python = interpreter(disk, from);
     [python.as_deref().unwrap_or("python3"), "-m", module].map(str::to_owned).to_vec()
-}
-
-/// Whether a file's name says that it is one of tests.
-pub fn is_test_name(name: &str) -> bool {
-    name.strip_suffix(".py").is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
 }
 
 /// A comment `# type: ignore` in a line before all code, which is for the whole file.

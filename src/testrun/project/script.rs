@@ -2,7 +2,7 @@
 
 /// A test script of `package.json`, as far as it is one plain command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Script {
+pub struct TestScript {
     /// Variables that it sets.
     pub environment: Vec<(String, String)>,
     /// The configuration that it names.
@@ -39,11 +39,11 @@ const PLAIN: [&str; 22] = [
 
 /// What a script says for a runner of Node. Of one that is more than one plain command, or does not run it, nothing is
 /// heeded.
-pub fn read(script: &str, runner: &str) -> Script {
-    let nothing = || Script { unheeded: vec![script.trim().to_owned()], ..Script::default() };
+pub fn read(script: &str, runner: &str) -> TestScript {
+    let nothing = || TestScript { unheeded: vec![script.trim().to_owned()], ..TestScript::default() };
     let Some(words) = words(script) else { return nothing() };
     let mut words = words.into_iter().peekable();
-    let mut found = Script::default();
+    let mut found = TestScript::default();
     while let Some(word) = words.next_if(|word| is_start(word)) {
         if let Some((name, value)) = word.split_once('=') {
             found.environment.push((name.to_owned(), value.to_owned()));
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     fn of(script: &str, runner: &str) -> (Vec<String>, Option<String>, Vec<String>) {
-        let Script { environment, config, unheeded } = read(script, runner);
+        let TestScript { environment, config, unheeded } = read(script, runner);
         (environment.into_iter().map(|(name, value)| format!("{name}={value}")).collect(), config, unheeded)
     }
 

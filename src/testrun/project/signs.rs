@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::disk::Tree;
+use super::disk::ProjectTree;
 
 /// Names of one directory that are looked into.
 pub const LOOKED_AT: usize = 200;
@@ -18,7 +18,7 @@ const CLOSED: [&str; 3] = ["node_modules", "target", "venv"];
 
 /// How much a sign is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
+pub enum SignWeight {
     /// A habit, such as a directory of tests.
     Habit,
     /// It is named: by a configuration, a dependency, a manifest.
@@ -28,19 +28,19 @@ pub enum Weight {
 }
 
 /// A sign, and what it is in words, such as `vitest is a dependency in package.json`.
-pub type Sign = Option<(Weight, String)>;
+pub type Sign = Option<(SignWeight, String)>;
 
-pub struct Level<'a> {
-    pub tree: &'a dyn Tree,
+pub struct ProjectLevel<'a> {
+    pub tree: &'a dyn ProjectTree,
     pub dir: &'a Path,
     /// What is in it.
     pub names: Vec<String>,
     package: OnceCell<Value>,
 }
 
-impl<'a> Level<'a> {
+impl<'a> ProjectLevel<'a> {
     /// A directory; `None` where there is none, or it is not allowed.
-    pub fn at(tree: &'a dyn Tree, dir: &'a Path) -> Option<Self> {
+    pub fn at(tree: &'a dyn ProjectTree, dir: &'a Path) -> Option<Self> {
         Some(Self { tree, dir, names: tree.names(dir)?, package: OnceCell::new() })
     }
 
@@ -65,19 +65,19 @@ impl<'a> Level<'a> {
 
     /// A file that is there.
     pub fn named(&self, name: &str) -> Sign {
-        self.has(name).then(|| (Weight::Named, name.to_owned()))
+        self.has(name).then(|| (SignWeight::Named, name.to_owned()))
     }
 
     /// A configuration whose name begins so.
     pub fn configured(&self, start: &str) -> Sign {
-        self.starting(start).map(|name| (Weight::Named, name.clone()))
+        self.starting(start).map(|name| (SignWeight::Named, name.clone()))
     }
 
     /// A section of a file.
     pub fn section(&self, file: &str, section: &str) -> Sign {
         let text = self.text(file);
         let found = text.lines().any(|line| line.trim_start().starts_with(section));
-        found.then(|| (Weight::Named, format!("{file} has {}", section.trim_matches(['[', ']']))))
+        found.then(|| (SignWeight::Named, format!("{file} has {}", section.trim_matches(['[', ']']))))
     }
 }
 
@@ -91,7 +91,7 @@ pub fn stronger(first: Sign, second: Sign) -> Sign {
 }
 
 /// What lies in a directory and so many levels below it, by its path from there, but for what is not looked into.
-pub fn open_below(tree: &dyn Tree, dir: &Path, levels: usize) -> Vec<String> {
+pub fn open_below(tree: &dyn ProjectTree, dir: &Path, levels: usize) -> Vec<String> {
     let mut found = inside("", tree.names(dir).unwrap_or_default());
     let (mut from, mut looks) = (0, LOOKED_AT);
     for _ in 0..levels {

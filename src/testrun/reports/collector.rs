@@ -1,7 +1,7 @@
 //! Gathers what a parser finds, within the limits: however much a report holds, what is kept of it is bounded.
 
-use super::reading::TestResults;
-use super::{clean, stack};
+use super::results::TestResults;
+use super::{stack, visible_text};
 use crate::limits::{
     MAX_KEPT_FAILURES, MAX_KEPT_TESTS, MAX_LEFT_OUT, MAX_PATH_BYTES, MAX_RUN_FAULTS, MAX_SLOWEST_TESTS,
     MAX_TEST_DETAIL_BYTES, MAX_TEST_ERRORS, MAX_TEST_NAME_BYTES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES,
@@ -12,13 +12,13 @@ use crate::testrun::model::{Case, FileError, Frame, Listed, Phase, RunError, Slo
 /// What a test says once the room for all is used up, in bytes.
 const LAST_WORDS_BYTES: usize = 160;
 
-pub struct Collector<'a> {
+pub struct ResultCollector<'a> {
     pub results: TestResults,
     root: &'a str,
     detail_bytes: usize,
 }
 
-impl<'a> Collector<'a> {
+impl<'a> ResultCollector<'a> {
     /// For a run that began in `root`.
     pub fn new(root: &'a str) -> Self {
         Self { results: TestResults::default(), root, detail_bytes: 0 }
@@ -37,7 +37,7 @@ impl<'a> Collector<'a> {
 
     /// A name or an id.
     pub fn name(&mut self, name: &str) -> String {
-        let (name, cut) = clean::name(name, MAX_TEST_NAME_BYTES);
+        let (name, cut) = visible_text::name(name, MAX_TEST_NAME_BYTES);
         self.results.truncated.bytes += cut;
         name
     }
@@ -59,14 +59,14 @@ impl<'a> Collector<'a> {
 
     /// A message or a value.
     pub fn text(&mut self, text: &str) -> String {
-        let (text, cut) = clean::head(&stack::without_root(text, self.root), MAX_TEST_TEXT_BYTES);
+        let (text, cut) = visible_text::head(&stack::without_root(text, self.root), MAX_TEST_TEXT_BYTES);
         self.results.truncated.bytes += cut;
         text
     }
 
     /// The output of a test; none if there is nothing to see in it.
     pub fn output(&mut self, text: &str) -> Option<String> {
-        let (text, cut) = clean::tail(text, MAX_TEST_OUTPUT_BYTES);
+        let (text, cut) = visible_text::tail(text, MAX_TEST_OUTPUT_BYTES);
         self.results.truncated.bytes += cut;
         (!text.trim().is_empty()).then_some(text)
     }
@@ -228,7 +228,7 @@ fn shorten(case: &mut Case) {
     case.stderr = None;
     case.errors.truncate(1);
     for error in &mut case.errors {
-        (error.message, _) = clean::head(&error.message, LAST_WORDS_BYTES);
+        (error.message, _) = visible_text::head(&error.message, LAST_WORDS_BYTES);
         (error.expected, error.actual, error.diff) = (None, None, None);
         error.stack.truncate(1);
     }

@@ -1,7 +1,7 @@
 //! Gathers diagnostics, within the limits.
 
-use super::reading::CheckResults;
-use super::{clean, stack};
+use super::results::CheckResults;
+use super::{stack, visible_text};
 use crate::limits::{MAX_KEPT_DIAGNOSTICS, MAX_RELATED, MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES};
 use crate::testrun::model::{Diagnostic, Related, Severity};
 
@@ -28,12 +28,12 @@ impl<'a> Findings<'a> {
         }
         diagnostic.file = diagnostic.file.map(|file| self.path(&file));
         let message = stack::without_root(&diagnostic.message, self.root);
-        (diagnostic.message, _) = clean::head(&message, MAX_TEST_TEXT_BYTES);
-        diagnostic.code = diagnostic.code.map(|code| clean::name(&code, MAX_TEST_NAME_BYTES).0);
+        (diagnostic.message, _) = visible_text::head(&message, MAX_TEST_TEXT_BYTES);
+        diagnostic.code = diagnostic.code.map(|code| visible_text::name(&code, MAX_TEST_NAME_BYTES).0);
         diagnostic.related.truncate(MAX_RELATED);
         for related in &mut diagnostic.related {
             related.file = related.file.take().map(|file| stack::relative(&file, self.root).to_owned());
-            (related.message, _) = clean::head(&related.message, MAX_TEST_TEXT_BYTES);
+            (related.message, _) = visible_text::head(&related.message, MAX_TEST_TEXT_BYTES);
         }
         // The same file may be compiled more than once, as a library and as its own tests.
         let recent = self.checked.diagnostics.iter().rev().take(256);
@@ -50,13 +50,13 @@ impl<'a> Findings<'a> {
             return false;
         }
         if last.related.len() < MAX_RELATED {
-            let (message, _) = clean::head(&related.message, MAX_TEST_TEXT_BYTES);
+            let (message, _) = visible_text::head(&related.message, MAX_TEST_TEXT_BYTES);
             last.related.push(Related { message, ..related });
         }
         true
     }
 
     fn path(&self, path: &str) -> String {
-        clean::name(stack::relative(path, self.root), MAX_TEST_NAME_BYTES).0
+        visible_text::name(stack::relative(path, self.root), MAX_TEST_NAME_BYTES).0
     }
 }

@@ -5,8 +5,8 @@ use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
 
-use super::collector::{Collector, joined, millis};
-use super::reading::{Sources, TestResults};
+use super::collector::{ResultCollector, joined, millis};
+use super::results::{Sources, TestResults};
 use super::stack;
 use crate::cancel::Bound;
 use crate::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
@@ -21,7 +21,7 @@ const EVENTS_A_LOOK: usize = 256;
 
 /// A failure, an error or a skip.
 #[derive(Default)]
-pub struct Fault {
+pub struct JunitFault {
     /// Whether it is an error, or a failure.
     pub is_error: bool,
     /// The attribute `type`.
@@ -34,7 +34,7 @@ pub struct Fault {
 
 /// A `testcase`.
 #[derive(Default)]
-pub struct Element {
+pub struct JunitCase {
     pub name: String,
     pub class: String,
     /// The attribute of the case, or of the suite around it.
@@ -44,9 +44,9 @@ pub struct Element {
     pub time: Option<f64>,
     /// The suite around it.
     pub suite: String,
-    pub faults: Vec<Fault>,
+    pub faults: Vec<JunitFault>,
     /// Its `skipped`.
-    pub skipped: Option<Fault>,
+    pub skipped: Option<JunitFault>,
     /// `system-out`.
     pub out: String,
     /// `system-err`.
@@ -59,7 +59,7 @@ pub struct Element {
 
 /// What texts belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Target {
+enum TextOwner {
     Nothing,
     Fault,
     Out,
@@ -68,7 +68,7 @@ enum Target {
 
 /// Reads any `JUnit` XML.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut collector = Collector::new(sources.root);
+    let mut collector = ResultCollector::new(sources.root);
     let mut wrong = Vec::new();
     let (begun, ended) = read(sources.report, bound, |element| add(&mut collector, &element), |told| wrong.push(told));
     (collector.results.begun, collector.results.ended) = (begun, ended);
@@ -108,7 +108,7 @@ impl Suite {
     }
 
     /// Counts a test case.
-    fn hold(&mut self, element: &Element) {
+    fn hold(&mut self, element: &JunitCase) {
         self.held[0] += 1;
         self.held[1] += element.faults.len() as u64;
     }
@@ -138,25 +138,25 @@ impl Suite {
 }
 
 /// Hands over each test case. Returns whether the document has begun, and whether it has its end.
-pub fn cases(bytes: &[u8], bound: Bound<'_>, each: impl FnMut(Element)) -> (bool, bool) {
+pub fn cases(bytes: &[u8], bound: Bound<'_>, each: impl FnMut(JunitCase)) -> (bool, bool) {
     read(bytes, bound, each, |_| {})
 }
 
 /// As [`cases`]; `wrong` gets what suites say of themselves that is worse than what they hold.
-fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element), mut wrong: impl FnMut(Wrong)) -> (bool, bool) {
+fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(JunitCase), mut wrong: impl FnMut(Wrong)) -> (bool, bool) {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader::from_str(&text);
     let config = reader.config_mut();
     (config.check_end_names, config.allow_unmatched_ends, config.allow_dangling_amp) = (false, true, true);
     let mut suites: Vec<Suite> = Vec::new();
     let mut root: Option<Suite> = None;
-    let mut each = |element: Element, suites: &mut [Suite], root: &mut Option<Suite>| {
+    let mut each = |element: JunitCase, suites: &mut [Suite], root: &mut Option<Suite>| {
         suites.iter_mut().chain(root).for_each(|suite| suite.hold(&element));
         each(element);
     };
     let mut begun = false;
-    let mut open: Option<Element> = None;
-    let mut target = Target::Nothing;
+    let mut open: Option<JunitCase> = None;
+    let mut target = TextOwner::Nothing;
     // How deep in an earlier attempt: what it wrote is not the test's.
     let mut attempt = 0_u32;
     for index in 0_usize.. {
@@ -206,7 +206,7 @@ fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element), mut wrong
                 b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError" => {
                     attempt = attempt.saturating_sub(1);
                 }
-                b"failure" | b"error" | b"skipped" | b"system-out" | b"system-err" => target = Target::Nothing,
+                b"failure" | b"error" | b"skipped" | b"system-out" | b"system-err" => target = TextOwner::Nothing,
                 _ => {}
             },
             Event::Text(text) => append(open.as_mut(), target, &String::from_utf8_lossy(&text)),
@@ -226,9 +226,9 @@ fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element), mut wrong
     (begun, false)
 }
 
-fn element(tag: &BytesStart<'_>, suite: String, file: String) -> Element {
+fn element(tag: &BytesStart<'_>, suite: String, file: String) -> JunitCase {
     let own = attribute(tag, b"file");
-    Element {
+    JunitCase {
         name: attribute(tag, b"name"),
         class: attribute(tag, b"classname"),
         file: if own.is_empty() { file } else { own },
@@ -239,7 +239,7 @@ fn element(tag: &BytesStart<'_>, suite: String, file: String) -> Element {
             if said.is_some_and(State::is_failure) { said } else { state.or(said) }
         }),
         suite,
-        ..Element::default()
+        ..JunitCase::default()
     }
 }
 
@@ -260,8 +260,8 @@ fn said_state(word: &str) -> Option<State> {
 }
 
 /// An element in a test case begins; returns what its text is.
-fn begin(element: &mut Element, tag: &BytesStart<'_>, name: &[u8], is_empty: bool) -> Target {
-    let fault = |is_error| Fault {
+fn begin(element: &mut JunitCase, tag: &BytesStart<'_>, name: &[u8], is_empty: bool) -> TextOwner {
+    let fault = |is_error| JunitFault {
         is_error,
         kind: attribute(tag, b"type"),
         message: attribute(tag, b"message"),
@@ -270,17 +270,17 @@ fn begin(element: &mut Element, tag: &BytesStart<'_>, name: &[u8], is_empty: boo
     let target = match name {
         b"failure" | b"error" if element.faults.len() < MAX_TEST_ERRORS => {
             element.faults.push(fault(name == b"error"));
-            Target::Fault
+            TextOwner::Fault
         }
         b"skipped" => {
             element.skipped = Some(fault(false));
-            Target::Nothing
+            TextOwner::Nothing
         }
-        b"system-out" => Target::Out,
-        b"system-err" => Target::Err,
-        _ => Target::Nothing,
+        b"system-out" => TextOwner::Out,
+        b"system-err" => TextOwner::Err,
+        _ => TextOwner::Nothing,
     };
-    if is_empty { Target::Nothing } else { target }
+    if is_empty { TextOwner::Nothing } else { target }
 }
 
 fn attribute(tag: &BytesStart<'_>, name: &[u8]) -> String {
@@ -290,29 +290,29 @@ fn attribute(tag: &BytesStart<'_>, name: &[u8]) -> String {
     unescape(&text).map_or_else(|_| text.clone().into_owned(), std::borrow::Cow::into_owned)
 }
 
-fn append(element: Option<&mut Element>, target: Target, text: &str) {
+fn append(element: Option<&mut JunitCase>, target: TextOwner, text: &str) {
     let Some(element) = element else { return };
     let into = match target {
-        Target::Nothing => return,
-        Target::Fault => match element.faults.last_mut() {
+        TextOwner::Nothing => return,
+        TextOwner::Fault => match element.faults.last_mut() {
             Some(fault) if fault.text.len() < MAX_RAW_BYTES => &mut fault.text,
             _ => return,
         },
-        Target::Out => &mut element.out,
-        Target::Err => &mut element.err,
+        TextOwner::Out => &mut element.out,
+        TextOwner::Err => &mut element.err,
     };
     into.push_str(text);
     // Of a failure the beginning is kept, of output the end.
     if into.len() > 2 * MAX_RAW_BYTES {
-        let mut at = if target == Target::Fault { MAX_RAW_BYTES } else { into.len() - MAX_RAW_BYTES };
+        let mut at = if target == TextOwner::Fault { MAX_RAW_BYTES } else { into.len() - MAX_RAW_BYTES };
         while !into.is_char_boundary(at) {
             at -= 1;
         }
-        if target == Target::Fault { into.truncate(at) } else { drop(into.drain(..at)) }
+        if target == TextOwner::Fault { into.truncate(at) } else { drop(into.drain(..at)) }
     }
 }
 
-fn add(collector: &mut Collector<'_>, element: &Element) {
+fn add(collector: &mut ResultCollector<'_>, element: &JunitCase) {
     let state = if element.faults.iter().any(|fault| fault.is_error) {
         State::Errored
     } else if !element.faults.is_empty() {

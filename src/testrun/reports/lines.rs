@@ -46,11 +46,11 @@ pub fn document<T: DeserializeOwned>(
     // Programs that share the stream may have written before it.
     let Some(start) = text.find('{') else { return false };
     let mut reader = serde_json::Deserializer::from_str(&text[start..]);
-    let members = Members { array, bound, each: &mut each, other: &mut other, kind: std::marker::PhantomData };
+    let members = ObjectMembers { array, bound, each: &mut each, other: &mut other, kind: std::marker::PhantomData };
     reader.deserialize_map(members).is_ok()
 }
 
-struct Members<'a, T, E, O> {
+struct ObjectMembers<'a, T, E, O> {
     array: &'a str,
     bound: Bound<'a>,
     each: &'a mut E,
@@ -58,7 +58,7 @@ struct Members<'a, T, E, O> {
     kind: std::marker::PhantomData<T>,
 }
 
-impl<'de, T: DeserializeOwned, E: FnMut(T), O: FnMut(&str, &str)> Visitor<'de> for Members<'_, T, E, O> {
+impl<'de, T: DeserializeOwned, E: FnMut(T), O: FnMut(&str, &str)> Visitor<'de> for ObjectMembers<'_, T, E, O> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,13 +1,13 @@
 //! Texts of Rust programs: panics, and errors of the compiler.
 
-use super::collector::Collector;
+use super::collector::ResultCollector;
 use super::stack::place_of;
 use crate::testrun::model::{Frame, Phase, TestError};
 
 /// What a failed test wrote, taken apart: what went wrong, and what was written before.
 ///
 /// The text of a panic is that of the default hook in `library/std/src/panicking.rs`, before and since Rust 1.73.
-pub fn failure<'t>(collector: &mut Collector<'_>, text: &'t str) -> (TestError, &'t str) {
+pub fn failure<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (TestError, &'t str) {
     let Some(at) = text.find("' panicked at ").or_else(|| text.find(") panicked at ")) else {
         return without_panic(collector, text);
     };
@@ -38,7 +38,7 @@ pub fn failure<'t>(collector: &mut Collector<'_>, text: &'t str) -> (TestError, 
 }
 
 /// A test that returned an error, or did not panic as it should have.
-fn without_panic<'t>(collector: &mut Collector<'_>, text: &'t str) -> (TestError, &'t str) {
+fn without_panic<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (TestError, &'t str) {
     if let Some(at) = text.find("note: test did not panic as expected") {
         let line = text[at..].lines().next().unwrap_or_default();
         let mut error = collector.error(None, "test did not panic as expected");
@@ -52,7 +52,7 @@ fn without_panic<'t>(collector: &mut Collector<'_>, text: &'t str) -> (TestError
 }
 
 /// The message of `assert_eq!` with its two values.
-fn compared(collector: &mut Collector<'_>, message: &str) -> TestError {
+fn compared(collector: &mut ResultCollector<'_>, message: &str) -> TestError {
     let parts = message.split_once("\n  left: ").and_then(|(first, rest)| {
         let (left, right) = rest.split_once("\n right: ")?;
         Some((first, left, right))
@@ -65,13 +65,13 @@ fn compared(collector: &mut Collector<'_>, message: &str) -> TestError {
     error
 }
 
-fn frame(collector: &mut Collector<'_>, place: &str) -> Vec<Frame> {
+fn frame(collector: &mut ResultCollector<'_>, place: &str) -> Vec<Frame> {
     let Some((file, line, column)) = place_of(place.trim()) else { return Vec::new() };
     collector.stack(vec![Frame { file: file.to_owned(), line: Some(line), column: Some(column), function: None }])
 }
 
 /// The errors of the compiler in what Cargo wrote to stderr. Returns whether something could not be built.
-pub fn compile_errors(collector: &mut Collector<'_>, text: &str) -> bool {
+pub fn compile_errors(collector: &mut ResultCollector<'_>, text: &str) -> bool {
     let mut failed = false;
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {

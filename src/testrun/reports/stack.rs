@@ -60,6 +60,11 @@ pub fn is_library(file: &str) -> bool {
     LIBRARIES.iter().any(|part| if part.starts_with('/') { file.contains(part) } else { file.starts_with(part) })
 }
 
+/// How many frames are told: those of the project; where there is none, the first.
+pub fn told_frames(stack: &[Frame]) -> usize {
+    stack.iter().take_while(|frame| !is_library(&frame.file)).count().max(1)
+}
+
 /// The frames of the project first, then the first of the libraries'.
 pub fn ordered(frames: Vec<Frame>) -> Vec<Frame> {
     let (mut theirs, mut own): (Vec<_>, Vec<_>) = frames.into_iter().partition(|frame| is_library(&frame.file));

@@ -2,81 +2,34 @@
 
 mod report;
 
-use std::path::Path;
-
-use super::cargo;
 use super::nextest::Nextest;
-use crate::cancel::Bound;
-use crate::policy::{Checked, Read};
-use crate::testrun::changes::{Affected, Changes};
-use crate::testrun::command::{Plan, Wanted, by_name};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
+use crate::testrun::prelude::*;
 use crate::testrun::project::cargo::own_harness;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::signs::{Level, Sign};
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::runner::{Asked, Counted, Facts, Runner};
-use crate::testrun::selection::Selection;
-use crate::testrun::tool::Tool;
 
 pub struct CargoTest;
 
-impl Tool for CargoTest {
-    fn name(&self) -> &'static str {
-        cargo::NAME
+impl ProjectTool for CargoTest {
+    fn about(&self) -> &'static About {
+        &About { name: cargo::NAME, title: "cargo test", language: Some(Language::Rust), origin: Origin::Path("cargo") }
     }
 
-    fn title(&self) -> &'static str {
-        "cargo test"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::Rust)
-    }
-
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level.named("Cargo.toml")
-    }
-
-    fn program(&self, _: &RunContext<'_>, _: &Checked<Read>) -> Program {
-        Program::on_path("cargo")
-    }
-
-    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
-        RunContext::not_found_hint("cargo")
     }
 }
 
 impl Runner for CargoTest {
-    fn takes_whole_projects(&self) -> bool {
-        true
-    }
-
-    fn refuse_filter(&self, filter: &str) -> Option<String> {
-        cargo::refuse_filter(filter)
-    }
-
-    fn affected(&self, project: &Path, changes: &Changes) -> Option<Affected> {
-        Some(changes.packages(project, cargo::is_source))
-    }
-
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         report::parse(sources, bound)
     }
 
-    fn is_test_name(&self, path: &Path) -> bool {
-        cargo::is_test_name(path)
-    }
-
-    fn missed<'t>(&self, asked: &Asked<'_>, targets: &[&'t Target], results: &TestResults) -> Vec<&'t Target> {
-        cargo::missed(asked, targets, results, false)
-    }
-
-    fn switched_off(&self, context: &RunContext<'_>, root: &Path, selection: &Selection) -> Option<Vec<String>> {
-        Some(cargo::switched_off(context, root, selection))
+    fn missed<'t>(
+        &self,
+        evidence: &Evidence<'_>,
+        targets: &[&'t NamedPath],
+        results: &TestResults,
+    ) -> Vec<&'t NamedPath> {
+        cargo::missed(evidence, targets, results, false)
     }
 
     fn substitute(
@@ -88,33 +41,29 @@ impl Runner for CargoTest {
         Ok(context.is_installed(project, "cargo-nextest")?.then_some((&Nextest, why)))
     }
 
-    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
-        let mut plan = Plan { reports: false, ..Plan::of(wanted) };
+    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+        let mut plan = RunPlan { reports: false, ..RunPlan::of(wanted) };
         plan.add(["test"]);
         let filters = cargo::select(&mut plan, wanted)?;
         match wanted.selection {
-            Selection::Failed(failed) if by_name(failed) => {
+            TestSelection::Failed(failed) if by_name(failed) => {
                 plan.add(["--", "--exact"]);
                 plan.add(cargo::paths(failed));
             }
-            _ if filters.is_empty() => {}
-            _ => {
-                plan.add(["--"]);
-                plan.add(filters);
-            }
+            _ => cargo::add_filters(&mut plan, filters),
         }
         Ok(plan)
     }
 
     /// Cargo tells which programs it runs: all that have a harness of their own are asked for.
-    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, _: &Wanted<'_>) -> Facts {
+    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, _: &WantedRun<'_>) -> ProjectFacts {
         let tables = ["[lib]", "[[bin]]", "[[test]]", "[[bench]]", "[[example]]"];
         let texts = cargo::manifest_texts(context, project, true);
         let own_harness = texts.iter().flat_map(|text| own_harness(text, &tables)).flatten().collect();
-        Facts { own_harness, ..Facts::default() }
+        ProjectFacts { own_harness, ..ProjectFacts::default() }
     }
 
-    fn count(&self, line: &[u8], counted: &mut Counted) {
+    fn count(&self, line: &[u8], counted: &mut TestCount) {
         let Ok(line) = std::str::from_utf8(line) else { return };
         if let Some(rest) = line.strip_prefix("running ") {
             let count = rest.strip_suffix(" tests").or_else(|| rest.strip_suffix(" test"));
@@ -128,7 +77,7 @@ impl Runner for CargoTest {
         true
     }
 
-    fn note(&self, _: &Selection, results: &TestResults, _: &Path) -> Option<String> {
+    fn note(&self, _: &TestSelection, results: &TestResults, _: &Path) -> Option<String> {
         cargo::own_harness_note("NOT counted", results)
     }
 }

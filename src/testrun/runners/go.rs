@@ -2,86 +2,46 @@
 
 mod report;
 
-use std::collections::HashSet;
-use std::path::Path;
-
-use serde::Deserialize;
-
-use crate::cancel::Bound;
 use crate::limits::{MAX_LEFT_OUT, MAX_TEST_FILES};
-use crate::policy::{Checked, Read};
-use crate::testrun::changes::{Affected, Changes};
-use crate::testrun::command::{Paths, Plan, Wanted, by_name, escape_regex, paths};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::project::disk::Tree as _;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::go;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::signs::{Level, Sign};
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::runner::{Asked, Counted, Facts, Runner};
-use crate::testrun::selection::Selection;
-use crate::testrun::tool::Tool;
+use crate::testrun::prelude::*;
 
 /// The tests of Go.
 pub struct Go;
 
-impl Tool for Go {
-    fn name(&self) -> &'static str {
-        "go"
+impl ProjectTool for Go {
+    fn about(&self) -> &'static About {
+        &About { name: "go", title: "go test", language: Some(Language::Go), origin: Origin::Path("go") }
     }
 
-    fn title(&self) -> &'static str {
-        "go test"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::Go)
-    }
-
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level.named("go.mod").or_else(|| level.named("go.work"))
-    }
-
-    fn program(&self, _: &RunContext<'_>, _: &Checked<Read>) -> Program {
-        Program::on_path("go")
-    }
-
-    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
-        RunContext::not_found_hint("go")
     }
 }
 
 impl Runner for Go {
     /// Of a workspace (`go.work`) without a module of its own these are its modules, since `./...` names nothing there; beside
     /// a module they are left out.
-    fn whole(&self, context: &RunContext<'_>, project: &Path) -> (Selection, Option<String>) {
+    fn whole(&self, context: &RunContext<'_>, project: &Path) -> (TestSelection, Option<String>) {
         let text = |name: &str| context.disk().text(&project.join(name));
         let modules = text("go.work").map(|work| go::modules(&work)).unwrap_or_default();
         if text("go.mod").is_some() {
             let others: Vec<&str> = modules.iter().map(String::as_str).filter(|module| *module != ".").collect();
             let named = others[..others.len().min(MAX_LEFT_OUT)].join(", ");
-            return (Selection::All, (!others.is_empty()).then(|| format!("other modules of go.work: {named}")));
+            return (TestSelection::All, (!others.is_empty()).then(|| format!("other modules of go.work: {named}")));
         }
         let below = modules.iter().map(|module| project.join(module)).filter(|dir| dir.starts_with(project));
-        let targets: Vec<Target> = below.take(MAX_TEST_FILES).map(|dir| Target::whole(dir, true)).collect();
-        (if targets.is_empty() { Selection::All } else { Selection::Targets(targets) }, None)
+        let targets: Vec<NamedPath> = below.take(MAX_TEST_FILES).map(|dir| NamedPath::whole(dir, true)).collect();
+        (if targets.is_empty() { TestSelection::All } else { TestSelection::Targets(targets) }, None)
     }
 
-    fn affected(&self, project: &Path, changes: &Changes) -> Option<Affected> {
-        Some(changes.packages(project, |file| file.extension().is_some_and(|extension| extension == "go")))
-    }
-
-    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
-        let mut plan = Plan { reports: false, ..Plan::of(wanted) };
+    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+        let mut plan = RunPlan { reports: false, ..RunPlan::of(wanted) };
         plan.add(["test", "-json"]);
         if let Some(filter) = wanted.filter {
             plan.argv.push(format!("-run={filter}"));
         }
         match wanted.selection {
-            Selection::Failed(failed) => {
+            TestSelection::Failed(failed) => {
                 let mut names: Vec<String> =
                     failed.iter().filter_map(|test| test.names.first()).map(|name| escape_regex(name)).collect();
                 names.sort();
@@ -89,20 +49,20 @@ impl Runner for Go {
                 if by_name(failed) {
                     plan.argv.push(format!("-run=^(?:{})$", names.join("|")));
                 }
-                plan.argv.extend(paths(wanted, Paths::Exact));
+                plan.argv.extend(paths(wanted, PathStyle::Exact));
             }
-            Selection::Targets(targets) => plan.add(go::packages(wanted.project, targets)),
-            Selection::All | Selection::Changed => plan.argv.push("./...".to_owned()),
+            TestSelection::Targets(targets) => plan.add(go::packages(wanted.project, targets)),
+            TestSelection::All | TestSelection::Changed => plan.argv.push("./...".to_owned()),
         }
         Ok(plan)
     }
 
-    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, _: &Wanted<'_>) -> Facts {
-        Facts { go_package: go::import_path(&context.disk(), project.shown()), ..Facts::default() }
+    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, _: &WantedRun<'_>) -> ProjectFacts {
+        ProjectFacts { go_package: go::import_path(&context.disk(), project.shown()), ..ProjectFacts::default() }
     }
 
-    fn count(&self, line: &[u8], counted: &mut Counted) {
-        let Ok(event) = serde_json::from_slice::<Event>(line) else { return };
+    fn count(&self, line: &[u8], counted: &mut TestCount) {
+        let Ok(event) = serde_json::from_slice::<GoProgress>(line) else { return };
         let has_ended = !event.test.is_empty() && matches!(event.action.as_str(), "pass" | "fail" | "skip");
         counted.done += u64::from(has_ended);
     }
@@ -115,28 +75,29 @@ impl Runner for Go {
         true
     }
 
-    fn is_test_name(&self, path: &Path) -> bool {
-        path.to_string_lossy().ends_with("_test.go")
-    }
-
-    fn missed<'t>(&self, asked: &Asked<'_>, targets: &[&'t Target], results: &TestResults) -> Vec<&'t Target> {
+    fn missed<'t>(
+        &self,
+        evidence: &Evidence<'_>,
+        targets: &[&'t NamedPath],
+        results: &TestResults,
+    ) -> Vec<&'t NamedPath> {
         let packages: HashSet<&str> = results.tests.iter().map(|test| self.file_of(&test.id)).collect();
-        let missed: Vec<&Target> =
-            targets.iter().copied().filter(|target| !has_run(asked, target, results, &packages)).collect();
+        let missed: Vec<&NamedPath> =
+            targets.iter().copied().filter(|target| !has_run(evidence, target, results, &packages)).collect();
         // Of each by itself Go says nothing where there is a filter; that no test of all of them ran is known.
-        if asked.is_filtered && missed.len() < targets.len() { Vec::new() } else { missed }
+        if evidence.is_filtered && missed.len() < targets.len() { Vec::new() } else { missed }
     }
 }
 
-fn has_run(asked: &Asked<'_>, target: &Target, results: &TestResults, packages: &HashSet<&str>) -> bool {
+fn has_run(evidence: &Evidence<'_>, target: &NamedPath, results: &TestResults, packages: &HashSet<&str>) -> bool {
     let dir = if target.is_dir { &*target.path } else { target.path.parent().unwrap_or(&target.path) };
-    let Ok(below) = dir.strip_prefix(asked.project) else { return true };
-    if asked.facts.go_package.is_empty() {
+    let Ok(below) = dir.strip_prefix(evidence.project) else { return true };
+    if evidence.facts.go_package.is_empty() {
         return true;
     }
     let package = match below.to_str() {
-        Some("") => asked.facts.go_package.clone(),
-        Some(below) => format!("{}/{below}", asked.facts.go_package),
+        Some("") => evidence.facts.go_package.clone(),
+        Some(below) => format!("{}/{below}", evidence.facts.go_package),
         None => return true,
     };
     if target.is_dir {
@@ -147,7 +108,7 @@ fn has_run(asked: &Asked<'_>, target: &Target, results: &TestResults, packages: 
         return false;
     }
     // A file of a package that others of it ran of: one that a build constraint leaves out has none of its tests among them.
-    let text = asked.tree.text(&target.path).unwrap_or_default();
+    let text = evidence.tree.text(&target.path).unwrap_or_default();
     let names: HashSet<&str> = declared(&text).collect();
     let of_test = |id: &str| {
         let (of, name) = id.split_once(" > ").unwrap_or(("", id));
@@ -165,7 +126,7 @@ fn declared(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[derive(Deserialize)]
-struct Event {
+struct GoProgress {
     #[serde(default, rename = "Action")]
     action: String,
     #[serde(default, rename = "Test")]

@@ -2,72 +2,32 @@
 
 mod report;
 
-use std::path::Path;
-
-use serde::Deserialize;
-
-use super::javascript;
-use crate::cancel::Bound;
-use crate::policy::{Checked, Read};
-use crate::testrun::command::{Paths, Plan, Wanted, escape_regex, paths};
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::model::TestStatus;
-use crate::testrun::project::disk::Disk;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::language::Language;
-use crate::testrun::project::node;
-use crate::testrun::project::program::Program;
-use crate::testrun::project::script::Script;
-use crate::testrun::project::signs::{Level, Sign, Weight, stronger};
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::runner::{Asked, Counted, Runner, TestFiles, not_taken_up};
-use crate::testrun::selection::Selection;
-use crate::testrun::tool::Tool;
+use crate::testrun::prelude::*;
 
 const REPORTER: (&str, &str) = ("replay-jest.cjs", include_str!("jest/reporter.cjs"));
 
 pub struct Jest;
 
-impl Tool for Jest {
-    fn name(&self) -> &'static str {
-        "jest"
+impl ProjectTool for Jest {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "jest",
+            title: "Jest",
+            language: Some(Language::JavaScript),
+            origin: Origin::Node("jest", "jest"),
+        }
     }
 
-    fn title(&self) -> &'static str {
-        "Jest"
-    }
-
-    fn language(&self) -> Option<Language> {
-        Some(Language::JavaScript)
-    }
-
-    fn sign(&self, level: &Level<'_>) -> Sign {
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         stronger(node::in_package(level, "jest"), level.configured("jest.config.")).or_else(|| {
-            level.package().get("jest").is_some().then(|| (Weight::Named, "jest in package.json".to_owned()))
+            level.package().get("jest").is_some().then(|| (SignWeight::Named, "jest in package.json".to_owned()))
         })
-    }
-
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Program {
-        node::program(context.disk(), project.shown(), "jest", "jest")
-    }
-
-    fn is_in(&self, disk: Disk<'_>, dir: &Path) -> bool {
-        node::find(disk, dir, "jest", "jest").is_some()
-    }
-
-    fn how_to_get(&self, _: &RunContext<'_>, _: &[String]) -> String {
-        RunContext::not_found_hint("node")
     }
 }
 
 impl Runner for Jest {
-    fn script(&self, context: &RunContext<'_>, project: &Path) -> (Script, Vec<String>) {
-        javascript::script(context, project, self.name())
-    }
-
-    fn plan(&self, wanted: &Wanted<'_>) -> Result<Plan, TestrunError> {
-        let mut plan = Plan::of(wanted);
+    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+        let mut plan = RunPlan::of(wanted);
         plan.report_by(wanted, REPORTER);
         plan.argv.extend([
             format!("--reporters={}/{}", wanted.place, REPORTER.0),
@@ -76,14 +36,10 @@ impl Runner for Jest {
             "--testLocationInResults".to_owned(),
             "--coverage=false".to_owned(),
         ]);
-        plan.argv.extend(wanted.script.config.iter().map(|config| format!("--config={config}")));
-        if *wanted.selection == Selection::Changed {
-            plan.argv.push("--onlyChanged".to_owned());
-        }
-        javascript::names(&mut plan, wanted);
-        let paths = paths(wanted, Paths::Patterns);
+        javascript::select(&mut plan, wanted, "--onlyChanged");
+        let paths = paths(wanted, PathStyle::Patterns);
         let only_files = match wanted.selection {
-            Selection::Targets(targets) => targets.iter().all(|target| !target.is_dir),
+            TestSelection::Targets(targets) => targets.iter().all(|target| !target.is_dir),
             _ => true,
         };
         if only_files && !paths.is_empty() {
@@ -96,43 +52,17 @@ impl Runner for Jest {
         Ok(plan)
     }
 
-    fn count(&self, line: &[u8], counted: &mut Counted) {
-        let event = serde_json::from_slice::<Event>(line);
-        counted.done += u64::from(event.is_ok_and(|event| event.ev == "case"));
-    }
-
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         report::parse(sources, bound)
     }
 
-    fn has_reporter(&self) -> bool {
-        true
+    /// A filter that matches nothing exits with 1.
+    fn found_none(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
+        let is_told = results.begun || results.remarks.contains("No tests found");
+        exit_code == Some(0) || exit_code == Some(1) && is_told
     }
 
-    fn nothing_ran(&self, results: &TestResults, exit_code: Option<i32>) -> TestStatus {
-        match exit_code {
-            // A filter that matches nothing.
-            Some(1) if results.begun || results.remarks.contains("No tests found") => TestStatus::NoTests,
-            Some(0) => TestStatus::NoTests,
-            _ => TestStatus::ConfigError,
-        }
+    fn count_event(&self, event: &ReporterEvent, counted: &mut TestCount) {
+        counted.done += u64::from(event.ev == "case");
     }
-
-    fn is_test_name(&self, path: &Path) -> bool {
-        javascript::is_test_name(path)
-    }
-
-    fn missed<'t>(&self, asked: &Asked<'_>, targets: &[&'t Target], results: &TestResults) -> Vec<&'t Target> {
-        not_taken_up(asked, targets, results, |_| true)
-    }
-
-    fn test_files(&self) -> Option<TestFiles> {
-        Some(javascript::TEST_FILES)
-    }
-}
-
-#[derive(Deserialize)]
-struct Event {
-    #[serde(default)]
-    ev: String,
 }

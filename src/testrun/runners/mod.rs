@@ -1,8 +1,5 @@
 //! The runners of tests, a file each. A new one is its file and a place in [`RUNNERS`].
 
-mod cargo;
-mod javascript;
-
 mod cargo_test;
 mod go;
 mod jest;
@@ -23,13 +20,13 @@ pub use self::{
 };
 use super::model::RunnerName;
 use super::runner::Runner;
-use super::tool::{Kind, Tool};
+use super::tool::{ProjectTool, ToolKind};
 
 /// All of them. Of two that a project has for equal reasons the first is taken.
 pub static RUNNERS: [&dyn Runner; 7] =
     [&vitest::Vitest, &jest::Jest, &cargo_test::CargoTest, &nextest::Nextest, &go::Go, &pytest::Pytest, &junit::Junit];
 
-impl Kind for dyn Runner {
+impl ToolKind for dyn Runner {
     fn all() -> &'static [&'static Self] {
         &RUNNERS
     }
@@ -46,6 +43,6 @@ impl JsonSchema for RunnerName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": RUNNERS.map(Tool::name) })
+        json_schema!({ "type": "string", "enum": RUNNERS.map(ProjectTool::name) })
     }
 }

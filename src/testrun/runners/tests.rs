@@ -5,39 +5,39 @@ use std::path::{Path, PathBuf};
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::testrun::changes::{Affected, Changes};
-use crate::testrun::command::{Plan, Wanted, line};
+use crate::testrun::changes::{Affected, GitChanges};
+use crate::testrun::command::{RunPlan, WantedRun, line};
 use crate::testrun::project::disk::tests::tree;
-use crate::testrun::project::files::Target;
-use crate::testrun::project::script::Script;
-use crate::testrun::selection::{FailedTest, Selection};
+use crate::testrun::project::files::NamedPath;
+use crate::testrun::project::script::TestScript;
+use crate::testrun::selection::{FailedTest, TestSelection};
 
-fn file(path: &str) -> Target {
-    Target::whole(PathBuf::from(path), false)
+fn file(path: &str) -> NamedPath {
+    NamedPath::whole(PathBuf::from(path), false)
 }
 
-fn argv(runner: &dyn Runner, selection: &Selection, filter: Option<&str>) -> String {
+fn argv(runner: &dyn Runner, selection: &TestSelection, filter: Option<&str>) -> String {
     argv_in(runner, &[], selection, filter)
 }
 
 fn argv_in(
     runner: &dyn Runner,
     files: &[(&'static str, &'static str)],
-    selection: &Selection,
+    selection: &TestSelection,
     filter: Option<&str>,
 ) -> String {
-    plan(runner, "x", files, selection, filter, &Script::default()).argv.join(" ")
+    plan(runner, "x", files, selection, filter, &TestScript::default()).argv.join(" ")
 }
 
 fn plan(
     runner: &dyn Runner,
     program: &str,
     files: &[(&'static str, &'static str)],
-    selection: &Selection,
+    selection: &TestSelection,
     filter: Option<&str>,
-    script: &Script,
-) -> Plan {
-    let wanted = Wanted {
+    script: &TestScript,
+) -> RunPlan {
+    let wanted = WantedRun {
         program: &[program.to_owned()],
         project: Path::new("/w"),
         tree: &tree(files),
@@ -63,16 +63,17 @@ fn failed(file: &str, names: &[&str]) -> FailedTest {
 fn vitest_gets_its_reporter_and_no_coverage() {
     const START: &str = "x run --reporter=/tmp/r/replay-vitest.mjs --reporter=default --includeTaskLocation \
         --coverage.enabled=false";
-    let vitest = |selection: &Selection, filter| argv(&Vitest, selection, filter);
-    assert_eq!(vitest(&Selection::All, None), START);
-    assert_eq!(vitest(&Selection::Changed, Some("a b")), format!("{START} --changed --testNamePattern=a b"));
-    let targets = Selection::Targets(vec![file("/w/src/a.test.ts"), Target::whole("/w/packages/b".into(), true)]);
+    let vitest = |selection: &TestSelection, filter| argv(&Vitest, selection, filter);
+    assert_eq!(vitest(&TestSelection::All, None), START);
+    assert_eq!(vitest(&TestSelection::Changed, Some("a b")), format!("{START} --changed --testNamePattern=a b"));
+    let targets =
+        TestSelection::Targets(vec![file("/w/src/a.test.ts"), NamedPath::whole("/w/packages/b".into(), true)]);
     assert_eq!(vitest(&targets, None), format!("{START} src/a.test.ts packages/b/"));
-    assert_eq!(vitest(&Selection::Targets(vec![Target::whole("/w".into(), true)]), None), START);
-    let again = Selection::Failed(vec![failed("a.ts", &["sum", "adds (1+1)"]), failed("a.ts", &["x"])]);
+    assert_eq!(vitest(&TestSelection::Targets(vec![NamedPath::whole("/w".into(), true)]), None), START);
+    let again = TestSelection::Failed(vec![failed("a.ts", &["sum", "adds (1+1)"]), failed("a.ts", &["x"])]);
     assert_eq!(vitest(&again, None), format!("{START} --testNamePattern=^ ?(?:sum(?: >)? adds \\(1\\+1\\)|x)$ a.ts"));
     // A file that did not load has no names to ask for.
-    let whole = Selection::Failed(vec![failed("a.ts", &["x"]), failed("-b.ts", &[])]);
+    let whole = TestSelection::Failed(vec![failed("a.ts", &["x"]), failed("-b.ts", &[])]);
     assert_eq!(vitest(&whole, None), format!("{START} ./-b.ts a.ts"));
 }
 
@@ -80,9 +81,9 @@ fn vitest_gets_its_reporter_and_no_coverage() {
 fn jest_is_given_paths_not_patterns() {
     const START: &str =
         "x --reporters=/tmp/r/replay-jest.cjs --reporters=default --testLocationInResults --coverage=false";
-    let files = Selection::Targets(vec![file("/w/a.test.js")]);
+    let files = TestSelection::Targets(vec![file("/w/a.test.js")]);
     assert_eq!(argv(&Jest, &files, None), format!("{START} --runTestsByPath a.test.js"));
-    let dir = Selection::Targets(vec![Target::whole("/w/a.b".into(), true)]);
+    let dir = TestSelection::Targets(vec![NamedPath::whole("/w/a.b".into(), true)]);
     assert_eq!(argv(&Jest, &dir, Some("x")), format!("{START} --testNamePattern=x a\\.b/"));
 }
 
@@ -90,11 +91,11 @@ fn jest_is_given_paths_not_patterns() {
 fn pytest_leaves_the_project_as_it_is() {
     const START: &str =
         "x -p replay_pytest --continue-on-collection-errors --color=no -o cache_dir=/tmp/r/pytest-cache --rootdir=/w";
-    let part = Selection::Targets(vec![Target { part: "::T::test_x".to_owned(), ..file("/w/tests/test_a.py") }]);
+    let part = TestSelection::Targets(vec![NamedPath { part: "::T::test_x".to_owned(), ..file("/w/tests/test_a.py") }]);
     assert_eq!(argv(&Pytest, &part, Some("not slow")), format!("{START} -knot slow tests/test_a.py::T::test_x"));
-    let again = Selection::Failed(vec![failed("t.py", &["T", "test_y[1]"])]);
+    let again = TestSelection::Failed(vec![failed("t.py", &["T", "test_y[1]"])]);
     assert_eq!(argv(&Pytest, &again, None), format!("{START} t.py::T::test_y[1]"));
-    let plan = plan(&Pytest, "python3", &[], &Selection::All, Some("it's"), &Script::default());
+    let plan = plan(&Pytest, "python3", &[], &TestSelection::All, Some("it's"), &TestScript::default());
     assert_eq!(
         line(&plan),
         "exec env REPLAY_TEST_REPORT=/tmp/r/report PYTHONPYCACHEPREFIX=/tmp/python-cache \
@@ -114,8 +115,8 @@ fn a_file_of_rust_is_a_target_or_a_module() {
         ("/w/a/tests/it.rs", ""),
     ];
     let cargo = |named: &[&str], filter| {
-        let targets = Selection::Targets(named.iter().map(|path| file(path)).collect());
-        argv_in(&CargoTest, &files, if named.is_empty() { &Selection::All } else { &targets }, filter)
+        let targets = TestSelection::Targets(named.iter().map(|path| file(path)).collect());
+        argv_in(&CargoTest, &files, if named.is_empty() { &TestSelection::All } else { &targets }, filter)
     };
     assert_eq!(cargo(&[], Some("glob")), "x test --no-fail-fast --color=never --workspace -- glob");
     assert_eq!(
@@ -126,9 +127,9 @@ fn a_file_of_rust_is_a_target_or_a_module() {
         cargo(&["/w/a/src/x.rs", "/w/a/tests/it.rs"], None),
         "x test --no-fail-fast --color=never --package=a --test=it --lib --bins"
     );
-    let again = Selection::Failed(vec![failed("a", &["m", "t"]), failed("a", &["u"])]);
+    let again = TestSelection::Failed(vec![failed("a", &["m", "t"]), failed("a", &["u"])]);
     // No name of a test is an option.
-    let option = Selection::Failed(vec![failed("a", &["--list"]), failed("a", &["u"])]);
+    let option = TestSelection::Failed(vec![failed("a", &["--list"]), failed("a", &["u"])]);
     assert_eq!(argv(&CargoTest, &option, None), "x test --no-fail-fast --color=never -- --exact u");
     assert_eq!(argv(&CargoTest, &again, None), "x test --no-fail-fast --color=never -- --exact m::t u");
     assert_eq!(
@@ -140,20 +141,23 @@ fn a_file_of_rust_is_a_target_or_a_module() {
 
 #[test]
 fn go_tests_packages() {
-    let targets =
-        Selection::Targets(vec![file("/w/a/x_test.go"), Target::whole("/w/b".into(), true), file("/w/y_test.go")]);
+    let targets = TestSelection::Targets(vec![
+        file("/w/a/x_test.go"),
+        NamedPath::whole("/w/b".into(), true),
+        file("/w/y_test.go"),
+    ]);
     assert_eq!(argv(&Go, &targets, Some("^A$")), "x test -json -run=^A$ . ./a ./b/...");
-    let again = Selection::Failed(vec![failed("m/a", &["TestA", "sub"]), failed("m/a", &["TestA", "b"])]);
+    let again = TestSelection::Failed(vec![failed("m/a", &["TestA", "sub"]), failed("m/a", &["TestA", "b"])]);
     assert_eq!(argv(&Go, &again, None), "x test -json -run=^(?:TestA)$ m/a");
-    assert_eq!(argv(&Go, &Selection::All, None), "x test -json ./...");
+    assert_eq!(argv(&Go, &TestSelection::All, None), "x test -json ./...");
 }
 
 #[test]
 fn what_the_test_script_says_is_done() {
     let environment = vec![("MODE".to_owned(), "a b".to_owned())];
-    let script = Script { environment, config: Some("e2e.ts".to_owned()), unheeded: Vec::new() };
+    let script = TestScript { environment, config: Some("e2e.ts".to_owned()), unheeded: Vec::new() };
     for runner in [&Vitest as &dyn Runner, &Jest] {
-        let line = line(&plan(runner, "x", &[], &Selection::All, None, &script));
+        let line = line(&plan(runner, "x", &[], &TestSelection::All, None, &script));
         assert!(line.starts_with("exec env MODE='a b' REPLAY_TEST_REPORT=/tmp/r/report x "), "{line}");
         assert!(line.contains(" --config=e2e.ts"), "{line}");
     }
@@ -166,10 +170,11 @@ fn tests_are_found_by_name_and_place() {
             .map(PathBuf::from);
     let gone = ["/w/p/old.py", "/w/p/tests/test_old.py"].map(PathBuf::from);
     let data = PathBuf::from("/w/p/data.json");
-    let changed = Changes { files: [&files[..], std::slice::from_ref(&data)].concat(), gone: gone.to_vec() };
+    let changed = GitChanges { files: [&files[..], std::slice::from_ref(&data)].concat(), gone: gone.to_vec() };
     let found = Pytest.affected(Path::new("/w/p"), &changed).unwrap();
     let expected = Affected {
-        targets: [Target::whole("/w/p/tests".into(), true), Target::whole("/w/p/tests/test_a.py".into(), false)].into(),
+        targets: [NamedPath::whole("/w/p/tests".into(), true), NamedPath::whole("/w/p/tests/test_a.py".into(), false)]
+            .into(),
         globs: vec![
             ("**/{test_old,old_test,test_old_*}.py".to_owned(), gone[0].clone()),
             ("**/{test_core,core_test,test_core_*}.py".to_owned(), files[0].clone()),
@@ -180,7 +185,7 @@ fn tests_are_found_by_name_and_place() {
     };
     assert_eq!(found, expected);
     let files = ["/w/a/x.go", "/w/a/notes.md", "/w/go.sum"].map(PathBuf::from);
-    let found = Go.affected(Path::new("/w"), &Changes { files: files.to_vec(), gone: Vec::new() }).unwrap();
-    assert_eq!(found.targets, [Target::whole("/w/a/x.go".into(), false)].into());
+    let found = Go.affected(Path::new("/w"), &GitChanges { files: files.to_vec(), gone: Vec::new() }).unwrap();
+    assert_eq!(found.targets, [NamedPath::whole("/w/a/x.go".into(), false)].into());
     assert_eq!(found.unknown, files[1..]);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use super::places::Seat;
+use super::admission::Seat;
 
 /// One connection. It counts as one as long as anybody holds this.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl Drop for Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::http::places::Places;
+    use crate::transport::http::admission::Places;
 
     #[test]
     fn a_connection_is_idle_or_stalled_or_good() {

@@ -2,14 +2,12 @@
 //! answered once, be it by its work, or because that hangs.
 
 #[cfg(test)]
-pub mod tests;
+mod tests;
 
-use std::collections::HashMap;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -17,76 +15,21 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
-use super::pace::{Held, Pace, Spent};
-use super::pending::Pending;
+use super::blocking::{Held, Pace, Spent};
+use super::conversation::Conversation;
+use super::in_flight::Pending;
+use super::message::{Answer, Message};
 use super::tenant::{Place, Tenant};
-use super::upload::Message;
 use crate::budget::Share;
 use crate::cancel::CancelToken;
 use crate::limits::{HTTP_ROOM_MS, QUICK_BYTES};
 use crate::protocol::{Body, Code, Id, Incoming, Outcome, Revision, RpcError, parse, render, rendered_length};
-use crate::server::{ExclusiveWork, Outbox, Session, Ticket, size};
+use crate::server::{ExclusiveWork, Outbox, Ticket, size};
 use crate::tools::Weight;
 use crate::transport::batch;
 
 /// What a reply to a call has beside its content, about, in bytes.
 const ENVELOPE_BYTES: usize = 384;
-
-/// A reply, and the account of its memory.
-#[derive(Debug, Default)]
-pub struct Answer {
-    /// The message; empty for silence.
-    pub bytes: Vec<u8>,
-    pub code: Option<Code>,
-    /// Given back once the client has taken all of it.
-    pub room: Option<Arc<Share>>,
-}
-
-/// A session, and who waits for its replies.
-pub struct Conversation {
-    pub session: Session,
-    /// Who hears that a request was given up.
-    waiting: Mutex<HashMap<Id, mpsc::Sender<Vec<u8>>>>,
-}
-
-impl fmt::Debug for Conversation {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Conversation").finish_non_exhaustive()
-    }
-}
-
-impl Conversation {
-    /// One that nobody waits for yet.
-    pub fn new(session: Session) -> Arc<Self> {
-        Arc::new(Self { session, waiting: Mutex::default() })
-    }
-
-    /// Answers for the requests that hang.
-    fn give_up(&self, limit: Duration) {
-        for refused in self.session.give_up(limit) {
-            let mut bytes = Vec::new();
-            render(&mut bytes, Some(&refused.id), &Err(refused.error), refused.revision);
-            if let Some(waiting) = self.lock().remove(&refused.id) {
-                // It holds one, and the first is what counts.
-                let _ = waiting.try_send(bytes);
-            }
-        }
-    }
-
-    /// Nobody waits for these any more, who would have heard of it here.
-    fn forget(&self, ids: &[Id], heard: &mpsc::Sender<Vec<u8>>) {
-        let mut waiting = self.lock();
-        for id in ids {
-            if waiting.get(id).is_some_and(|other| other.same_channel(heard)) {
-                waiting.remove(id);
-            }
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Id, mpsc::Sender<Vec<u8>>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// What a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,9 +175,7 @@ impl Stage {
             Queue::Waits => Some(place.turn(true).await?),
         };
         let (give_up, mut given_up) = mpsc::channel(1);
-        for id in &ids {
-            self.conversation.lock().entry(id.clone()).or_insert_with(|| give_up.clone());
-        }
+        self.conversation.wait(&ids, &give_up);
         let (tenant, served) = (self.tenant.clone(), self.conversation.clone());
         let outbox = self.outbox.clone();
         let mut done = spawn_blocking(move || perform(&tenant, &served, &*outbox, work));
@@ -261,7 +202,7 @@ impl Stage {
     async fn account(&self, mut answer: Answer, id: Option<&Id>) -> Answer {
         if answer.room.is_none() {
             let Some(room) = room(&self.tenant, answer.bytes.len()).await else {
-                return crowded(id, self.conversation.session.revision());
+                return crowded(id, self.conversation.session.state.revision());
             };
             answer.room = Some(Arc::new(room));
         }

@@ -17,9 +17,9 @@ use tokio::time::{Instant, interval, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::activity::{Activity, State};
+use super::admission::Seat;
 use super::io::{Duplex, Guarded, Socket};
-use super::places::Seat;
-use super::{Shared, router};
+use super::router::{self, Context};
 use crate::limits::{
     HTTP_END_MS, HTTP_FIRST_REQUEST_MS, HTTP_GONE_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP2_IDLE_MS, MAX_HTTP_HEADER_BYTES,
     MAX_HTTP2_REQUESTS,
@@ -32,7 +32,7 @@ const BUFFER_BYTES: usize = 2 * MAX_HTTP_HEADER_BYTES;
 
 /// Serves a connection until either side ends it, or until it has to `leave`. `seat` is given back when nobody needs the
 /// connection any more.
-pub async fn serve(shared: Arc<Shared>, stream: TcpStream, seat: Seat, leave: oneshot::Receiver<()>) {
+pub async fn serve(context: Arc<Context>, stream: TcpStream, seat: Seat, leave: oneshot::Receiver<()>) {
     // Small messages must not wait for more.
     let _ = stream.set_nodelay(true);
     let told = async {
@@ -41,7 +41,7 @@ pub async fn serve(shared: Arc<Shared>, stream: TcpStream, seat: Seat, leave: on
         }
     };
     let served = tokio::select! {
-        served = converse(shared, stream, seat) => served,
+        served = converse(context, stream, seat) => served,
         () = told => Err("another needs its place, and it has shown no token".to_owned()),
     };
     if let Err(reason) = served {
@@ -49,29 +49,31 @@ pub async fn serve(shared: Arc<Shared>, stream: TcpStream, seat: Seat, leave: on
     }
 }
 
-async fn converse(shared: Arc<Shared>, stream: TcpStream, seat: Seat) -> Result<(), String> {
+async fn converse(context: Arc<Context>, stream: TcpStream, seat: Seat) -> Result<(), String> {
     // That it seems to be readable may be a false alarm (tokio's `TcpStream::readable`).
-    match timeout(first(&shared), stream.peek(&mut [0])).await {
+    match timeout(first(&context), stream.peek(&mut [0])).await {
         Ok(Ok(_)) => seat.speaks(),
         Ok(Err(error)) => return Err(error.to_string()),
         Err(_) => return Err("it said nothing".to_owned()),
     }
     let stream = Socket::new(stream);
     let socket = stream.clone();
-    match &shared.tls {
+    match &context.tls {
         Some(tls) => {
             let accepting = TlsAcceptor::from(tls.current()).accept(stream);
             match timeout(Duration::from_millis(HTTP_TLS_MS), accepting).await {
                 Ok(Ok(stream)) => {
                     let is_second = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                    speak(shared, socket, Box::new(stream), Bytes::new(), is_second, seat).await
+                    speak(context, socket, Box::new(stream), Bytes::new(), is_second, seat).await
                 }
                 Ok(Err(error)) => Err(error.to_string()),
                 Err(_) => Err("the handshake took too long".to_owned()),
             }
         }
-        None => match timeout(first(&shared), sniff(stream)).await {
-            Ok(Ok((stream, ahead, is_second))) => speak(shared, socket, Box::new(stream), ahead, is_second, seat).await,
+        None => match timeout(first(&context), sniff(stream)).await {
+            Ok(Ok((stream, ahead, is_second))) => {
+                speak(context, socket, Box::new(stream), ahead, is_second, seat).await
+            }
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("it said nothing".to_owned()),
         },
@@ -79,8 +81,8 @@ async fn converse(shared: Arc<Shared>, stream: TcpStream, seat: Seat) -> Result<
 }
 
 /// How long a connection may take to its first request.
-fn first(shared: &Shared) -> Duration {
-    shared.client_timeout.min(Duration::from_millis(HTTP_FIRST_REQUEST_MS))
+fn first(context: &Context) -> Duration {
+    context.client_timeout.min(Duration::from_millis(HTTP_FIRST_REQUEST_MS))
 }
 
 /// Reads until it is clear which version of HTTP a client speaks.
@@ -99,7 +101,7 @@ async fn sniff(mut stream: Socket) -> io::Result<(Socket, Bytes, bool)> {
 }
 
 async fn speak(
-    shared: Arc<Shared>,
+    context: Arc<Context>,
     socket: Socket,
     stream: Box<dyn Duplex>,
     ahead: Bytes,
@@ -107,31 +109,31 @@ async fn speak(
     seat: Seat,
 ) -> Result<(), String> {
     let activity = Activity::new(seat);
-    let io = TokioIo::new(Guarded::new(stream, ahead, shared.client_timeout, Arc::clone(&activity)));
+    let io = TokioIo::new(Guarded::new(stream, ahead, context.client_timeout, Arc::clone(&activity)));
     let service = {
-        let (shared, activity) = (Arc::clone(&shared), Arc::clone(&activity));
-        service_fn(move |request| router::answer(Arc::clone(&shared), activity.open(), request))
+        let (context, activity) = (Arc::clone(&context), Arc::clone(&activity));
+        service_fn(move |request| router::answer(Arc::clone(&context), activity.open(), request))
     };
     if is_second {
         let connection = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_concurrent_streams(MAX_HTTP2_REQUESTS)
             .max_header_list_size(MAX_HTTP_HEADER_BYTES as u32)
-            .keep_alive_interval(shared.client_timeout)
-            .keep_alive_timeout(shared.client_timeout)
+            .keep_alive_interval(context.client_timeout)
+            .keep_alive_timeout(context.client_timeout)
             .serve_connection(io, service);
         // All that comes is read at once, so that the end is seen.
-        watch(&shared, &activity, pending(), pin!(connection), http2::Connection::graceful_shutdown).await
+        watch(&context, &activity, pending(), pin!(connection), http2::Connection::graceful_shutdown).await
     } else {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(shared.client_timeout)
+            .header_read_timeout(context.client_timeout)
             .max_buf_size(BUFFER_BYTES)
             .max_header_size(MAX_HTTP_HEADER_BYTES)
             .serve_connection(io, service)
             .with_upgrades();
         let ended = socket.ended();
-        watch(&shared, &activity, ended, pin!(connection), http1::UpgradeableConnection::graceful_shutdown).await
+        watch(&context, &activity, ended, pin!(connection), http1::UpgradeableConnection::graceful_shutdown).await
     }
 }
 
@@ -139,7 +141,7 @@ async fn speak(
 /// has `gone`, which HTTP/1 does not see behind bytes that it has not read. Who sends no more and still reads is not told from who
 /// is gone (tcp(7)), and has its answer if that comes within the moment.
 async fn watch<C>(
-    shared: &Shared,
+    context: &Context,
     activity: &Activity,
     gone: impl Future<Output = ()>,
     mut connection: Pin<&mut C>,
@@ -148,9 +150,9 @@ async fn watch<C>(
 where
     C: Future<Output = hyper::Result<()>>,
 {
-    let mut stop = shared.stop.clone();
+    let mut stop = context.stop.clone();
     let mut look = interval(Duration::from_millis(HTTP_LOOK_MS));
-    let begun = sleep_until(Instant::now() + first(shared));
+    let begun = sleep_until(Instant::now() + first(context));
     let mut begun = pin!(begun);
     let mut is_new = true;
     let mut gone = pin!(gone);
@@ -175,7 +177,7 @@ where
                 }
                 is_new = false;
             }
-            _ = look.tick() => match activity.state(Duration::from_millis(HTTP2_IDLE_MS), shared.client_timeout) {
+            _ = look.tick() => match activity.state(Duration::from_millis(HTTP2_IDLE_MS), context.client_timeout) {
                 State::Good => {}
                 State::Idle => {
                     finish(connection.as_mut());

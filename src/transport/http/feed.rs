@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::calls::Answer;
+use super::message::Answer;
 use crate::limits::MAX_EVENTS_WAITING_BYTES;
 use crate::server::{ExclusiveWork, Outbox};
 

@@ -6,9 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use hyper::body::Incoming as Body;
-use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
-};
+use hyper::header::{ACCEPT_ENCODING, ALLOW, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request as HttpRequest, StatusCode};
 use serde_json::json;
@@ -16,24 +14,23 @@ use serde_json::value::RawValue;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
 
-use super::Shared;
-use super::accept::Accept;
-use super::body::ReplyBody;
-use super::calls::{Answer, Conversation, Queue, Stage, Work};
+use super::calls::{Queue, Stage, Work};
+use super::conversation::Conversation;
 use super::feed::{Fed, Item, Nowhere, feed};
-use super::pending::{Hangup, Pending};
-use super::reply::{Reply, SESSION_ID, empty, events, later, message, refuse, refuse_as};
-use super::tenant::{Place, TOO_MANY, Tenant};
-use super::upload::{self, Message};
+use super::headers::{Accept, SESSION_ID, accept, coding, is_json, mirrored, single};
+use super::in_flight::{Hangup, Pending};
+use super::message::{Answer, Message};
+use super::reply::{Reply, empty, events, later, message, refuse, refuse_as};
+use super::reply_body::ReplyBody;
+use super::request_body::{pass_over, read};
+use super::tenant::{Client, Place, TOO_MANY, Tenant};
 use crate::cancel::CancelToken;
 use crate::limits::EVENTS_BEGIN_MS;
-use crate::protocol::{Code, Id, Incoming, Meta, Mirrored, Request, Revision, RpcError, TraceContext, parse};
+use crate::protocol::{Code, Id, Incoming, Meta, Request, Revision, RpcError, TraceContext, parse};
 use crate::server::{Admission, Outbox, Session, Ticket};
 use crate::transport::batch;
+use crate::transport::door::Limits;
 
-const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 
@@ -65,46 +62,13 @@ enum What {
     Batch(Vec<Id>, CancelToken),
 }
 
-/// One header's value, if it is there once and is text; two of them are no value, and match nothing.
-pub fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    let mut values = headers.get_all(name).iter();
-    let first = values.next()?;
-    Some(if values.next().is_some() { "" } else { first.to_str().unwrap_or_default() })
-}
-
-fn mirrored(headers: &HeaderMap) -> Mirrored<'_> {
-    Mirrored {
-        version: single(headers, &PROTOCOL_VERSION),
-        method: single(headers, &METHOD),
-        name: single(headers, &NAME),
-    }
-}
-
-/// Whether a body is said to be JSON. Pages of others can send other kinds without being asked first.
-fn is_json(headers: &HeaderMap) -> bool {
-    let kind = single(headers, &CONTENT_TYPE).unwrap_or_default();
-    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
-}
-
-/// How a body is coded, if it is (RFC 9110, 8.4).
-fn coding(headers: &HeaderMap) -> Option<String> {
-    let codings = headers.get_all(CONTENT_ENCODING).iter().map(|value| value.to_str().unwrap_or("?"));
-    let mut codings = codings.flat_map(|value| value.split(',')).map(str::trim);
-    codings.find(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).map(str::to_owned)
-}
-
-fn accept(headers: &HeaderMap) -> Accept {
-    Accept::of(headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()))
-}
-
-/// A message of a client's, which has shown the token with this digest.
-pub async fn post(shared: &Shared, tenant: &Arc<Tenant>, shown: Option<[u8; 32]>, request: HttpRequest<Body>) -> Reply {
-    let limits = shared.limits;
+/// A message of a client's, of whose body some has to come every `silence`.
+pub async fn post(limits: Limits, silence: Duration, (tenant, shown): &Client, request: HttpRequest<Body>) -> Reply {
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
         let text = "the body must be JSON, and say so: `Content-Type: application/json`";
         let reply = refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidRequest, text);
-        return upload::pass_over(reply, &head.headers, body).await;
+        return pass_over(reply, &head.headers, body).await;
     }
     if let Some(coding) = coding(&head.headers) {
         let text =
@@ -112,14 +76,14 @@ pub async fn post(shared: &Shared, tenant: &Arc<Tenant>, shown: Option<[u8; 32]>
         let mut reply = refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidRequest, text);
         // What would do (RFC 9110, 15.5.16).
         reply.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        return upload::pass_over(reply, &head.headers, body).await;
+        return pass_over(reply, &head.headers, body).await;
     }
     let accept = accept(&head.headers);
     if accept.is_nothing() {
         let reply = not_acceptable("application/json or text/event-stream");
-        return upload::pass_over(reply, &head.headers, body).await;
+        return pass_over(reply, &head.headers, body).await;
     }
-    let message = match upload::read(tenant, body, limits.max_line_bytes, shared.client_timeout).await {
+    let message = match read(tenant, body, limits.max_line_bytes, silence).await {
         Ok(message) => message,
         Err(refusal) => return *refusal,
     };
@@ -131,7 +95,7 @@ pub async fn post(shared: &Shared, tenant: &Arc<Tenant>, shown: Option<[u8; 32]>
     match step {
         Step::Done(reply) => *reply,
         Step::Serve(serving) => {
-            let place = tenant.queue(shown);
+            let place = tenant.queue(*shown);
             serve(tenant, place, limits.stall_timeout, accept, serving, message).await
         }
     }
@@ -259,7 +223,7 @@ fn admit_batch(
     // Without a session and without a word about it, only one revision can be meant.
     let is_said = stays || mirrored(headers).version.is_some();
     let (conversation, revision) = if is_said {
-        let revision = conversation.session.revision();
+        let revision = conversation.session.state.revision();
         (conversation, revision)
     } else {
         let session = Session::of(Arc::clone(&tenant.service), Revision::V2025_03_26);

@@ -7,24 +7,21 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::Shared;
 use super::feed::Nowhere;
+use super::roster::Roster;
 use super::tenant::Tenant;
 use crate::limits::MAX_RECENT_PAGE;
 use crate::protocol::{Body, Incoming, parse};
-use crate::server::{Admission, Families, Session};
+use crate::server::{Admission, Families, Ledger, Session};
+use crate::text::html::{begin, escaped};
 
 /// Pages of a list of tools that are shown.
 const MAX_PAGES: usize = 100;
 
-/// The tenants that this one may hear of.
-pub fn seen(shared: &Shared, tenant: &Arc<Tenant>) -> Arc<[Arc<Tenant>]> {
-    if tenant.is_operator() { shared.tenants.all() } else { [Arc::clone(tenant)].into() }
-}
-
 /// `/health/detailed`, as JSON.
-pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
-    let tenants: Vec<Value> = seen(shared, tenant)
+pub fn health(roster: &Roster, ledger: &Ledger, uptime: Duration, tenant: &Arc<Tenant>) -> String {
+    let tenants: Vec<Value> = roster
+        .seen_by(tenant)
         .iter()
         .map(|tenant| {
             let (running, waiting) = tenant.load();
@@ -42,13 +39,13 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
         })
         .collect();
     let mut health = json!({
-        "status": if shared.ledger.is_well() { "ok" } else { "failing" },
+        "status": if ledger.is_well() { "ok" } else { "failing" },
         "version": env!("CARGO_PKG_VERSION"),
-        "uptimeSeconds": shared.began.elapsed().as_secs(),
+        "uptimeSeconds": uptime.as_secs(),
         "tenants": tenants,
     });
     if tenant.is_operator() {
-        for (name, standing) in shared.ledger.health() {
+        for (name, standing) in ledger.health() {
             health[name] = standing;
         }
     }
@@ -57,19 +54,15 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
 
 /// What is counted of all tenants together, and only operators hear of.
 #[derive(Clone, Copy)]
-struct Whole {
-    unauthorized: u64,
+pub struct Whole {
+    pub unauthorized: u64,
     /// Those that were exported, and those that were dropped.
-    spans: Option<(u64, u64)>,
+    pub spans: Option<(u64, u64)>,
 }
 
 /// `/metrics`, in the text format of Prometheus.
-pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
-    let whole = tenant.is_operator().then(|| Whole {
-        unauthorized: shared.unauthorized.load(Relaxed),
-        spans: shared.tracer.as_ref().map(|tracer| tracer.counts()),
-    });
-    exposition(&seen(shared, tenant), whole, shared.began.elapsed())
+pub fn metrics(roster: &Roster, whole: Whole, uptime: Duration, tenant: &Arc<Tenant>) -> String {
+    exposition(&roster.seen_by(tenant), tenant.is_operator().then_some(whole), uptime)
 }
 
 fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -> String {
@@ -228,46 +221,35 @@ pub fn openapi(tenant: &Tenant) -> String {
     document.to_string()
 }
 
-const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-<meta name=\"viewport\" content=\"width=device-width\"><title>replay: tools</title><style>\
-body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}\
-h2{margin:2.5rem 0 .25rem}code,pre{font:14px/1.45 ui-monospace,monospace}pre{background:#f3f3f3;padding:.75rem;overflow:auto}\
-table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.3rem .75rem .3rem 0;\
-border-top:1px solid #ddd}.kind{color:#666}\
-@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#181818}pre{background:#262626}th,td{border-color:#444}\
-.kind{color:#a0a0a0}a{color:#8ab4f8}}</style></head><body>\n";
+/// Where else a browser finds something about this server.
+pub const ELSEWHERE: &str =
+    "<nav aria-label=\"Pages\"><a href=\"./\">Calls</a><a href=\"docs\" aria-current=\"page\">Tools</a></nav>";
 
 /// `/docs`: the tools as a page that needs nothing from anywhere else.
 pub fn docs(tenant: &Tenant) -> String {
     let tools = tools(tenant);
-    let mut page = String::from(HEAD);
+    let mut page = begin("tools", ELSEWHERE);
     // Writing to a String cannot fail.
     let _ = write!(
         page,
-        "<h1>Tools</h1><p>Each is called with a JSON-RPC request to <code>POST /mcp</code>; \
-         <a href=\"/openapi.json\">/openapi.json</a> has the schemas.</p><ul>"
+        "<p>Each is called with a JSON-RPC request to <code>POST /mcp</code>; <code>/openapi.json</code> has the schemas.</p>\n<ul>"
     );
     for tool in &tools {
-        let name = html(tool["name"].as_str().unwrap_or_default());
-        let _ = write!(page, "<li><a href=\"#{name}\"><code>{name}</code></a> {}</li>", html(text(&tool["title"])));
+        let name = escaped(tool["name"].as_str().unwrap_or_default());
+        let _ = write!(page, "<li><a href=\"#{name}\"><code>{name}</code></a> {}</li>", escaped(text(&tool["title"])));
     }
     page.push_str("</ul>\n");
     for tool in &tools {
-        let name = html(text(&tool["name"]));
-        let description = html(text(&tool["description"]));
+        let name = escaped(text(&tool["name"]));
+        let description = escaped(text(&tool["description"]));
         let _ = write!(page, "<h2 id=\"{name}\"><code>{name}</code></h2><p>{description}</p>");
         parameters(&mut page, &tool["inputSchema"]);
         let example = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": tool["name"], "arguments": example(&tool["inputSchema"])}});
-        let _ = writeln!(page, "<pre>{}</pre>", html(&example.to_string()));
+        let _ = writeln!(page, "<pre>{}</pre>", escaped(&example.to_string()));
     }
-    page.push_str("</body></html>\n");
+    page.push_str("</main></body></html>\n");
     page
-}
-
-/// Text for a place between tags, or in an attribute.
-fn html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn text(value: &Value) -> &str {
@@ -276,7 +258,7 @@ fn text(value: &Value) -> &str {
 
 fn parameters(page: &mut String, schema: &Value) {
     let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty()) else { return };
-    page.push_str("<table><tr><th>Parameter</th><th>Type</th><th>Meaning</th></tr>");
+    page.push_str("<div class=\"table\"><table><tr><th>Parameter</th><th>Type</th><th>Meaning</th></tr>");
     for (name, property) in properties {
         let is_required = schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
         let kind = match (&property["enum"], &property["type"]) {
@@ -284,16 +266,16 @@ fn parameters(page: &mut String, schema: &Value) {
             (_, Value::String(kind)) => kind.clone(),
             (_, other) => other.to_string(),
         };
-        let kind = html(&kind);
+        let kind = escaped(&kind);
         let required = if is_required { ", required" } else { "" };
-        let meaning = html(text(&property["description"]));
+        let meaning = escaped(text(&property["description"]));
         let _ = write!(
             page,
-            "<tr><td><code>{}</code></td><td class=\"kind\">{kind}{required}</td><td>{meaning}</td></tr>",
-            html(name)
+            "<tr><td><code>{}</code></td><td class=\"soft\">{kind}{required}</td><td>{meaning}</td></tr>",
+            escaped(name)
         );
     }
-    page.push_str("</table>");
+    page.push_str("</table></div>");
 }
 
 /// Arguments with what must be there, each as a value of its kind.
@@ -321,7 +303,7 @@ fn example(schema: &Value) -> Value {
 mod tests {
     use super::*;
     use crate::transport::http::Usage;
-    use crate::transport::http::tenant::tests::{tenant, tenant_with};
+    use crate::transport::http::tests::{tenant, tenant_with};
 
     #[test]
     fn all_that_is_counted() {

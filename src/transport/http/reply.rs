@@ -5,12 +5,9 @@ use std::time::Duration;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 
-use super::body::ReplyBody;
-use super::calls::Answer;
+use super::message::Answer;
+use super::reply_body::ReplyBody;
 use crate::protocol::{Code, Id, Revision, RpcError, render};
-
-/// `Mcp-Session-Id` (2025-03-26, basic/transports.mdx).
-pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// What is sent back.
 pub type Reply = Response<ReplyBody>;

@@ -22,6 +22,11 @@ impl Roster {
         Arc::clone(&self.tenants.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Those that this one may hear of.
+    pub fn seen_by(&self, tenant: &Arc<Tenant>) -> Arc<[Arc<Tenant>]> {
+        if tenant.is_operator() { self.all() } else { [Arc::clone(tenant)].into() }
+    }
+
     pub fn add(&self, tenant: Arc<Tenant>) {
         self.change(|all| all.push(tenant));
     }

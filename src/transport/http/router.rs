@@ -2,55 +2,96 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
 use hyper::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, AUTHORIZATION, CONNECTION, CONTENT_SECURITY_POLICY,
-    HOST, HeaderMap, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, AUTHORIZATION, CONNECTION, HOST, HeaderMap,
+    HeaderValue, ORIGIN, VARY,
 };
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode, Version};
+use tokio::sync::watch;
 
 use super::activity::Open;
-use super::body::ReplyBody;
-use super::guard::From;
-use super::mcp::{self, single};
+use super::auth_failures::Refusals;
+use super::headers::single;
+use super::origin::{From, Guard};
+use super::pages::Whole;
 use super::peer::Peer;
 use super::reply::{Reply, empty, json, later, refuse, reply, unauthorized};
-use super::tenant::{Tenant, by_token, digest_of};
-use super::upload::{pass_over, send};
-use super::{Shared, pages, watching, websocket};
+use super::reply_body::ReplyBody;
+use super::request_body::{pass_over, send};
+use super::roster::Roster;
+use super::tenant::{Client, Tenant, by_token, digest_of};
+use super::tls::Encryption;
+use super::watching::Pages;
+use super::{mcp, pages, watching, websocket};
 use crate::limits::HTTP_LOOKS_PER_MINUTE;
 use crate::protocol::Code;
+use crate::server::{Ledger, Recent};
+use crate::telemetry::Tracer;
+use crate::transport::door::Limits;
 
-pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>) -> Result<Reply, Infallible> {
+/// What all connections share.
+pub struct Context {
+    pub guard: Guard,
+    pub tenants: Arc<Roster>,
+    /// Whoever comes, on a server without tokens.
+    pub anyone: Option<Arc<Tenant>>,
+    pub limits: Limits,
+    pub client_timeout: Duration,
+    pub tls: Option<Arc<Encryption>>,
+    /// The calls of all tenants, for whoever looks on.
+    pub recent: Arc<Recent>,
+    pub pages: Pages,
+    /// Where calls are entered.
+    pub ledger: Arc<Ledger>,
+    pub tracer: Option<Arc<Tracer>>,
+    pub began: Instant,
+    /// Requests without a token that is known.
+    pub unauthorized: AtomicU64,
+    /// Where those came from that had a token.
+    pub refusals: Refusals,
+    /// Becomes true when the server ends.
+    pub stop: watch::Receiver<bool>,
+}
+
+impl Context {
+    /// What is counted of all tenants together.
+    fn whole(&self) -> Whole {
+        let spans = self.tracer.as_ref().map(|tracer| tracer.counts());
+        Whole { unauthorized: self.unauthorized.load(Relaxed), spans }
+    }
+}
+
+pub async fn answer(context: Arc<Context>, open: Open, request: Request<Incoming>) -> Result<Reply, Infallible> {
     let version = request.version();
-    let page = match gate(&shared, &request) {
+    let page = match gate(&context, &request) {
         Ok(page) => page,
         Err(reply) => {
             let (head, body) = request.into_parts();
             return Ok(send(pass_over(*reply, &head.headers, body).await, open, version));
         }
     };
-    let answered = match tenant(&shared, request.headers(), open.activity.seat.peer()) {
+    let answered = match tenant(&context, request.headers(), open.activity.seat.peer()) {
         Ok((tenant, shown)) if !open.activity.seat.claim(&tenant, shown) => {
             let (head, body) = request.into_parts();
             pass_over(crowded(&tenant, version), &head.headers, body).await
         }
         Ok((tenant, shown)) if request.uri().path() == "/mcp/ws" => {
             // The connection lives on behind the reply, and counts as busy.
-            let (switched, open) = websocket::upgrade(&shared, (tenant, shown), open, request);
+            let (switched, open) = websocket::upgrade(context.limits, &context.stop, (tenant, shown), open, request);
             let body_of_none = |body: ReplyBody| match open {
                 Some(open) => body.on(open),
                 None => body,
             };
             return Ok(switched.map(body_of_none));
         }
-        Ok(known) => route(&shared, known, request).await,
+        Ok(known) => route(&context, known, request).await,
         Err(refusal) => {
             let (head, body) = request.into_parts();
             pass_over(*refusal, &head.headers, body).await
@@ -67,9 +108,9 @@ pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>)
 }
 
 /// What needs no token is answered, as is what no token makes good; else which page asks, if one does that may.
-fn gate(shared: &Shared, request: &Request<Incoming>) -> Result<Option<HeaderValue>, Box<Reply>> {
+fn gate(context: &Context, request: &Request<Incoming>) -> Result<Option<HeaderValue>, Box<Reply>> {
     if request.uri().path() == "/health" {
-        return Err(Box::new(health(shared, request)));
+        return Err(Box::new(health(context, request)));
     }
     let forbidden = |text: &str| Box::new(refuse(StatusCode::FORBIDDEN, Code::InvalidRequest, text));
     let Ok(authority) = authority(request) else {
@@ -77,10 +118,10 @@ fn gate(shared: &Shared, request: &Request<Incoming>) -> Result<Option<HeaderVal
         return Err(Box::new(refuse(StatusCode::BAD_REQUEST, Code::InvalidRequest, text)));
     };
     let origin = single(request.headers(), &ORIGIN);
-    if !shared.guard.allows_host(authority) {
+    if !context.guard.allows_host(authority) {
         return Err(forbidden("the server does not answer to the name in `Host` (--allow-host)"));
     }
-    let page = match shared.guard.origin(origin, authority) {
+    let page = match context.guard.origin(origin, authority) {
         From::Stranger => return Err(forbidden("the page at `Origin` may not ask this server (--allow-origin)")),
         From::Page => request.headers().get(ORIGIN).cloned(),
         From::Nowhere => None,
@@ -89,12 +130,12 @@ fn gate(shared: &Shared, request: &Request<Incoming>) -> Result<Option<HeaderVal
         return Err(Box::new(page.map_or_else(|| empty(StatusCode::FORBIDDEN), preflight)));
     }
     let is_docs = request.uri().path() == "/docs" && request.method() == Method::GET;
-    if is_docs && shared.anyone.is_none() && is_browser(request.headers()) {
-        return Err(Box::new(shared.page.docs()));
+    if is_docs && context.anyone.is_none() && is_browser(request.headers()) {
+        return Err(Box::new(context.pages.gate()));
     }
     if request.uri().path() == "/" {
         return Err(Box::new(match *request.method() {
-            Method::GET | Method::HEAD => shared.page.answer(),
+            Method::GET | Method::HEAD => context.pages.calls(),
             _ => only("GET"),
         }));
     }
@@ -119,9 +160,9 @@ fn authority(request: &Request<Incoming>) -> Result<Option<&str>, ()> {
 }
 
 /// Says that the process is there, and whether it serves calls, to anybody: it tells nothing else.
-fn health(shared: &Shared, request: &Request<Incoming>) -> Reply {
+fn health(context: &Context, request: &Request<Incoming>) -> Reply {
     match *request.method() {
-        Method::GET | Method::HEAD if !shared.ledger.is_well() => {
+        Method::GET | Method::HEAD if !context.ledger.is_well() => {
             json(StatusCode::SERVICE_UNAVAILABLE, "{\"status\":\"failing\"}")
         }
         Method::GET | Method::HEAD => json(StatusCode::OK, "{\"status\":\"ok\"}"),
@@ -154,12 +195,9 @@ fn crowded(tenant: &Tenant, version: Version) -> Reply {
     reply
 }
 
-/// A tenant, and the digest of the token that its client has shown.
-pub type Known = (Arc<Tenant>, Option<[u8; 32]>);
-
 /// Whose request it is (RFC 6750, section 2.1; tokens in forms and in addresses end up in logs, and are not looked for).
-fn tenant(shared: &Arc<Shared>, headers: &HeaderMap, peer: Peer) -> Result<Known, Box<Reply>> {
-    if let Some(anyone) = &shared.anyone {
+fn tenant(context: &Context, headers: &HeaderMap, peer: Peer) -> Result<Client, Box<Reply>> {
+    if let Some(anyone) = &context.anyone {
         return Ok((Arc::clone(anyone), None));
     }
     let given = single(headers, &AUTHORIZATION);
@@ -167,33 +205,33 @@ fn tenant(shared: &Arc<Shared>, headers: &HeaderMap, peer: Peer) -> Result<Known
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    let tenants = shared.tenants.all();
+    let tenants = context.tenants.all();
     let found = token.and_then(|token| by_token(&tenants, token));
     found.map(|(tenant, shown)| (Arc::clone(tenant), Some(shown))).ok_or_else(|| {
         // Only who has the token hears of it.
-        if token.is_some_and(|token| shared.tenants.is_unserved(digest_of(token))) {
+        if token.is_some_and(|token| context.tenants.is_unserved(digest_of(token))) {
             let text = "this token is not served yet: the log of the server says why";
             return Box::new(refuse(StatusCode::SERVICE_UNAVAILABLE, Code::Internal, text));
         }
-        shared.unauthorized.fetch_add(1, Relaxed);
+        context.unauthorized.fetch_add(1, Relaxed);
         if given.is_some() {
-            shared.refusals.note(peer);
+            context.refusals.note(peer);
         }
         Box::new(unauthorized(given.is_some()))
     })
 }
 
-async fn route(shared: &Arc<Shared>, (tenant, shown): Known, request: Request<Incoming>) -> Reply {
+async fn route(context: &Context, client: Client, request: Request<Incoming>) -> Reply {
     if request.uri().path() == "/mcp" && request.method() == Method::POST {
-        return mcp::post(shared, &tenant, shown, request).await;
+        return mcp::post(context.limits, context.client_timeout, &client, request).await;
     }
     let (head, body) = request.into_parts();
-    let reply = page(shared, &tenant, &head).await;
+    let reply = page(context, &client.0, &head).await;
     pass_over(reply, &head.headers, body).await
 }
 
 /// What has no body.
-async fn page(shared: &Arc<Shared>, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
+async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
     let path = head.uri.path();
     let is_get = matches!(head.method, Method::GET | Method::HEAD);
     let is_told = path == "/activity" || path.starts_with("/activity/");
@@ -212,23 +250,21 @@ async fn page(shared: &Arc<Shared>, tenant: &Arc<Tenant>, head: &Parts) -> Reply
             let text = format!("more than {HTTP_LOOKS_PER_MINUTE} requests in a minute that are no messages");
             return later(StatusCode::TOO_MANY_REQUESTS, None, wait, &text);
         }
-        "/activity" => watching::list(shared, tenant, head.uri.query()),
-        "/activity/stream" => watching::stream(shared, tenant, &head.headers),
-        "/health/detailed" => json(StatusCode::OK, pages::health(shared, tenant)),
+        "/activity" => {
+            watching::list(&context.recent, &context.tenants, context.began.elapsed(), tenant, head.uri.query())
+        }
+        "/activity/stream" => watching::stream(&context.recent, tenant, &head.headers),
+        "/health/detailed" => {
+            json(StatusCode::OK, pages::health(&context.tenants, &context.ledger, context.began.elapsed(), tenant))
+        }
         "/metrics" => reply(
             StatusCode::OK,
             "text/plain; version=0.0.4; charset=utf-8",
-            ReplyBody::text(pages::metrics(shared, tenant)),
+            ReplyBody::text(pages::metrics(&context.tenants, context.whole(), context.began.elapsed(), tenant)),
         ),
         "/openapi.json" => json(StatusCode::OK, drawn(Arc::clone(tenant), pages::openapi).await),
-        "/docs" => {
-            let page = ReplyBody::text(drawn(Arc::clone(tenant), pages::docs).await);
-            let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", page);
-            let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
-            reply.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-            reply
-        }
-        _ if is_told => watching::one(shared, tenant, path.trim_start_matches("/activity/")),
+        "/docs" => context.pages.tools(drawn(Arc::clone(tenant), pages::docs).await),
+        _ if is_told => watching::one(&context.recent, tenant, path.trim_start_matches("/activity/")),
         _ => {
             let text = "nothing is here; the server is at /mcp, its documentation at /docs, what it does at /";
             refuse(StatusCode::NOT_FOUND, Code::InvalidRequest, text)

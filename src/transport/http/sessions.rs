@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::calls::Conversation;
+use super::conversation::Conversation;
 use super::feed::Feed;
 use crate::limits::MAX_RECENT_PAGE;
 
@@ -64,7 +64,7 @@ impl Sessions {
         let name = random_name()?;
         let digest = Sha256::digest(&name);
         let shown = digest[..8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
-        conversation.session.set_name(&format!("{shown:016x}"));
+        conversation.session.state.set_name(&format!("{shown:016x}"));
         self.sweep();
         let mut table = self.lock();
         if table.len() >= self.most {
@@ -162,8 +162,8 @@ impl Sessions {
         entries.sort_by_key(|(_, entry)| Reverse(entry.used));
         let describe = |(_, entry): (&String, &Entry)| {
             json!({
-                "id": entry.conversation.session.name().as_deref(),
-                "revision": entry.conversation.session.revision().as_str(),
+                "id": entry.conversation.session.state.name().as_deref(),
+                "revision": entry.conversation.session.state.revision().as_str(),
                 "openSeconds": entry.opened.elapsed().as_secs(),
                 "idleSeconds": if entry.conversation.session.is_idle() { entry.used.elapsed().as_secs() } else { 0 },
                 "listens": entry.feed.is_some(),
@@ -197,8 +197,8 @@ fn random_name() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::http::calls::tests::conversation;
     use crate::transport::http::feed::feed;
+    use crate::transport::http::tests::conversation;
 
     #[test]
     fn a_full_table_forgets_what_was_not_used_for_the_longest_time() {

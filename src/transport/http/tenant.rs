@@ -11,10 +11,10 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::pace::Pace;
-use super::rate::Bucket;
+use super::blocking::Pace;
+use super::rate_limit::Bucket;
 use super::sessions::Sessions;
-use crate::budget::{Account, Exhausted, Purpose, Share};
+use crate::budget::{Account, Purpose, Share};
 use crate::limits::{
     HTTP_LOOKS_BURST, HTTP_LOOKS_PER_MINUTE, HTTP_ROOM_LOOK_MS, MAX_HTTP_WAITING_CALLS, MAX_HTTP_WEBSOCKETS,
     MAX_WAITING_REQUESTS, TOKEN_END_LOOK_MS, TOKEN_END_MS,
@@ -97,6 +97,9 @@ impl Leavings for Nothing {
     }
 }
 
+/// A tenant, and the SHA-256 of the token that its client has shown.
+pub type Client = (Arc<Tenant>, Option<[u8; 32]>);
+
 pub struct Tenant {
     /// What the operator calls it.
     pub name: String,
@@ -123,7 +126,7 @@ pub struct Tenant {
     /// Calls that run or wait for a place.
     open: AtomicUsize,
     /// Who pays for requests and replies.
-    account: Account,
+    pub account: Account,
     max_connections: usize,
     connections: Arc<AtomicUsize>,
     websockets: Arc<AtomicUsize>,
@@ -340,11 +343,6 @@ impl Tenant {
         (running, self.open.load(SeqCst).saturating_sub(running))
     }
 
-    /// Memory for so many bytes of a request, if there is any.
-    pub fn take_in(&self, bytes: usize) -> Result<Share, Exhausted> {
-        self.account.try_take(bytes, Purpose::request(bytes))
-    }
-
     /// Memory for a reply of so many bytes, waited for: clients that take nothing are hung up on.
     pub async fn give_out(&self, bytes: usize) -> Share {
         loop {
@@ -380,36 +378,4 @@ pub fn by_token<'a>(tenants: &'a [Arc<Tenant>], token: &str) -> Option<(&'a Arc<
         }
     }
     found
-}
-
-#[cfg(test)]
-pub mod tests {
-    use super::*;
-    use crate::transport::http::calls::tests::Silent;
-
-    /// A tenant of this name with nothing to say, and so many connections.
-    pub fn tenant(name: &str, max_connections: usize) -> Arc<Tenant> {
-        tenant_with(name, max_connections, Usage::default)
-    }
-
-    /// The same with something that runs.
-    pub fn tenant_with(name: &str, max_connections: usize, usage: fn() -> Usage) -> Arc<Tenant> {
-        served(name, max_connections, usage, Arc::new(Silent))
-    }
-
-    /// A tenant that is served this, one call at a time.
-    pub fn served(name: &str, max_connections: usize, usage: fn() -> Usage, service: Arc<dyn Service>) -> Arc<Tenant> {
-        let place = Box::new(|| Value::Null);
-        let leavings = Box::new(Nothing);
-        let offer = Offer { service, tools: Vec::new(), usage: Box::new(usage), place, leavings };
-        let limits = TenantLimits {
-            per_minute: 0,
-            burst: 1,
-            max_calls: 1,
-            max_sessions: 1,
-            session_idle: Duration::from_secs(1),
-            max_connections,
-        };
-        Tenant::new(name.to_owned(), None, true, offer, limits)
-    }
 }

@@ -12,81 +12,109 @@ use hyper::header::{CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue,
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::Shared;
-use super::body::ReplyBody;
-use super::mcp::single;
-use super::pages::seen;
+use super::headers::single;
+use super::pages::ELSEWHERE;
 use super::reply::{Reply, events, json, later, refuse, reply};
+use super::reply_body::ReplyBody;
+use super::roster::Roster;
 use super::tenant::Tenant;
 use crate::limits::MAX_RECENT_PAGE;
 use crate::protocol::Code;
-use crate::server::View;
+use crate::server::{Recent, View};
+use crate::text::html::{STYLE, begin};
 
-/// Markup, style and script in one.
-const PAGE: &str = include_str!("page.html");
+/// Markup, into which style and script are put.
+const PAGE: &str = include_str!("page/page.html");
+const PAGE_STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = concat!(
+    include_str!("page/server.js"),
+    include_str!("page/list.js"),
+    include_str!("page/timeline.js"),
+    include_str!("page/call.js"),
+    include_str!("page/keyboard.js"),
+);
 /// What asks for a token and then shows `/docs` with it.
-const DOCS: &str = include_str!("docs.html");
+const GATE: &str = include_str!("page/gate.html");
+const GATE_SCRIPT: &str = include_str!("page/gate.js");
 /// Where the page is told whether there are tokens.
 const NEEDS_TOKEN: &str = "data-token=\"needed\"";
 /// Calls that `/activity` shows unless it is told how many.
 const USUAL_PAGE: usize = 200;
 
-/// The page and the policy that it is held to, ready to be sent.
-pub struct Page {
-    text: Bytes,
-    policy: Option<HeaderValue>,
-    docs_policy: Option<HeaderValue>,
+/// The pages that hold no data, ready to be sent, and what a browser is told to hold all pages to.
+pub struct Pages {
+    calls: Ready,
+    gate: Ready,
+    tools_policy: Option<HeaderValue>,
 }
 
-impl Page {
-    /// The page of a server with tokens, or without.
-    pub fn new(needs_token: bool) -> Self {
-        let text = if needs_token { PAGE.to_owned() } else { PAGE.replacen(NEEDS_TOKEN, "data-token=\"none\"", 1) };
-        let policy = format!(
-            "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; img-src data:; base-uri 'none'; \
-             form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-            hash(&text, "script"),
-            hash(&text, "style"),
-        );
-        // The page that is fetched brings its style along.
-        let docs_policy = format!(
-            "default-src 'none'; script-src {}; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; \
-             form-action 'none'; frame-ancestors 'none'",
-            hash(DOCS, "script"),
-        );
-        let value = |policy: String| HeaderValue::try_from(policy).ok();
-        Self { text: text.into(), policy: value(policy), docs_policy: value(docs_policy) }
-    }
+/// A page with its policy.
+struct Ready {
+    text: Bytes,
+    policy: Option<HeaderValue>,
+}
 
-    /// `GET /docs` of a browser, which cannot send a token along by itself.
-    pub fn docs(&self) -> Reply {
-        shown(Bytes::from_static(DOCS.as_bytes()), self.docs_policy.clone())
+impl Pages {
+    /// Those of a server with tokens, or without.
+    pub fn new(needs_token: bool) -> Self {
+        let page = if needs_token { PAGE.to_owned() } else { PAGE.replacen(NEEDS_TOKEN, "data-token=\"none\"", 1) };
+        let style = format!("{STYLE}{PAGE_STYLE}");
+        let page = page.replacen("<style>", &format!("<style>{style}"), 1);
+        let more = "; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'";
+        let calls = Ready::new(&page, &style, SCRIPT, more);
+        let gate = Ready::new(&(begin("tools", ELSEWHERE) + GATE), STYLE, GATE_SCRIPT, "");
+        Self { calls, gate, tools_policy: HeaderValue::try_from(policy(STYLE, "")).ok() }
     }
 
     /// `GET /`.
-    pub fn answer(&self) -> Reply {
-        shown(self.text.clone(), self.policy.clone())
+    pub fn calls(&self) -> Reply {
+        self.calls.answer()
+    }
+
+    /// `GET /docs` of a browser, which cannot send a token along by itself.
+    pub fn gate(&self) -> Reply {
+        self.gate.answer()
+    }
+
+    /// `GET /docs` of whoever may see the tools.
+    pub fn tools(&self, text: impl Into<Vec<u8>>) -> Reply {
+        shown(ReplyBody::text(text), self.tools_policy.as_ref())
     }
 }
 
-fn shown(text: Bytes, policy: Option<HeaderValue>) -> Reply {
+impl Ready {
+    /// `page` has this style; the script is put between its tags, and `more` is added to the policy.
+    fn new(page: &str, style: &str, script: &str, more: &str) -> Self {
+        let text = page.replacen("<script>", &format!("<script>{script}"), 1).into();
+        let more = format!("; script-src {}; connect-src 'self'{more}", hash(script));
+        Self { text, policy: HeaderValue::try_from(policy(style, &more)).ok() }
+    }
+
+    fn answer(&self) -> Reply {
+        shown(ReplyBody::shared(self.text.clone()), self.policy.as_ref())
+    }
+}
+
+fn policy(style: &str, more: &str) -> String {
+    let style = hash(style);
+    format!("default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'{more}")
+}
+
+fn shown(body: ReplyBody, policy: Option<&HeaderValue>) -> Reply {
     let Some(policy) = policy else {
         return refuse(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, "the page has no policy");
     };
-    let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", ReplyBody::shared(text));
+    let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", body);
     let headers = reply.headers_mut();
-    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin"));
     reply
 }
 
-/// The source of a policy that allows what the only element of this name holds (CSP Level 3, 2.3.1).
-fn hash(page: &str, element: &str) -> String {
-    let (open, close) = (format!("<{element}>"), format!("</{element}>"));
-    let from = page.find(&open).map_or(page.len(), |at| at + open.len());
-    let inside = page[from..].find(&close).map_or("", |end| &page[from..from + end]);
-    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(inside.as_bytes())))
+/// The source of a policy that allows an element with this text (CSP Level 3, 2.3.1).
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
 fn view(tenant: &Tenant) -> View<'_> {
@@ -94,16 +122,16 @@ fn view(tenant: &Tenant) -> View<'_> {
 }
 
 /// `GET /activity`: what the server is, what runs, and what has ended, as far as the query asks for it.
-pub fn list(shared: &Shared, tenant: &Arc<Tenant>, query: Option<&str>) -> Reply {
+pub fn list(recent: &Recent, roster: &Roster, uptime: Duration, tenant: &Arc<Tenant>, query: Option<&str>) -> Reply {
     let asked = match Asked::parse(query.unwrap_or_default()) {
         Ok(asked) => asked,
         Err(message) => return refuse(StatusCode::BAD_REQUEST, Code::InvalidParams, message),
     };
-    let page = shared.recent.page(view(tenant), asked.before, asked.limit);
-    let tenants: Vec<Value> = seen(shared, tenant).iter().map(|tenant| describe(tenant)).collect();
+    let page = recent.page(view(tenant), asked.before, asked.limit);
+    let tenants: Vec<Value> = roster.seen_by(tenant).iter().map(|tenant| describe(tenant)).collect();
     let head = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "uptimeSeconds": shared.began.elapsed().as_secs(),
+        "uptimeSeconds": uptime.as_secs(),
         "you": {"name": tenant.name, "operator": tenant.is_operator()},
         "tenants": tenants,
         "position": page.position,
@@ -132,8 +160,8 @@ fn describe(tenant: &Tenant) -> Value {
 }
 
 /// `GET /activity/ID`: all that is known of one call.
-pub fn one(shared: &Shared, tenant: &Tenant, id: &str) -> Reply {
-    let found = id.parse().ok().and_then(|id| shared.recent.detail(view(tenant), id));
+pub fn one(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
+    let found = id.parse().ok().and_then(|id| recent.detail(view(tenant), id));
     match found {
         Some(call) => json(StatusCode::OK, call),
         None => refuse(StatusCode::NOT_FOUND, Code::NotFound, format!("no call `{id}` is remembered")),
@@ -141,9 +169,9 @@ pub fn one(shared: &Shared, tenant: &Tenant, id: &str) -> Reply {
 }
 
 /// `GET /activity/stream`: what happens, as events, from where `Last-Event-ID` says.
-pub fn stream(shared: &Shared, tenant: &Tenant, headers: &HeaderMap) -> Reply {
+pub fn stream(recent: &Arc<Recent>, tenant: &Tenant, headers: &HeaderMap) -> Reply {
     let from = single(headers, &HeaderName::from_static("last-event-id"));
-    if let Some(follower) = shared.recent.follow(view(tenant), from) {
+    if let Some(follower) = recent.follow(view(tenant), from) {
         return events(ReplyBody::followed(follower));
     }
     later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(5), "too many follow already")
@@ -191,25 +219,32 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_names_the_only_script_and_the_only_style() {
-        for (element, begin) in [("script", "\"use strict\""), ("style", ":root")] {
-            assert_eq!(PAGE.matches(&format!("<{element}")).count(), 1);
-            let (_, rest) = PAGE.split_once(&format!("<{element}>")).unwrap();
-            assert!(rest.trim_start().starts_with(begin), "{element}");
+    fn a_page_has_one_style_and_one_script_which_its_policy_names() {
+        for (page, place) in
+            [(PAGE, "<style></style>"), (PAGE, "<script></script>"), (GATE, "<script></script>"), (PAGE, NEEDS_TOKEN)]
+        {
+            assert_eq!(page.matches(place).count(), 1, "{place}");
         }
-        assert_eq!(PAGE.matches(NEEDS_TOKEN).count(), 1);
-        assert!(!Page::new(false).text.windows(NEEDS_TOKEN.len()).any(|part| part == NEEDS_TOKEN.as_bytes()));
+        let text = |pages: &Pages| String::from_utf8(pages.calls.text.to_vec()).unwrap();
+        assert!(text(&Pages::new(true)).contains(NEEDS_TOKEN) && !text(&Pages::new(false)).contains(NEEDS_TOKEN));
         // Of the empty text, as in the examples of RFC 6234.
-        assert_eq!(hash("<style></style>", "style"), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
+        let hash = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='";
+        let expected = format!(
+            "default-src 'none'; style-src {hash}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src \
+             {hash}; connect-src 'self'"
+        );
+        let page = Ready::new("<script></script>", "", "", "");
+        assert_eq!(page.policy.unwrap(), expected);
     }
 
     #[test]
     fn nothing_that_is_data_can_become_markup() {
+        let text = [PAGE, STYLE, PAGE_STYLE, SCRIPT].concat();
         for way in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style=", "onclick="] {
-            assert!(!PAGE.contains(way), "{way}");
+            assert!(!text.contains(way), "{way}");
         }
         for outside in ["http://", "https://", "src=", "@import", "url("] {
-            assert!(!PAGE.contains(outside), "{outside}");
+            assert!(!text.contains(outside), "{outside}");
         }
     }
 }

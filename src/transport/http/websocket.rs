@@ -1,5 +1,7 @@
 //! `/mcp/ws`: the messages of stdin and stdout, one a frame, over a `WebSocket`. Each connection is a session of its own.
 
+mod frames;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,16 +22,14 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::Shared;
 use super::activity::Open;
-use super::calls::{Answer, Conversation, Queue, Stage, Work};
+use super::calls::{Queue, Stage, Work};
+use super::conversation::Conversation;
 use super::feed::{Fed, Feed, feed};
-use super::frames::{self, Close, Kind};
-use super::mcp::single;
+use super::headers::single;
+use super::message::{Answer, Message};
 use super::reply::{Reply, empty, later, refuse};
-use super::router::Known;
-use super::tenant::{TOO_MANY, Tenant};
-use super::upload::Message;
+use super::tenant::{Client, TOO_MANY, Tenant};
 use crate::cancel::CancelToken;
 use crate::limits::{
     HTTP_BODY_MS, HTTP_END_MS, MAX_HTTP_WEBSOCKETS, TAKEOVER_MS, WEBSOCKET_DRAIN_MS, WEBSOCKET_PING_MS,
@@ -37,16 +37,19 @@ use crate::limits::{
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
 use crate::transport::batch;
+use crate::transport::door::Limits;
+use frames::{Close, Kind};
 
 type Stream = TokioIo<Upgraded>;
 
 /// Of `Sec-WebSocket-Key` (RFC 6455, 4.1).
 const KEY_BYTES: usize = 16;
 
-/// Switches the connection over. Gives the request back if it stays one of HTTP.
+/// Switches the connection over, which ends when `stop` becomes true. Gives the request back if it stays one of HTTP.
 pub fn upgrade(
-    shared: &Arc<Shared>,
-    (tenant, shown): Known,
+    limits: Limits,
+    stop: &watch::Receiver<bool>,
+    (tenant, shown): Client,
     open: Open,
     mut request: HttpRequest<Body>,
 ) -> (Reply, Option<Open>) {
@@ -95,12 +98,12 @@ pub fn upgrade(
     if says(&SEC_WEBSOCKET_PROTOCOL, "mcp") {
         answered.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
     }
-    let shared = Arc::clone(shared);
+    let stop = stop.clone();
     let upgraded = hyper::upgrade::on(&mut request);
     let leave = open.activity.seat.leave();
     tokio::spawn(async move {
         if let Ok(stream) = upgraded.await {
-            serve(&shared, &(tenant, shown), TokioIo::new(stream), leave).await;
+            serve(limits, stop, &(tenant, shown), TokioIo::new(stream), leave).await;
         }
         drop((open, held));
     });
@@ -116,7 +119,13 @@ enum Control {
 }
 
 /// Serves a connection until either side ends it.
-async fn serve(shared: &Arc<Shared>, (tenant, shown): &Known, stream: Stream, leave: oneshot::Receiver<()>) {
+async fn serve(
+    limits: Limits,
+    stop: watch::Receiver<bool>,
+    (tenant, shown): &Client,
+    stream: Stream,
+    leave: oneshot::Receiver<()>,
+) {
     let (source, sink) = split(stream);
     let (feed, fed) = feed();
     // A client that pings and does not read is read no further.
@@ -132,10 +141,10 @@ async fn serve(shared: &Arc<Shared>, (tenant, shown): &Known, stream: Stream, le
         feed,
         controls,
         calls: JoinSet::new(),
-        max_bytes: shared.limits.max_line_bytes,
-        stall: shared.limits.stall_timeout,
+        max_bytes: limits.max_line_bytes,
+        stall: limits.stall_timeout,
     };
-    let close = reader.read(shared.stop.clone(), leave).await;
+    let close = reader.read(stop, leave).await;
     let Reader { mut source, controls, feed, mut calls, .. } = reader;
     if close == Some(Close::GoingAway) {
         // What runs is still answered.
@@ -172,7 +181,7 @@ async fn write(mut sink: WriteHalf<Stream>, mut fed: Fed, mut control: mpsc::Rec
                 Control::Ping => frame(&mut sink, Kind::Ping, b"").await?,
                 Control::Close(close) => {
                     // Sent last, whatever is still fed.
-                    frame(&mut sink, Kind::Close, &close.number().to_be_bytes()).await?;
+                    frame(&mut sink, Kind::Close, &(close as u16).to_be_bytes()).await?;
                     return sink.shutdown().await;
                 }
             },
@@ -180,7 +189,7 @@ async fn write(mut sink: WriteHalf<Stream>, mut fed: Fed, mut control: mpsc::Rec
     }
     while let Some(control) = control.recv().await {
         if let Control::Close(close) = control {
-            frame(&mut sink, Kind::Close, &close.number().to_be_bytes()).await?;
+            frame(&mut sink, Kind::Close, &(close as u16).to_be_bytes()).await?;
         }
     }
     sink.shutdown().await
@@ -292,7 +301,7 @@ impl Reader<'_> {
                 return Ok(Err(Close::TooBig));
             }
             let tenant = self.tenant;
-            let mut take = |piece: &[u8]| message.add(tenant, piece).is_ok();
+            let mut take = |piece: &[u8]| message.add(&tenant.account, piece).is_ok();
             if !timeout_at(end, frames::payload(&mut self.source, head, &mut take)).await?? {
                 return Ok(Err(Close::Later));
             }
@@ -372,7 +381,7 @@ impl Reader<'_> {
                 }
             },
             Incoming::Batch(members) => {
-                if let Some(text) = batch::fault(session.revision(), members.len()) {
+                if let Some(text) = batch::fault(session.state.revision(), members.len()) {
                     return Step::Done(error(None, RpcError::new(Code::InvalidRequest, text)));
                 }
                 let id = |member: &&serde_json::value::RawValue| match parse(member.get().as_bytes()) {

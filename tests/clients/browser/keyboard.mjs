@@ -48,11 +48,12 @@ export async function keyboard(page) {
 
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
-    await press("Escape", "2", "g");
+    await press("Escape", "1", "g");
     await page.waitForFunction(() => document.querySelector("#list .row[aria-selected=true]"));
     const names = (await round(page)).map(([name]) => name);
-    const wanted = ["forget", "help-button", "tab-calls", "filter", "list"];
-    check(`Tab comes to all controls, ${colorScheme}`, wanted.every((name, index) => names.indexOf(name) === names.indexOf(wanted[0]) + index), names);
+    const wanted = ["Calls", "Tools", "forget", "help-button", "lanes", "tab-calls", "filter", "list"];
+    const places = wanted.map((name) => names.indexOf(name));
+    check(`Tab comes to all controls, ${colorScheme}`, places[0] >= 0 && places.every((place, index) => !index || place > places[index - 1]), names);
     await page.locator("#list").focus();
     await press("Space");
     await page.locator("#detail").waitFor();
@@ -67,14 +68,29 @@ export async function keyboard(page) {
 
   await page.locator("#tab-calls").focus();
   const tabs = [];
-  for (const key of ["ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "Home", "End"]) {
+  for (const key of ["ArrowRight", "ArrowRight", "ArrowLeft", "Home", "End"]) {
     await press(key);
     const now = await page.evaluate(() => document.activeElement.id);
     await page.waitForFunction((id) => document.getElementById(id).getAttribute("aria-selected") === "true", now);
     tabs.push(await selected());
   }
-  check("arrows, Home and End move among tabs", tabs.join() === "tab-denials,tab-sessions,tab-now,tab-sessions,tab-now,tab-sessions", tabs);
-  await press("2");
+  check("arrows, Home and End move among tabs", tabs.join() === "tab-sessions,tab-calls,tab-sessions,tab-calls,tab-sessions", tabs);
+  await press("1");
+  await page.locator("#lanes").waitFor();
+
+  const chosen = () => page.locator("#lanes").getAttribute("aria-activedescendant");
+  await page.locator("#lanes").focus();
+  const bars = await page.evaluate(() => state.shown.toSorted((one, other) => other.from - one.from).map((entry) => `bar-${idOf(entry)}`));
+  await press("End", "ArrowRight");
+  await page.waitForFunction((id) => document.getElementById("lanes").getAttribute("aria-activedescendant") === id, bars.at(-2));
+  await press("ArrowLeft");
+  await page.waitForFunction((id) => document.getElementById("lanes").getAttribute("aria-activedescendant") === id, bars.at(-1));
+  const name = await page.locator(`#${await chosen()}`).getAttribute("title");
+  check("arrows move along the timeline, and say what is there", /^\d\d:\d\d:\d\d \S+ .*: \w+, [\d.]+ m?s$/.test(name) && (await has("lanes")), name);
+  await press("Enter");
+  await page.locator("#detail").waitFor();
+  check("Enter opens a call of the timeline", await has("detail"));
+  await press("Escape");
 
   for (const [open, close] of [["Enter", "Enter"], ["Space", "Escape"]]) {
     await page.locator("#help-button").focus();

@@ -100,6 +100,44 @@ async function mischief() {
 }
 await work();
 
+// A command that runs on behind its call is shown as what it is, to its end.
+async function follows(page, row) {
+  const on = path.join(app, "on");
+  await call("alice", "execute_command", { command: "while [ ! -e on ]; do sleep 0.05; done; exit 3", background: true });
+  const one = row("! -e on");
+  await one.locator(".running").waitFor();
+  const running = await one.locator(".outcome").textContent();
+  const began = await one.locator(".time").textContent();
+  check("page shows a background command as running since it began", running === `running since ${began}`, [running, began]);
+  fs.writeFileSync(on, "");
+  await one.locator(".failed").waitFor();
+  const [ended, about] = await Promise.all([".outcome", ".subject"].map((part) => one.locator(part).textContent()));
+  check("page shows how a background command ended, and when", /^failed, ended \d\d:\d\d:\d\d$/.test(ended) && about.endsWith("exit code 3"), [ended, about]);
+  const seen = await page.evaluate(() => ({
+    rows: [...document.querySelectorAll("#list .row")].map((row) => row.dataset.key).sort(),
+    bars: [...document.querySelectorAll("#lanes .bar")].map((bar) => bar.dataset.key).sort(),
+    counts: [document.querySelector("#facts b").textContent, document.querySelector("#tab-calls span").textContent],
+    clocks: document.getElementById("timeline").innerText.match(/\d+:\d\d(:\d\d)?( [AP]M)?/g).concat([...document.querySelectorAll("#list .time")].map((time) => time.textContent)),
+    hidden: [...document.querySelectorAll("#lanes .bar")].filter((bar) => { const { x, width, right } = bar.getBoundingClientRect(); return width < 3 || x < 0 || right > innerWidth; }).length,
+  }));
+  check("timeline has a bar for each call of the list", seen.rows.length === 11 && seen.bars.join() === seen.rows.join() && seen.hidden === 0, seen);
+  check("page counts as many calls as it lists", seen.counts.every((count) => count === "11"), seen.counts);
+  check("page has one clock", seen.clocks.every((clock) => /^\d\d:\d\d:\d\d$/.test(clock)), seen.clocks);
+}
+
+// The pages of a server look alike, and lead to each other.
+async function pages(page) {
+  const look = () => page.evaluate(() => ["background-color", "color", "font-family"].map((name) => getComputedStyle(document.body)[name]));
+  const here = await look();
+  await page.locator("nav a", { hasText: "Tools" }).click();
+  await page.locator("#read_file").waitFor();
+  const there = await look();
+  await page.locator("nav a", { hasText: "Calls" }).click();
+  await page.locator("#list .row").first().waitFor();
+  await page.locator("#connection[data-state=live]").waitFor();
+  check("the page of tools looks like the page, and leads back", there.join() === here.join(), [here, there]);
+}
+
 const browser = await chromium.launch({ executablePath: browserPath, args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
 const faults = [];
 const asked = [];
@@ -143,30 +181,27 @@ try {
   await page.locator("#connection[data-state=live]").waitFor();
 
   const running = call("alice", "execute_command", { command: "sh build.sh", workdir: app });
-  await page.keyboard.press("1");
   await row("sh build.sh").locator(".running").waitFor();
   await row("bytes of output").waitFor();
-  check("page shows what runs, and how far it is", (await rows.count()) === 1);
+  check("page shows what runs first, and how far it is", (await rows.first().textContent()).includes("sh build.sh"));
   const moving = () => page.evaluate(() => document.getAnimations().length);
   const before = await moving();
   await page.emulateMedia({ reducedMotion: "reduce" });
   check("page holds still when asked to", before === 1 && (await moving()) === 0, before);
   await page.emulateMedia({ reducedMotion: "no-preference" });
   if (picture) {
-    await page.setViewportSize({ width: 1360, height: 700 });
-    await page.keyboard.press("2");
+    await page.setViewportSize({ width: 1360, height: 820 });
     await row("edit_file").click();
     await body.locator(".line.add").first().waitFor();
     await page.screenshot({ path: picture });
     await page.keyboard.press("Escape");
-    await page.keyboard.press("1");
   }
   fs.writeFileSync(go, "");
   await running;
-  await page.getByText("Nothing runs.").waitFor();
-  await page.keyboard.press("2");
   await row("sh build.sh").locator(".ok").waitFor();
+  await page.locator("#facts .running").waitFor({ state: "detached" });
   check("page shows that it has ended", true);
+  await follows(page, row);
 
   await page.keyboard.press("/");
   await page.keyboard.type("tool:edit");
@@ -183,7 +218,7 @@ try {
   await page.keyboard.press("Escape");
   check("page closes on Escape", !(await page.locator("#detail").isVisible()));
   await page.keyboard.press("Escape");
-  await page.waitForFunction(() => document.querySelectorAll("#list .row").length === 10);
+  await page.waitForFunction(() => document.querySelectorAll("#list .row").length === 11);
 
   const drawn = await page.locator("#list .row").evaluateAll((all) => all.map((row) => row.id));
   const moves = [];
@@ -193,18 +228,24 @@ try {
     const seen = page.waitForFunction((id) => document.querySelector("#list .row[aria-selected=true]")?.id === id, drawn[at]);
     moves.push(await seen.then(() => page.locator("#list").getAttribute("aria-activedescendant"), () => null));
   }
-  check("page moves by keys", drawn.length === 10 && moves.join() === [drawn[0], drawn[1], drawn[0]].join(), moves);
+  check("page moves by keys", drawn.length === 11 && moves.join() === [drawn[0], drawn[1], drawn[0]].join(), moves);
   await page.keyboard.press("?");
   check("page helps", await page.locator("#help").isVisible());
   await page.keyboard.press("Escape");
 
-  await page.keyboard.press("3");
-  await page.waitForFunction(() => document.querySelectorAll("#list .row").length === 2);
-  check("page shows denials", (await rows.locator(".outcome").allTextContents()).every((word) => word === "denied"));
-  await page.keyboard.press("4");
+  for (const word of ["failed", "denied", "ok"]) {
+    const button = page.locator("#facts button", { hasText: word });
+    await button.click();
+    await page.waitForFunction((word) => document.getElementById("filter").value === `is:${word}` && document.querySelector("#facts [aria-pressed=true]")?.textContent.endsWith(word), word);
+    const told = await rows.locator(".outcome").allTextContents();
+    const count = await button.locator("b").textContent();
+    check(`page counts what is ${word}, and lists it`, told.length === Number(count) && told.length > 0 && told.every((text) => text.startsWith(word)), [count, told]);
+    await button.click();
+  }
+  await page.keyboard.press("2");
   await row("2025-11-25").waitFor();
   check("page shows sessions without their names", (await rows.count()) === 1 && !(await page.content()).includes(session));
-  await page.keyboard.press("2");
+  await page.keyboard.press("1");
 
   await mischief();
   await row("printf").click();
@@ -218,7 +259,7 @@ try {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
     for (const [what, show] of [
-      ["calls", () => page.keyboard.press("2")],
+      ["calls", () => page.keyboard.press("1")],
       ["an edit", () => row("edit_file").click().then(() => body.locator(".line.del").waitFor())],
       ["help", () => page.keyboard.press("?")],
     ]) {
@@ -232,14 +273,18 @@ try {
 
   await keyboard(page);
 
+  await pages(page);
+
   const calls = async () => Number((await page.locator("#facts").innerText()).match(/(\d+) calls/)[1]);
   const counted = await calls();
   await call("alice", "list_directory", { path: app });
   // Well before the page would look again by itself.
-  const follows = page.waitForFunction((count) => document.querySelector("#facts b").textContent === String(count), counted + 1, { timeout: 4000 });
-  check("page counts a call soon", await follows.then(() => true, () => false), counted);
+  const heard = page.waitForFunction((count) => document.querySelector("#facts b").textContent === String(count), counted + 1, { timeout: 4000 });
+  check("page counts a call soon", await heard.then(() => true, () => false), counted);
   const file = path.join(root, "tokens.jsonl");
   const chips = page.locator("#places");
+  const facts = await chips.innerText();
+  check("page says as a fact that a token has no commands", facts.includes("bob\ntools without commands") && !facts.includes("refused"), facts);
   const wasThere = (await chips.innerText()).includes(notes);
   fs.writeFileSync(file, `${fs.readFileSync(file, "utf8").split("\n")[0]}\n`);
   server.kill("SIGHUP");

@@ -45,9 +45,9 @@ fn only_the_empty_page_is_there_for_everybody() {
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let policy = page.header("content-security-policy").unwrap();
     for part in [
-        "default-src 'none'; script-src 'sha256-",
-        "style-src 'sha256-",
-        "connect-src 'self'; ",
+        "default-src 'none'; style-src 'sha256-",
+        "; script-src 'sha256-",
+        "; connect-src 'self'; ",
         "trusted-types 'none'",
     ] {
         assert!(policy.contains(part), "{policy}");
@@ -103,6 +103,49 @@ fn a_call_is_told_whole() {
     );
     assert_eq!(server.ask("GET", "/activity/99", &[], b"").status, 404);
     assert_eq!(server.ask("GET", "/activity?limit=all", &[], b"").status, 400);
+}
+
+#[test]
+fn a_background_command_is_told_while_it_runs_and_when_it_has_ended() {
+    let (_tree, server) = stage(&["--rate-limit", "0"]);
+    let line = "read line; echo done; exit 3";
+    server.post(&call(1, "execute_command", &json!({"command": line, "background": true})));
+    let told = || {
+        let mut told = server.ask("GET", "/activity", &[], b"").json();
+        (told["tenants"][0]["place"]["background"][0].take(), told["calls"].take())
+    };
+    let (mut running, calls) = told();
+    assert_eq!(calls[0]["background"], "c1");
+    let at = |value: &Value| humantime::parse_rfc3339(value.as_str().unwrap()).unwrap();
+    let (began, called) = (at(&running["at"].take()), at(&calls[0]["at"]));
+    let took = std::time::Duration::from_secs_f64(calls[0]["durationMs"].as_f64().unwrap() / 1000.0 + 0.001);
+    assert!((called..=called + took).contains(&began), "{calls}");
+    assert!(running["durationMs"].take().as_f64().unwrap() > 0.0);
+    let mut expected =
+        json!({"id": "c1", "command": line, "at": null, "durationMs": null, "bytes": 0, "outcome": null, "end": null});
+    assert_eq!(running, expected);
+    let message = call(2, "follow_command", &json!({"commandId": "c1", "stdin": "go\n", "waitSecs": 10}));
+    assert_eq!(server.post(&message).json()["result"]["structuredContent"]["output"], "done\n");
+    let until = std::time::Instant::now() + crate::harness::DEADLINE;
+    let mut ended = loop {
+        let (ended, _) = told();
+        if !ended["outcome"].is_null() {
+            break ended;
+        }
+        assert!(std::time::Instant::now() < until, "{ended}");
+        std::thread::yield_now();
+    };
+    // How long it ran does not grow any more.
+    assert_eq!(told().0["durationMs"], ended["durationMs"].take());
+    ended["at"].take();
+    (expected["bytes"], expected["outcome"], expected["end"]) = (5.into(), "failed".into(), "exit code 3".into());
+    assert_eq!(ended, expected);
+}
+
+#[test]
+fn tools_without_commands_have_no_walls() {
+    let (_tree, server) = stage(&["--tools", "files"]);
+    assert_eq!(server.ask("GET", "/activity", &[], b"").json()["tenants"][0]["place"]["walls"], Value::Null);
 }
 
 #[test]

@@ -134,21 +134,9 @@ fn a_command_that_cannot_start_is_refused_and_not_waited_for() {
         std::fs::rename(&net.work, &moved).unwrap();
         std::fs::create_dir(&net.work).unwrap();
         let command = replay::internals::exec::Command { line: "true", dir: at, terminal: None };
-        let bounds = replay::internals::exec::Bounds {
-            timeout: super::LONG,
-            grace: std::time::Duration::from_millis(100),
-            output_cap_bytes: 100,
-        };
-        let refused = replay::internals::exec::run_intercepted(
-            &net.launcher,
-            &command,
-            &Intercepted::default(),
-            bounds,
-            &replay::internals::exec::Running::new(1),
-            &replay::internals::cancel::CancelToken::new(),
-            &mut drop,
-            &mut |_, _| {},
-        );
+        let (running, cancel) = (replay::internals::exec::Slots::new(1), replay::internals::cancel::CancelToken::new());
+        let foreground = super::foreground(&net.launcher, &running, &cancel);
+        let refused = foreground.run_intercepted(&command, &Intercepted::default(), &mut drop, &mut |_, _| {});
         assert!(matches!(refused, Err(ExecError::Refused { .. })), "{:?}: {refused:?}", net.setting);
     });
 }

@@ -45,16 +45,10 @@ fn finds_nothing(server: &mut Server, walls: &Walls, setting: Setting) {
 
 /// Where the private directory of the first server is.
 fn scratch_of(walls: &Walls) -> String {
-    let mut waiting = vec![walls.tree.path("tmp")];
-    while let Some(dir) = waiting.pop() {
-        for entry in std::fs::read_dir(&dir).unwrap().flatten() {
-            if entry.file_name().to_string_lossy().starts_with("replay-scratch-") {
-                return entry.path().to_str().unwrap().to_owned();
-            }
-            waiting.push(entry.path());
-        }
-    }
-    panic!("the first server has no private directory below its TMPDIR")
+    let mut entries = walkdir::WalkDir::new(walls.tree.path("tmp")).into_iter().map(Result::unwrap);
+    let found = entries.find(|entry| entry.file_name().to_string_lossy().starts_with("replay-scratch-"));
+    let found = found.expect("the first server has no private directory below its TMPDIR");
+    found.path().to_str().unwrap().to_owned()
 }
 
 #[test]

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::Control;
 use crate::record::call::{Content, Exchange, Protocol, Side, Wire};
-use crate::record::protocol::parts::parts_of_wire;
+use crate::record::protocol::dissector::parts_of_wire;
 use crate::record::protocol::sql::{self, Token};
 use crate::record::protocol::{mysql, redis};
 

@@ -127,7 +127,7 @@ fn fields_that_choose_and_are_others_in_each_recording_are_learned_as_noise() {
         me(fields, &n.to_string())
     };
     let run = |run: u32| vec![call(run, 0), call(run, 1)];
-    let (noise, lessons) = Noise::learn(&run(0), &run(1));
+    let (noise, lessons) = learn(&run(0), &run(1));
     let change = |field: &str, values: (&str, &str)| Change {
         field: field.to_owned(),
         values: (values.0.to_owned(), values.1.to_owned()),
@@ -140,5 +140,5 @@ fn fields_that_choose_and_are_others_in_each_recording_are_learned_as_noise() {
     assert_eq!(answers(&Book::new(run(0), noise), &third), some(&["0", "1"]));
     // In another order they are no noise.
     let turned: Vec<_> = run(0).into_iter().rev().collect();
-    assert!(Noise::learn(&run(0), &turned).0.is_empty());
+    assert!(learn(&run(0), &turned).0.is_empty());
 }

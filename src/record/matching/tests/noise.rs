@@ -109,7 +109,7 @@ fn what_is_declared_is_left_out_and_all_else_counts() {
 fn what_two_recordings_have_otherwise_is_learned() {
     for (protocol, field, way) in WAYS {
         let one = |id: &str| vec![call(protocol, way(id, "a"), "one")];
-        let (noise, lessons) = Noise::learn(&one(IDS[0]), &one(IDS[1]));
+        let (noise, lessons) = learn(&one(IDS[0]), &one(IDS[1]));
         assert_eq!(lessons.len(), 1, "{protocol:?} {field}: {lessons:?}");
         assert_eq!((lessons[0].calls, lessons[0].changes[0].field.as_str()), ((1, 1), field));
         assert_eq!(noise.learned(&one(IDS[0])[0]), Some(learned(&[field])), "{protocol:?} {field}");
@@ -117,11 +117,11 @@ fn what_two_recordings_have_otherwise_is_learned() {
         let book = Book::new(one(IDS[0]), noise);
         assert_eq!(ask(&book, &call(protocol, way(IDS[2], "a"), "")), Ok("one".to_owned()), "{protocol:?} {field}");
         // The same value in both is none that is made anew.
-        let (noise, lessons) = Noise::learn(&one(IDS[0]), &one(IDS[0]));
+        let (noise, lessons) = learn(&one(IDS[0]), &one(IDS[0]));
         assert!(noise.is_empty() && lessons.is_empty());
         // More that differs is another call.
         let others = |id: &str, n: &str| vec![call(protocol, way(id, "a"), ""), call(protocol, way(id, n), "")];
-        let (noise, _) = Noise::learn(&others(IDS[0], "bb"), &others(IDS[1], "ccc"));
+        let (noise, _) = learn(&others(IDS[0], "bb"), &others(IDS[1], "ccc"));
         let book = Book::new(others(IDS[0], "bb"), noise);
         assert!(book.find(&call(protocol, way(IDS[2], "ccc"), "")).is_err(), "{protocol:?} {field}");
     }
@@ -179,12 +179,12 @@ fn values_that_both_recordings_have_are_not_learned() {
         (vec![way("a"), way("b")], vec![way("c")], 2),
     ];
     for (ours, theirs, unlike) in cases {
-        let (noise, lessons) = Noise::learn(&ours, &theirs);
+        let (noise, lessons) = learn(&ours, &theirs);
         assert!(noise.is_empty() && lessons.is_empty());
         assert_eq!(noise.unlike(&ours, &theirs), unlike);
     }
     let set = |value: &str| call(Protocol::Redis, vec![redis(&["SET", "n", value])], "");
-    assert!(Noise::learn(&[set("1"), set("2")], &[set("2"), set("3")]).0.is_empty());
+    assert!(learn(&[set("1"), set("2")], &[set("2"), set("3")]).0.is_empty());
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn what_commands_have_otherwise_is_learned_where_all_else_is_the_same() {
     let way = |words: &str| call(Protocol::Redis, vec![redis(&words.split(' ').collect::<Vec<_>>())], "one");
     let ours = ["SET lock:a 17 NX", "SET lock:a 18 NX", "SET cart:1 v1", "ZADD jobs 1763866800.25 a"].map(way);
     let theirs = ["SET cart:1 v1", "SET lock:a 27 NX", "ZADD jobs 1763870411.5 a"].map(way);
-    let (noise, lessons) = Noise::learn(&ours, &theirs);
+    let (noise, lessons) = learn(&ours, &theirs);
     let told: Vec<_> = lessons.iter().map(|lesson| (lesson.place.as_str(), lesson.calls)).collect();
     assert_eq!(told, [("Redis db:5432 SET lock:a ? NX", (2, 1)), ("Redis db:5432 ZADD jobs ? a", (1, 1))]);
     let learned_of = |at: usize| noise.learned(&ours[at]);

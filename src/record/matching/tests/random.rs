@@ -85,14 +85,14 @@ fn secrets_of_which_each_run_has_its_own_are_learned() {
         let hint = miss.closest.unwrap().differences.pop().unwrap();
         let named = hint.split("`noise: {req: [").nth(1).and_then(|rest| rest.split(']').next());
         assert_eq!(named, field, "{program}: {hint}");
-        let (noise, lessons) = Noise::learn(&run(&RUNS[0]), &run(&RUNS[1]));
+        let (noise, lessons) = learn(&run(&RUNS[0]), &run(&RUNS[1]));
         for replayed in [&RUNS[2], &RUNS[0]] {
             let book = Book::new(run(&RUNS[0]), noise.clone());
             let given: Vec<_> = run(replayed).iter().map(|call| ask(&book, call)).collect();
             assert_eq!(given, answers, "{program}: {lessons:?}");
         }
         // What both have is none.
-        let (noise, lessons) = Noise::learn(&run(&RUNS[0]), &run(&RUNS[0]));
+        let (noise, lessons) = learn(&run(&RUNS[0]), &run(&RUNS[0]));
         assert!(noise.is_empty() && lessons.is_empty(), "{program}: {lessons:?}");
     }
 }
@@ -112,7 +112,7 @@ fn tokens_that_answers_gave_are_not_learned() {
         Secrets::default().calls(&mut calls);
         calls
     };
-    let (noise, lessons) = Noise::learn(&run(&RUNS[0]), &run(&RUNS[1]));
+    let (noise, lessons) = learn(&run(&RUNS[0]), &run(&RUNS[1]));
     assert!(noise.is_empty() && lessons.is_empty(), "{lessons:?}");
 }
 

@@ -75,7 +75,7 @@ fn parts_of_a_request_have_the_names_of_noise() {
             .to_vec(),
         body: br#"{"order":{"items":[{"id":7},{"id":"8"}]}}"#.to_vec(),
     };
-    let mut taken = Taken::default();
+    let mut taken = PartList::default();
     parts(&request, &mut taken);
     let values = taken.parts.iter().filter(|part| part.is_value() || part.role == Role::Field);
     let values: Vec<_> = values.map(|part| (part.role, part.name.as_str(), part.text.as_str())).collect();

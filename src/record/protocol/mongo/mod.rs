@@ -15,15 +15,15 @@ mod recorder;
 mod tests;
 
 use crate::record::call::Protocol;
-use crate::record::protocol::spoken::Spoken;
+use crate::record::protocol::database::Database;
 pub(in crate::record) use message::{Section, renumbered, sections};
 
-pub(super) static SPOKEN: Spoken = Spoken {
+pub(super) static DATABASE: Database = Database {
     protocol: Protocol::Mongo,
     kind: "Mongo",
     port: 27017,
     parts: parts::parts,
     head: |_| 0,
-    recorder: |_| Box::new(recorder::Recording::default()),
-    player: || Box::new(player::Playing::default()),
+    recorder: |_| Box::new(recorder::MongoDialogue::default()),
+    player: || Box::new(player::MongoResponder::default()),
 };

@@ -3,11 +3,11 @@
 use super::bson::{self, Element, kind};
 use super::message::{self, Section};
 use crate::limits::MAX_BSON_DEPTH;
-use crate::record::protocol::parts::{Taken, readable};
+use crate::record::protocol::parts::{PartList, readable};
 use crate::text::escape::hex;
 
 /// `OP_MSG`, and the command of an `OP_QUERY`.
-pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
+pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     // The operation, flags, and of an `OP_QUERY` what it is about.
     taken.head(bytes.get(message::OPERATION..message::body(bytes).ok()?)?);
     for section in message::sections(bytes).ok()? {
@@ -29,7 +29,7 @@ pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
 }
 
 /// A command: its name, its collection and its database are what all calls of its shape have.
-fn command(document: &[u8], taken: &mut Taken) -> Option<()> {
+fn command(document: &[u8], taken: &mut PartList) -> Option<()> {
     for (index, one) in bson::elements(document).ok()?.iter().enumerate() {
         let is_name = one.kind == kind::STRING && (index == 0 || one.name == b"$db");
         if index == 0 {
@@ -46,7 +46,7 @@ fn command(document: &[u8], taken: &mut Taken) -> Option<()> {
     Some(())
 }
 
-fn document(document: &[u8], path: &str, taken: &mut Taken, depth: usize) -> Option<()> {
+fn document(document: &[u8], path: &str, taken: &mut PartList, depth: usize) -> Option<()> {
     taken.head_of(format!("{path}."), b"{");
     for one in bson::elements(document).ok()? {
         element(&one, path, taken, depth)?;
@@ -55,12 +55,12 @@ fn document(document: &[u8], path: &str, taken: &mut Taken, depth: usize) -> Opt
     Some(())
 }
 
-fn element(element: &Element<'_>, path: &str, taken: &mut Taken, depth: usize) -> Option<()> {
+fn element(element: &Element<'_>, path: &str, taken: &mut PartList, depth: usize) -> Option<()> {
     taken.head_of(format!("{path}."), &[&[element.kind], element.name].concat());
     content(element, format!("{path}.{}", String::from_utf8_lossy(element.name)), taken, depth)
 }
 
-fn content(element: &Element<'_>, path: String, taken: &mut Taken, depth: usize) -> Option<()> {
+fn content(element: &Element<'_>, path: String, taken: &mut PartList, depth: usize) -> Option<()> {
     match element.kind {
         kind::DOCUMENT | kind::ARRAY if depth == MAX_BSON_DEPTH => return None,
         kind::DOCUMENT => document(element.value, &path, taken, depth + 1)?,

@@ -3,17 +3,17 @@
 use super::message::{self, Manner};
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::role::{Prompter, Role, said};
+use crate::record::protocol::responder::{Prompter, Responder, said};
 
 const NO_PROOF: &str = "authentication cannot be replayed: its answer proves that the server knows the password, which no \
                         recording has; connect without a user name, to a server without access control while recording";
 
 #[derive(Default)]
-pub(super) struct Playing {
+pub(super) struct MongoResponder {
     number: u32,
 }
 
-impl Playing {
+impl MongoResponder {
     /// One or more messages, each of which refers to the one before it.
     fn reply<'a>(&mut self, asked: &[u8], replies: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
         let mut responds_to = message::number(asked);
@@ -30,7 +30,7 @@ impl Playing {
     }
 }
 
-impl Role for Playing {
+impl Responder for MongoResponder {
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         message::length(bytes)
     }

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use super::message::{self, Manner};
 use crate::record::call::Side;
-use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
+use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log};
 
 #[derive(Default)]
-pub(super) struct Recording {
+pub(super) struct MongoDialogue {
     /// Calls that wait for a reply, by the number of the message that it refers to. Authentication is not recorded: it holds proofs
     /// of a password, and cannot be played.
     waiting: BTreeMap<u32, (Draft, Manner)>,
 }
 
-impl Recording {
+impl MongoDialogue {
     fn asked(&mut self, bytes: &[u8], log: &mut Log) -> Result<(), Fault> {
         let (question, manner) = message::question(bytes)?;
         let draft = Draft::asked([question], log.at).of_session(matches!(manner, Manner::Session | Manner::Hello));
@@ -25,14 +25,16 @@ impl Recording {
         Ok(())
     }
 
-    fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+    fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
         // A reply to nothing known is the end of what was asked before the recording went wrong; it harms nobody.
-        let Some((mut draft, manner)) = self.waiting.remove(&message::word(&bytes, 8)) else { return Ok(Way::On) };
+        let Some((mut draft, manner)) = self.waiting.remove(&message::word(&bytes, 8)) else {
+            return Ok(Disposition::On);
+        };
         let (goes_on, number) = (message::goes_on(&bytes), message::number(&bytes));
         let (way, kept) = if manner == Manner::Hello {
-            (Way::Instead(message::without_offers(&bytes, false)?), message::without_offers(&bytes, true)?)
+            (Disposition::Instead(message::without_offers(&bytes, false)?), message::without_offers(&bytes, true)?)
         } else {
-            (Way::On, bytes)
+            (Disposition::On, bytes)
         };
         draft.push(Side::Server, kept);
         if goes_on {
@@ -45,7 +47,7 @@ impl Recording {
     }
 }
 
-impl Dialogue for Recording {
+impl Dialogue for MongoDialogue {
     fn length(&mut self, _from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         message::length(bytes)
     }
@@ -54,9 +56,9 @@ impl Dialogue for Recording {
         from == Side::Server
     }
 
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
         match from {
-            Side::Client => self.asked(&bytes, log).map(|()| Way::On),
+            Side::Client => self.asked(&bytes, log).map(|()| Disposition::On),
             Side::Server => self.answered(bytes, log),
         }
     }

@@ -24,7 +24,7 @@ pub(super) enum Answer {
     /// Definitions up to their end.
     Fields,
     /// OK or an error for a prepared statement.
-    Prepared,
+    PreparedStatement,
     /// So many messages of definitions of its parameters and columns.
     Definitions(u64),
 }
@@ -35,7 +35,7 @@ pub(super) fn begin(code: Option<u8>) -> Result<Option<Answer>, Fault> {
         command::QUIT | command::CLOSE | command::LONG_DATA => return Ok(None),
         command::QUERY | command::EXECUTE | command::BULK_EXECUTE | command::PROCESS_INFO => Answer::Result,
         command::FIELD_LIST => Answer::Fields,
-        command::PREPARE => Answer::Prepared,
+        command::PREPARE => Answer::PreparedStatement,
         command::FETCH => Answer::Rows,
         command::CHANGE_USER => Answer::Login,
         command::BINLOG_DUMP | command::BINLOG_DUMP_GTID | command::TABLE_DUMP | command::CLONE => {
@@ -70,7 +70,7 @@ impl Answer {
             Self::Rows if no_eof => after_result(status_of_ok(payload)?),
             Self::Rows => after_result(status_of_eof(payload)),
             Self::One | Self::Fields | Self::Definitions(0 | 1) => None,
-            Self::Prepared => {
+            Self::PreparedStatement => {
                 let prepared = prepared(payload).ok_or("an answer about a prepared statement is too short")?;
                 // Each list has an end unless there is none.
                 let list = |count: u16| if count == 0 { 0 } else { u64::from(count) + u64::from(!no_eof) };
@@ -129,14 +129,14 @@ fn status_of_eof(payload: &[u8]) -> u16 {
 }
 
 /// What the first message of the answer to `COM_STMT_PREPARE` says.
-pub(super) struct Prepared {
+pub(super) struct PreparedStatement {
     pub(super) id: u32,
     pub(super) counts: (u16, u16),
 }
 
-pub(super) fn prepared(payload: &[u8]) -> Option<Prepared> {
+pub(super) fn prepared(payload: &[u8]) -> Option<PreparedStatement> {
     let field = payload.get(..9).filter(|field| field[0] == 0)?;
     let id = u32::from_le_bytes([field[1], field[2], field[3], field[4]]);
     let (columns, parameters) = (u16::from_le_bytes([field[5], field[6]]), u16::from_le_bytes([field[7], field[8]]));
-    Some(Prepared { id, counts: (parameters, columns) })
+    Some(PreparedStatement { id, counts: (parameters, columns) })
 }

@@ -54,9 +54,7 @@ pub(super) fn is_greeting(message: &[u8]) -> bool {
     packet::code(message) == Some(10) && message.get(3) == Some(&0)
 }
 
-/// What a client says to a greeting.
 pub(super) enum Hello {
-    /// It wants to go on encrypted.
     Encryption,
     Login(Login),
 }

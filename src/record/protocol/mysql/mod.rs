@@ -15,16 +15,16 @@ mod statements;
 mod tests;
 
 use crate::record::call::Protocol;
-use crate::record::protocol::spoken::Spoken;
+use crate::record::protocol::database::Database;
 pub(in crate::record) use answer::without_status;
 pub(in crate::record) use statements::{carries_out, is_of_context, leaves_open, login_of, resets, selected_by};
 
-pub(super) static SPOKEN: Spoken = Spoken {
+pub(super) static DATABASE: Database = Database {
     protocol: Protocol::MySql,
     kind: "MySQL",
     port: 3306,
     parts: parts::parts,
     head: |_| 5,
-    recorder: |relay_tls| Box::new(recorder::Recording::new(relay_tls)),
-    player: || Box::new(player::Playing::default()),
+    recorder: |relay_tls| Box::new(recorder::MySqlDialogue::new(relay_tls)),
+    player: || Box::new(player::MySqlResponder::default()),
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::packet::{self, command};
-use crate::record::protocol::parts::{Prepared, Taken, readable};
+use crate::record::protocol::parts::{PartList, Placeholders, readable};
 use crate::record::protocol::sql;
 
 /// Command, number of the statement, flags, count of iterations.
@@ -13,7 +13,7 @@ const EXECUTE_HEAD_BYTES: usize = 10;
 const LONG_DATA_HEAD_BYTES: usize = 7;
 
 /// `COM_QUERY`, `COM_STMT_PREPARE`, and what carries a prepared statement out.
-pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
+pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     let payload = packet::payload(bytes);
     // What answers a server has another number.
     if packet::sequence(bytes) != 0 {
@@ -22,7 +22,7 @@ pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
     match payload.split_first()? {
         (&code @ (command::QUERY | command::PREPARE), text) => {
             if code == command::PREPARE {
-                taken.prepared = Prepared { parameters: sql::parameters(text), long: BTreeSet::new() };
+                taken.prepared = Placeholders { parameters: sql::parameters(text), long: BTreeSet::new() };
             }
             taken.head(&[code]);
             taken.statement(text, true);
@@ -42,7 +42,7 @@ pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
 }
 
 /// Bits of what is NULL, whether types follow, two bytes of each type, the values.
-fn executed(payload: &[u8], taken: &mut Taken) -> Option<()> {
+fn executed(payload: &[u8], taken: &mut PartList) -> Option<()> {
     let count = taken.prepared.parameters;
     let nulls = payload.get(EXECUTE_HEAD_BYTES..EXECUTE_HEAD_BYTES + count.div_ceil(8))?;
     let types = EXECUTE_HEAD_BYTES + nulls.len() + 1;

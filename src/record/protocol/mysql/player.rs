@@ -8,20 +8,20 @@ use super::packet::{self, command};
 use super::statements::{self, Statements};
 use crate::record::call::{Exchange, Side};
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::role::{Prompter, Role, said};
+use crate::record::protocol::responder::{Prompter, Responder, said};
 use crate::record::protocol::wire::PlayStep;
 
 /// Of a server that speaks first, and nobody recorded how.
 const UNGREETED: &str = "a connection whose greeting no recording has";
 
 #[derive(Default)]
-pub(super) struct Playing {
+pub(super) struct MySqlResponder {
     /// The capabilities that the client has, once it has said who it is.
     capabilities: Option<u32>,
     statements: Statements,
 }
 
-impl Playing {
+impl MySqlResponder {
     fn hello(&mut self, prompter: &mut Prompter, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
         let login = match handshake::hello(bytes)? {
             Hello::Encryption => {
@@ -99,7 +99,7 @@ fn plain(question: &[u8], sequence: u8, is_inside: bool) -> Option<Vec<Vec<u8>>>
     Some(vec![packet::message(sequence.wrapping_add(1), &[0, 0, 0, 2 | u8::from(is_inside), 0, 0, 0])])
 }
 
-impl Role for Playing {
+impl Responder for MySqlResponder {
     fn open(&mut self, prompter: &mut Prompter) -> Vec<u8> {
         let sessions = prompter.sessions();
         let is_greeted = |found: &&Arc<Exchange>| greeting(found).is_some_and(handshake::is_greeting);

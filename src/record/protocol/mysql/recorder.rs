@@ -8,7 +8,7 @@ use super::handshake::{self, Hello};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
 use crate::record::call::Side;
-use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
+use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log};
 
 #[derive(Default)]
 enum Phase {
@@ -21,7 +21,7 @@ enum Phase {
 }
 
 #[derive(Default)]
-pub(super) struct Recording {
+pub(super) struct MySqlDialogue {
     /// Whether encryption is relayed that the client asks for.
     relay_tls: bool,
     phase: Phase,
@@ -33,35 +33,35 @@ pub(super) struct Recording {
     running: Option<(Draft, Answer)>,
 }
 
-impl Recording {
+impl MySqlDialogue {
     pub(super) fn new(relay_tls: bool) -> Self {
         Self { relay_tls, ..Self::default() }
     }
 
-    fn greeting(&mut self, bytes: &[u8], log: &mut Log) -> Result<Way, Fault> {
+    fn greeting(&mut self, bytes: &[u8], log: &mut Log) -> Result<Disposition, Fault> {
         match packet::code(bytes) {
             Some(10) => {
                 let greeting = handshake::greeting(bytes, self.relay_tls && !log.link.tls)?;
                 self.phase = Phase::Hello(greeting.clone());
-                Ok(Way::Instead(greeting))
+                Ok(Disposition::Instead(greeting))
             }
             // It takes no connections, and says so in place of a greeting.
             Some(0xff) => {
                 let mut draft = Draft::asked([], log.at).of_session(true);
                 draft.push(Side::Server, bytes.to_vec());
                 log.done(draft);
-                Ok(Way::On)
+                Ok(Disposition::On)
             }
             _ => Err("it does not begin as a connection to MySQL does"),
         }
     }
 
-    fn hello(&mut self, bytes: &[u8], greeting: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+    fn hello(&mut self, bytes: &[u8], greeting: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
         match handshake::hello(bytes)? {
             Hello::Encryption => {
                 self.phase = Phase::Hello(greeting);
                 log.link.tls = true;
-                Ok(Way::Encrypt)
+                Ok(Disposition::Encrypt)
             }
             Hello::Login(login) => {
                 self.capabilities = login.capabilities;
@@ -69,7 +69,7 @@ impl Recording {
                 draft.push(Side::Server, greeting);
                 draft.push(Side::Client, login.question);
                 self.running = Some((draft, Answer::Login));
-                Ok(Way::On)
+                Ok(Disposition::On)
             }
         }
     }
@@ -100,7 +100,7 @@ impl Recording {
             None => self.begin()?,
         };
         let next = answer.read(&bytes, self.capabilities & handshake::NO_EOF != 0)?;
-        if answer == Answer::Prepared
+        if answer == Answer::PreparedStatement
             && let Some(prepared) = answer::prepared(packet::payload(&bytes))
             && let Some(prepare) = draft.said(Side::Client).next_back()
         {
@@ -118,7 +118,7 @@ impl Recording {
     }
 }
 
-impl Dialogue for Recording {
+impl Dialogue for MySqlDialogue {
     fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         if from == Side::Client && matches!(self.phase, Phase::Greeting) {
             return Err("a client of MySQL did not wait for the greeting");
@@ -134,7 +134,7 @@ impl Dialogue for Recording {
         }
     }
 
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
         match (std::mem::replace(&mut self.phase, Phase::Commands), from) {
             (Phase::Greeting, _) => return self.greeting(&bytes, log),
             (Phase::Hello(greeting), Side::Client) => return self.hello(&bytes, greeting, log),
@@ -144,7 +144,7 @@ impl Dialogue for Recording {
             (Phase::Commands, Side::Client) => self.waiting.push_back((bytes, log.at)),
             (Phase::Commands, Side::Server) => self.answered(bytes, log)?,
         }
-        Ok(Way::On)
+        Ok(Disposition::On)
     }
 
     fn kept(&self) -> usize {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::answer::{self, Prepared};
+use super::answer::{self, PreparedStatement};
 use super::handshake::{self, Hello, Login};
 use super::packet::{self, command};
 use crate::limits::MAX_WIRE_STATEMENTS;
@@ -43,7 +43,7 @@ impl Statements {
         id
     }
 
-    pub(super) fn prepared(&mut self, prepare: &[u8], as_what: &Prepared) -> Result<(), Fault> {
+    pub(super) fn prepared(&mut self, prepare: &[u8], as_what: &PreparedStatement) -> Result<(), Fault> {
         if self.known.len() == MAX_WIRE_STATEMENTS {
             return Err("it has more than 65,536 prepared statements");
         }

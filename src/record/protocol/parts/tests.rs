@@ -1,7 +1,8 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::record::call::Message;
+use crate::record::call::{Message, Protocol, Side, Wire};
+use crate::record::protocol::dissector::parts_of_wire;
 use crate::record::protocol::mongo::bson::{self, Element, kind};
 
 /// A statement with its literals and comments between marks.

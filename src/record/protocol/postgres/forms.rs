@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::message::{Bound, message, statement};
 use crate::record::call::{Content, Exchange, Message, Side};
-use crate::record::protocol::role::said;
+use crate::record::protocol::responder::said;
 use crate::text::escape::hex;
 
 /// Makes a `Query` of a `Bind` and an `Execute` that carry out all of a statement without parameters and ask for texts.

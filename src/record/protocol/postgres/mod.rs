@@ -7,21 +7,21 @@
 
 mod forms;
 mod message;
-mod names;
 mod parts;
 mod player;
 mod recorder;
 mod startup;
+mod statement_names;
 #[cfg(test)]
 mod tests;
 
 use crate::record::call::Protocol;
-use crate::record::protocol::spoken::Spoken;
+use crate::record::protocol::database::Database;
 pub(in crate::record) use forms::{again, unify};
 pub(in crate::record) use message::is_aborted;
 pub(in crate::record) use startup::{nameless, startup_of, who};
 
-pub(super) static SPOKEN: Spoken = Spoken {
+pub(super) static DATABASE: Database = Database {
     protocol: Protocol::Postgres,
     kind: "Postgres",
     port: 5432,
@@ -33,6 +33,6 @@ pub(super) static SPOKEN: Spoken = Spoken {
         Some(b'S' | b'H' | b'D' | b'E' | b'C' | b'p') => message.len(),
         _ => 5,
     },
-    recorder: |relay_tls| Box::new(recorder::Recording::new(relay_tls)),
-    player: || Box::new(player::Playing::new()),
+    recorder: |relay_tls| Box::new(recorder::PostgresDialogue::new(relay_tls)),
+    player: || Box::new(player::PostgresResponder::new()),
 };

@@ -1,10 +1,10 @@
 //! Messages of clients of `PostgreSQL` taken apart ("Message Formats").
 
 use super::message::{Bound, statement};
-use crate::record::protocol::parts::{Role, Taken, readable};
+use crate::record::protocol::parts::{PartList, Role, readable};
 
 /// `Query`, `Parse`, `Bind`, `Describe` and `Execute`, in which statements stand by their text.
-pub(in crate::record) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
+pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     let at = statement(bytes)?;
     taken.head(&bytes[..1]);
     taken.head(bytes.get(5..at.start)?);

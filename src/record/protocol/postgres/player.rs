@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::message::{self, Opening};
-use super::names::{Names, Part};
+use super::statement_names::{Input, StatementNames};
 use super::{forms, startup};
 use crate::record::call::{Content, Exchange, Side};
 use crate::record::protocol::control::Control;
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::role::{Prompter, Role, said};
+use crate::record::protocol::responder::{Prompter, Responder, said};
 use crate::record::protocol::wire::PlayStep;
 
 /// A `Bind` and what came after it, before it is known whether more belongs to it.
@@ -28,9 +28,9 @@ struct Copy {
 }
 
 #[derive(Default)]
-pub(super) struct Playing {
+pub(super) struct PostgresResponder {
     started: bool,
-    names: Names,
+    names: StatementNames,
     run: Option<Run>,
     copy: Option<Copy>,
     /// State of the transaction, as `ReadyForQuery` has it.
@@ -43,7 +43,7 @@ pub(super) struct Playing {
     after: Vec<u8>,
 }
 
-impl Playing {
+impl PostgresResponder {
     pub(super) fn new() -> Self {
         Self { state: b'I', ..Self::default() }
     }
@@ -67,13 +67,13 @@ impl Playing {
     }
 
     /// What is said to a message, unless it is ignored.
-    fn part(&mut self, prompter: &mut Prompter, part: Part) -> Vec<u8> {
+    fn part(&mut self, prompter: &mut Prompter, part: Input) -> Vec<u8> {
         if let Some(copy) = self.copy.as_mut().filter(|_| !self.skipping) {
             match part {
-                Part::CopyData(data) => copy.data.extend(data),
-                Part::CopyEnd(end) => return self.copied(prompter, end),
+                Input::CopyData(data) => copy.data.extend(data),
+                Input::CopyEnd(end) => return self.copied(prompter, end),
                 // While it waits for data the server ignores them.
-                Part::Flush | Part::Sync => {}
+                Input::Flush | Input::Sync => {}
                 _ => {
                     self.copy = None;
                     return self.part(prompter, part);
@@ -82,31 +82,31 @@ impl Playing {
             return Vec::new();
         }
         let mut out = match part {
-            Part::DescribePortal(_, true) | Part::Execute(_, true) => Vec::new(),
+            Input::DescribePortal(_, true) | Input::Execute(_, true) => Vec::new(),
             _ => self.end_run(prompter),
         };
         match (part, &mut self.run) {
-            (Part::Sync, _) => {
+            (Input::Sync, _) => {
                 self.skipping = false;
                 prompter.script.synchronised();
                 out.extend(message::ready(self.state));
                 prompter.unasked.append(&mut self.after);
             }
             _ if self.skipping => {}
-            (Part::Query(question), _) => out.extend(self.simple(prompter, &[question])),
-            (Part::Prepare(question), _) => out.extend(self.prepare(prompter, question)),
-            (Part::Bind(bind), _) => self.run = Some(Run { questions: vec![bind], describe: None }),
-            (Part::DescribePortal(question, true), Some(run)) => run.describe = Some(question),
-            (Part::Execute(question, true), Some(run)) => {
+            (Input::Query(question), _) => out.extend(self.simple(prompter, &[question])),
+            (Input::Prepare(question), _) => out.extend(self.prepare(prompter, question)),
+            (Input::Bind(bind), _) => self.run = Some(Run { questions: vec![bind], describe: None }),
+            (Input::DescribePortal(question, true), Some(run)) => run.describe = Some(question),
+            (Input::Execute(question, true), Some(run)) => {
                 run.questions.push(question);
                 out.extend(self.end_run(prompter));
             }
-            (Part::DescribePortal(question, _) | Part::Execute(question, _), _) => {
+            (Input::DescribePortal(question, _) | Input::Execute(question, _), _) => {
                 out.extend(self.answered(prompter, &[question], false));
             }
-            (Part::Close, _) => out.extend(message::message(b'3', &[])),
-            (Part::Terminate, _) => prompter.then = Some(PlayStep::Close),
-            (Part::Flush | Part::CopyData(_) | Part::CopyEnd(_), _) => {}
+            (Input::Close, _) => out.extend(message::message(b'3', &[])),
+            (Input::Terminate, _) => prompter.then = Some(PlayStep::Close),
+            (Input::Flush | Input::CopyData(_) | Input::CopyEnd(_), _) => {}
         }
         out
     }
@@ -286,7 +286,7 @@ fn plain(question: &[u8], state: u8) -> Option<Vec<Vec<u8>>> {
     })
 }
 
-impl Role for Playing {
+impl Responder for PostgresResponder {
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         if self.started { message::length(bytes) } else { message::opening_length(bytes) }
     }

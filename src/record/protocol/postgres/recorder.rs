@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use super::message::{self, Opening};
-use super::names::{Names, Part};
+use super::statement_names::{Input, StatementNames};
 use crate::record::call::Side;
-use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
+use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log};
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
@@ -34,11 +34,11 @@ struct Running {
 }
 
 #[derive(Default)]
-pub(super) struct Recording {
+pub(super) struct PostgresDialogue {
     /// Whether encryption is relayed that the client asks for.
     relay_tls: bool,
     phase: Phase,
-    names: Names,
+    names: StatementNames,
     /// What the client said and the server has not begun to answer, and when.
     asked: VecDeque<(Vec<u8>, SystemTime)>,
     running: Option<Running>,
@@ -51,15 +51,15 @@ pub(super) struct Recording {
     skipping: bool,
 }
 
-impl Recording {
+impl PostgresDialogue {
     pub(super) fn new(relay_tls: bool) -> Self {
         Self { relay_tls, ..Self::default() }
     }
 
-    fn opening(&mut self, bytes: Vec<u8>, log: &Log) -> Result<Way, Fault> {
+    fn opening(&mut self, bytes: Vec<u8>, log: &Log) -> Result<Disposition, Fault> {
         match message::opening(&bytes)? {
             Opening::Encryption if self.relay_tls && !log.link.tls => self.phase = Phase::Encryption,
-            Opening::Encryption | Opening::Gss => return Ok(Way::Back(b"N".to_vec())),
+            Opening::Encryption | Opening::Gss => return Ok(Disposition::Back(b"N".to_vec())),
             Opening::Cancel => self.phase = Phase::Cancel,
             Opening::Startup => {
                 let draft = Draft::asked([bytes], log.at).of_session(true);
@@ -67,7 +67,7 @@ impl Recording {
                 self.phase = Phase::Startup;
             }
         }
-        Ok(Way::On)
+        Ok(Disposition::On)
     }
 
     fn started(&mut self, bytes: Vec<u8>, log: &mut Log) {
@@ -90,7 +90,7 @@ impl Recording {
             }
             let draft = match self.names.read(&bytes)? {
                 // A `Bind` is looked up together with its `Execute`, even where one of them failed.
-                Part::Execute(question, true) if let Some(mut draft) = self.bound.take() => {
+                Input::Execute(question, true) if let Some(mut draft) = self.bound.take() => {
                     draft.push(Side::Client, question);
                     if self.skipping {
                         self.bound = Some(draft);
@@ -98,22 +98,22 @@ impl Recording {
                     }
                     draft
                 }
-                Part::Sync => {
+                Input::Sync => {
                     self.end_run();
                     self.skipping = false;
                     Draft::asked([], at)
                 }
                 _ if self.skipping => continue,
-                Part::Prepare(question) | Part::DescribePortal(question, _) => {
+                Input::Prepare(question) | Input::DescribePortal(question, _) => {
                     Draft::asked([question], at).of_session(true)
                 }
-                Part::Query(question) | Part::Bind(question) | Part::Execute(question, _) => {
+                Input::Query(question) | Input::Bind(question) | Input::Execute(question, _) => {
                     self.end_run();
                     Draft::asked([question], at)
                 }
-                Part::Close => Draft::asked([], at),
+                Input::Close => Draft::asked([], at),
                 // Data that nothing asked for is ignored by the server.
-                Part::Flush | Part::CopyData(_) | Part::CopyEnd(_) | Part::Terminate => continue,
+                Input::Flush | Input::CopyData(_) | Input::CopyEnd(_) | Input::Terminate => continue,
             };
             return Ok(Some(Running { draft, kind, copies: false }));
         }
@@ -227,7 +227,7 @@ impl Recording {
     }
 }
 
-impl Dialogue for Recording {
+impl Dialogue for PostgresDialogue {
     fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         match (self.phase, from) {
             (Phase::Opening, Side::Client) => message::opening_length(bytes),
@@ -243,7 +243,7 @@ impl Dialogue for Recording {
         matches!(self.phase, Phase::Opening | Phase::Encryption)
     }
 
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
         match (self.phase, from) {
             (Phase::Opening, Side::Client) => return self.opening(bytes, log),
             (Phase::Opening, Side::Server) | (Phase::Startup, Side::Client) | (Phase::Cancel, _) => {}
@@ -251,7 +251,7 @@ impl Dialogue for Recording {
                 (self.phase, self.relay_tls) = (Phase::Opening, false);
                 if bytes == b"S" {
                     log.link.tls = true;
-                    return Ok(Way::Encrypt);
+                    return Ok(Disposition::Encrypt);
                 }
             }
             (Phase::Startup, Side::Server) => self.started(bytes, log),
@@ -260,7 +260,7 @@ impl Dialogue for Recording {
                 self.answered(bytes, log).inspect_err(|_| self.release(log))?;
             }
         }
-        Ok(Way::On)
+        Ok(Disposition::On)
     }
 
     fn kept(&self) -> usize {

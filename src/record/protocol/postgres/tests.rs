@@ -1,9 +1,9 @@
 //! Conversations with `PostgreSQL`, as the chapter "Message Flow" of its manual has them.
 
+mod abandonment;
 mod attacks;
-mod left;
-mod notified;
-mod pooled;
+mod notifications;
+mod pooling;
 mod session;
 
 use std::sync::Arc;

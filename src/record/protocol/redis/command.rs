@@ -2,7 +2,7 @@
 
 use super::resp::{self, words};
 use crate::record::call::{Side, Wire};
-use crate::record::protocol::parts::{Role, Taken};
+use crate::record::protocol::parts::{PartList, Role};
 
 /// How a command is answered, and what it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
 }
 
 /// A command and its arguments. The first says which thing is asked for.
-pub(super) fn parts(bytes: &[u8], taken: &mut Taken) -> Option<()> {
+pub(super) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     let (words, rest) = resp::command(bytes)?;
     let (command, arguments) = words.split_first().filter(|_| rest.is_empty())?;
     // Of a line it is the first letter.

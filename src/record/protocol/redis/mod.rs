@@ -12,16 +12,16 @@ mod resp;
 mod tests;
 
 use crate::record::call::Protocol;
-use crate::record::protocol::spoken::Spoken;
+use crate::record::protocol::database::Database;
 pub(in crate::record) use command::{chosen, is_of_context, reads, sets};
 pub(in crate::record) use resp::command;
 
-pub(super) static SPOKEN: Spoken = Spoken {
+pub(super) static DATABASE: Database = Database {
     protocol: Protocol::Redis,
     kind: "Redis",
     port: 6379,
     parts: command::parts,
     head: |_| 0,
-    recorder: |_| Box::new(recorder::Recording::default()),
-    player: || Box::new(player::Playing::default()),
+    recorder: |_| Box::new(recorder::RedisDialogue::default()),
+    player: || Box::new(player::RedisResponder::default()),
 };

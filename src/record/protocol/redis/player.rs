@@ -4,17 +4,17 @@ use super::command::{Manner, manner};
 use super::resp::Scan;
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::role::{Prompter, Role, said};
+use crate::record::protocol::responder::{Prompter, Responder, said};
 use crate::record::protocol::wire::PlayStep;
 
 #[derive(Default)]
-pub(super) struct Playing {
+pub(super) struct RedisResponder {
     scan: Scan,
     /// The commands since `MULTI`.
     transaction: Vec<Vec<u8>>,
 }
 
-impl Playing {
+impl RedisResponder {
     /// What a transaction gives, now that it is whole.
     fn carry_out(&mut self, prompter: &mut Prompter) -> Vec<u8> {
         let commands = std::mem::take(&mut self.transaction);
@@ -43,7 +43,7 @@ fn error(text: &str) -> Vec<u8> {
     format!("-ERR {text}\r\n").into_bytes()
 }
 
-impl Role for Playing {
+impl Responder for RedisResponder {
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         self.scan.length(Side::Client, bytes)
     }

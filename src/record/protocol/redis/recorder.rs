@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::command::{Manner, manner};
 use super::resp::{Scan, elements};
 use crate::record::call::Side;
-use crate::record::protocol::dialogue::{Dialogue, Draft, Fault, Log, Way};
+use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log};
 
 struct Pending {
     draft: Draft,
@@ -27,7 +27,7 @@ enum Kind {
 }
 
 #[derive(Default)]
-pub(super) struct Recording {
+pub(super) struct RedisDialogue {
     scans: [Scan; 2],
     waiting: VecDeque<Pending>,
     /// The subscription to which whatever is published belongs.
@@ -35,7 +35,7 @@ pub(super) struct Recording {
     subscribed: bool,
 }
 
-impl Recording {
+impl RedisDialogue {
     fn command(&mut self, question: Vec<u8>, log: &Log) -> Result<(), Fault> {
         let manner = manner(&question);
         if let Some(last) = self.waiting.back_mut().filter(|last| last.kind == Kind::Transaction)
@@ -123,17 +123,17 @@ impl Recording {
     }
 }
 
-impl Dialogue for Recording {
+impl Dialogue for RedisDialogue {
     fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         self.scans[from as usize].length(from, bytes)
     }
 
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Way, Fault> {
+    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
         match from {
             Side::Client => self.command(bytes, log)?,
             Side::Server => self.reply(bytes, log)?,
         }
-        Ok(Way::On)
+        Ok(Disposition::On)
     }
 
     fn kept(&self) -> usize {

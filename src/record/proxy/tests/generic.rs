@@ -7,7 +7,7 @@ use super::*;
 use crate::record::call::{Content, End, Link, Refusal, Said, Side};
 use crate::record::matching::Connection;
 use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
-use crate::record::protocol::wire::{PlayStep, Player as _, RecordStep, Recorder as _};
+use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer as _, WireRecorder as _};
 
 /// Who said what, in order.
 fn said(exchange: &Exchange) -> Vec<(Side, String)> {
@@ -152,7 +152,7 @@ fn a_connection_on_which_nothing_is_said_is_kept_once_and_is_no_miss() {
         silent(setup.address, false);
         // The third is open at the end.
         let (stream, begun) = (connect(setup.address), Instant::now());
-        while setup.proxy.shared.kept().counts.connections < 3 {
+        while setup.proxy.attempts.shared.kept().counts.connections < 3 {
             assert!(begun.elapsed() < PATIENCE);
             thread::yield_now();
         }

@@ -56,7 +56,7 @@ fn wrong(marked: &str, left: &str) -> Option<String> {
         let (secret, after) = more.split_once('»').unwrap();
         let Some(found) = rest.strip_prefix(before) else { return Some(format!("changed before `{secret}`: {left}")) };
         let is_one = |length: &usize| {
-            found.get(..*length).is_some_and(|text| is_stand_in(&names::decoded(text.as_bytes(), true)))
+            found.get(..*length).is_some_and(|text| is_stand_in(&secret_names::decoded(text.as_bytes(), true)))
         };
         let ends = |length: &usize| {
             after.is_empty() && found.len() == *length || {

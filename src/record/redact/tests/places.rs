@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use std::io::Write as _;
 
 use super::*;
-use crate::record::redact::names::{is_secret_name, kind};
+use crate::record::redact::secret_names::{is_secret_name, kind};
 
 fn secrets(environment: &[(&str, &str)], declared: &[&str]) -> Result<Secrets, String> {
     let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -23,33 +23,36 @@ fn a_name_says_by_its_end_whether_it_is_of_a_secret() {
     let all = [
         (
             "password passwd user_password userPassword DB_PASSWORD user[password] user.password password2 passwords",
-            Kind::Secret,
+            NameKind::Secret,
         ),
         (
             "passwordConfirmation password_hash newPassword secret clientSecret client-secret SECRET_KEY_BASE",
-            Kind::Secret,
+            NameKind::Secret,
         ),
         (
             "access_token X-Auth-Token accessToken csrf-token refreshTokens apiKey X-Api-Key DD-APPLICATION-KEY",
-            Kind::Secret,
+            NameKind::Secret,
         ),
         (
             "api_keys Authorization Proxy-Authorization X-Hub-Signature-256 Stripe-Signature X-Shopify-Hmac-Sha256",
-            Kind::Secret,
+            NameKind::Secret,
         ),
-        ("otp pin cvv jwt verification_code smtp_pass SSN iban creditCard credentials", Kind::Secret),
-        ("token tokens session_id PHPSESSID JSESSIONID", Kind::Worded),
-        ("session code auth sid connect.sid error_code", Kind::Doubtful),
-        ("token_type tokenCount secret_name max_tokens_limit password_policy keyId expires api_key_id", Kind::Other),
+        ("otp pin cvv jwt verification_code smtp_pass SSN iban creditCard credentials", NameKind::Secret),
+        ("token tokens session_id PHPSESSID JSESSIONID", NameKind::Worded),
+        ("session code auth sid connect.sid error_code", NameKind::Doubtful),
+        (
+            "token_type tokenCount secret_name max_tokens_limit password_policy keyId expires api_key_id",
+            NameKind::Other,
+        ),
         (
             "next_page_token pageToken syncToken Idempotency-Key Sec-WebSocket-Key key name pincode_area bypass",
-            Kind::Other,
+            NameKind::Other,
         ),
     ];
     for (names, expected) in all {
         for name in names.split(' ') {
             assert_eq!(kind(name), expected, "{name}");
-            assert_eq!(is_secret_name(name), matches!(expected, Kind::Secret | Kind::Worded), "{name}");
+            assert_eq!(is_secret_name(name), matches!(expected, NameKind::Secret | NameKind::Worded), "{name}");
         }
     }
 }
@@ -259,8 +262,8 @@ fn what_looks_like_a_secret_and_was_left_is_listed() {
         format!("<Password>{key}</Password><Id>0f8fad5b-d9cb-469f-a165-70867728950e</Id><At>2026-11-22T10:00:00Z</At>");
     let made = call("/orders/2026/alice", &[("x-id", "a")], &asked, &[("etag", key)], "{\"password\":\"geheim\"}");
     let made = redacted(&Secrets::default(), &made);
-    assert_eq!(left_over(&made), [Left { place: "body".to_owned(), value: key.to_owned() }]);
+    assert_eq!(left_over(&made), [Leftover { place: "body".to_owned(), value: key.to_owned() }]);
     let made = wire(Protocol::Postgres, false, &[(Side::Client, &query(&format!("SELECT '{key}', '{key}'")))]);
     let made = redacted(&Secrets::default(), &made);
-    assert_eq!(left_over(&made), [Left { place: "message".to_owned(), value: key.to_owned() }]);
+    assert_eq!(left_over(&made), [Leftover { place: "message".to_owned(), value: key.to_owned() }]);
 }

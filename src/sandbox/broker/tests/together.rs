@@ -47,7 +47,7 @@ fn an_answer_that_nobody_waits_for_is_not_found() {
         scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
             let rules = Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false };
-            send.send(install_with_listener(&filter(&rules)).unwrap()).unwrap();
+            send.send(install_with_listener(&filter(rules)).unwrap()).unwrap();
             wait.recv().unwrap_err();
         });
         let listener: OwnedFd = receive.recv().unwrap();
@@ -61,7 +61,7 @@ fn an_answer_that_nobody_waits_for_is_not_found() {
 fn a_second_listener_is_refused() {
     let tree = Tree::new();
     let rules = Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false };
-    let (second, _) = tree.confined(|| install_with_listener(&filter(&rules)).map_err(|error| error.raw_os_error()));
+    let (second, _) = tree.confined(|| install_with_listener(&filter(rules)).map_err(|error| error.raw_os_error()));
     assert_eq!(second.unwrap_err(), Some(libc::EBUSY));
 }
 

@@ -3,14 +3,14 @@
 //! Sources: <https://mypy.readthedocs.io/en/stable/inline_config.html>,
 //! <https://mypy.readthedocs.io/en/stable/config_file.html>.
 
-use crate::testrun::checker::Source;
+use crate::testrun::checker::CheckSource;
 use crate::testrun::project::python::top_ignore;
 
 /// Where mypy looks for its configuration, in this order; the first that says something to mypy is the one.
 pub const FILES: [&str; 4] = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
 
 /// What has mypy tell no errors of a file; `None` if nothing does.
-pub fn silenced(source: Source<'_>, config: &str) -> Option<String> {
+pub fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
     mypy_comment(source.text).or_else(|| top_ignore(source.text)).or_else(|| {
         Some(format!("`ignore_errors` of its section {} in mypy's configuration", section(source, config)?))
     })
@@ -42,7 +42,7 @@ pub fn excluded(config: &str) -> Option<String> {
 }
 
 /// The section of a configuration that has mypy tell nothing of a file.
-fn section(source: Source<'_>, config: &str) -> Option<String> {
+fn section(source: CheckSource<'_>, config: &str) -> Option<String> {
     let modules = modules(source);
     let sections = sections(config);
     let matching = |is_exact: bool| {
@@ -59,7 +59,7 @@ fn section(source: Source<'_>, config: &str) -> Option<String> {
 }
 
 /// What the module of a file may be called: mypy says it by the packages above, or by where it was told to begin.
-fn modules(source: Source<'_>) -> Vec<String> {
+fn modules(source: CheckSource<'_>) -> Vec<String> {
     let path = source.path.trim_start_matches("./");
     let Some((stem, _)) = path.rsplit_once('.') else { return Vec::new() };
     let parts: Vec<&str> = stem.split('/').collect();

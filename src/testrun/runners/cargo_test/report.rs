@@ -1,21 +1,15 @@
 //! `cargo test`: the text of libtest on stdout, with Cargo's own lines on stderr. The JSON of libtest needs a nightly
 //! toolchain; its text is what everybody reads (`library/test/src/formatters/pretty.rs`).
 
-use std::collections::HashMap;
-
-use crate::cancel::Bound;
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_OUTPUT_BYTES};
-use crate::testrun::model::{Case, Phase, State};
-use crate::testrun::reports::collector::Collector;
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::{lines, rust_text};
+use crate::testrun::prelude::*;
 
 /// What is kept of what one test wrote before it is read, in bytes.
 const MAX_SECTION_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;
 
 /// The tests of one program: from `running 3 tests` to `test result:`.
 #[derive(Default)]
-struct Block {
+struct TestBlock {
     announced: u64,
     tests: Vec<(String, State)>,
     /// Beyond those that are kept.
@@ -27,7 +21,7 @@ struct Block {
     ended: bool,
 }
 
-impl Block {
+impl TestBlock {
     fn end(&mut self, name: String, state: State) {
         if state.is_failure() {
             self.sections.insert(name.clone(), String::new());
@@ -42,7 +36,7 @@ impl Block {
 }
 
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut collector = Collector::new(sources.root);
+    let mut collector = ResultCollector::new(sources.root);
     let stderr = String::from_utf8_lossy(sources.stderr);
     collector.results.build_failed = rust_text::compile_errors(&mut collector, &stderr);
     let blocks = blocks(sources.stdout, bound);
@@ -50,7 +44,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     collector.results.begun = !blocks.is_empty();
     // Every program that Cargo started has told how it ended, and so has Cargo.
     collector.results.ended = !blocks.is_empty() && blocks.iter().all(|block| block.ended);
-    let told = Told::of(&programs, &blocks, sources.own_harness);
+    let told = ToldPrograms::of(&programs, &blocks, sources.own_harness);
     let mut at = 0;
     for block in blocks {
         let program = next_program(&told.programs, &mut at, &block);
@@ -67,14 +61,14 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     collector.results
 }
 
-fn blocks(stdout: &[u8], bound: Bound<'_>) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+fn blocks(stdout: &[u8], bound: Bound<'_>) -> Vec<TestBlock> {
+    let mut blocks: Vec<TestBlock> = Vec::new();
     let mut section: Option<String> = None;
     for line in lines::lines_with_empty(stdout, bound) {
         let line = String::from_utf8_lossy(line);
         if let Some(announced) = line.strip_prefix("running ").and_then(announced) {
             if blocks.len() < MAX_KEPT_TESTS {
-                blocks.push(Block { announced, ..Block::default() });
+                blocks.push(TestBlock { announced, ..TestBlock::default() });
             }
             section = None;
             continue;
@@ -110,7 +104,7 @@ fn announced(rest: &str) -> Option<u64> {
     rest.strip_suffix(" tests").or_else(|| rest.strip_suffix(" test"))?.parse().ok()
 }
 
-fn test_line(block: &mut Block, rest: &str) {
+fn test_line(block: &mut TestBlock, rest: &str) {
     let Some((name, said)) = rest.rsplit_once(" ... ").or_else(|| Some((rest.strip_suffix(" ...")?, ""))) else {
         return;
     };
@@ -155,16 +149,16 @@ fn programs(stderr: &str) -> Vec<(String, bool)> {
 }
 
 /// Which programs have told of their tests.
-struct Told {
+struct ToldPrograms {
     /// Those of the blocks, in order; none if that is not known.
     programs: Vec<(String, bool)>,
     /// Those that have told nothing, and whether they have a harness of their own.
     silent: Vec<(String, bool)>,
 }
 
-impl Told {
+impl ToldPrograms {
     /// Each program of libtest tells at least one block, if only `running 0 tests`; one with another harness may.
-    fn of(programs: &[(String, bool)], blocks: &[Block], own_harness: &[String]) -> Self {
+    fn of(programs: &[(String, bool)], blocks: &[TestBlock], own_harness: &[String]) -> Self {
         let own = |name: &str| {
             let (binary, source) = name.split_once(" (").unwrap_or((name, ""));
             own_harness.iter().any(|known| known.replace('-', "_") == binary || known == source.trim_end_matches(')'))
@@ -194,7 +188,7 @@ impl Told {
 
 /// Cargo tells programs on one stream, and they tell their tests on the other, both in order; the tests of a crate's
 /// documentation may be several programs.
-fn next_program<'a>(programs: &'a [(String, bool)], at: &mut usize, block: &Block) -> Option<&'a str> {
+fn next_program<'a>(programs: &'a [(String, bool)], at: &mut usize, block: &TestBlock) -> Option<&'a str> {
     if block.is_doc() {
         if *at > 0
             && programs.get(*at - 1).is_some_and(|(_, is_doc)| *is_doc)
@@ -211,7 +205,7 @@ fn next_program<'a>(programs: &'a [(String, bool)], at: &mut usize, block: &Bloc
     program
 }
 
-fn add(collector: &mut Collector<'_>, block: Block, program: Option<&str>) {
+fn add(collector: &mut ResultCollector<'_>, block: TestBlock, program: Option<&str>) {
     let is_doc = block.is_doc();
     let seen = block.tests.len() as u64 + block.more;
     let mut sections = block.sections;
@@ -260,7 +254,7 @@ fn doc_place(name: &str) -> Option<(&str, u32)> {
 }
 
 /// A program that died: `process didn't exit successfully: ... (signal: 6, SIGABRT: ...)`.
-fn died(collector: &mut Collector<'_>, stderr: &str, programs: &[(String, bool)], told: &Told) {
+fn died(collector: &mut ResultCollector<'_>, stderr: &str, programs: &[(String, bool)], told: &ToldPrograms) {
     for line in stderr.lines() {
         let Some(rest) = line.trim_start().strip_prefix("process didn't exit successfully: `") else { continue };
         let Some((command, how)) = rest.rsplit_once("` (") else { continue };

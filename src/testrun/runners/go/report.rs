@@ -1,15 +1,7 @@
 //! `go test -json`: the events of `go doc test2json`, and what the compiler says of packages that cannot be built.
 
-use std::collections::HashMap;
-
-use serde::Deserialize;
-
-use crate::cancel::Bound;
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
-use crate::testrun::model::{Case, Frame, Phase, State, TestError};
-use crate::testrun::reports::collector::{Collector, joined, millis};
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::{go_text, lines, stack};
+use crate::testrun::prelude::*;
 
 /// What is kept of the output of one test before it is read, in bytes; of a panic the beginning matters.
 const MAX_RAW_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;
@@ -18,7 +10,7 @@ const MAX_OPEN_BYTES: usize = 1024 * MAX_RAW_BYTES;
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Event {
+struct GoEvent {
     action: String,
     #[serde(default)]
     package: String,
@@ -31,7 +23,7 @@ struct Event {
 }
 
 #[derive(Default)]
-struct Open {
+struct GoTest {
     order: usize,
     output: String,
     /// Whether tests ran inside of it: it is a suite then.
@@ -41,7 +33,7 @@ struct Open {
 }
 
 #[derive(Default)]
-struct Package {
+struct GoPackage {
     order: usize,
     output: String,
     failures: u64,
@@ -50,20 +42,20 @@ struct Package {
     done: bool,
 }
 
-struct Reader<'a> {
-    collector: Collector<'a>,
+struct GoReader<'a> {
+    collector: ResultCollector<'a>,
     go_package: &'a str,
     /// By package and test.
-    open: HashMap<(String, String), Open>,
-    packages: HashMap<String, Package>,
+    open: HashMap<(String, String), GoTest>,
+    packages: HashMap<String, GoPackage>,
     begun: usize,
     bytes: usize,
 }
 
 /// Reads stdout, and stderr for older compilers.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut reader = Reader {
-        collector: Collector::new(sources.root),
+    let mut reader = GoReader {
+        collector: ResultCollector::new(sources.root),
         go_package: sources.go_package,
         open: HashMap::new(),
         packages: HashMap::new(),
@@ -71,7 +63,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         bytes: 0,
     };
     for line in lines::lines(sources.stdout, bound) {
-        match serde_json::from_slice::<Event>(line) {
+        match serde_json::from_slice::<GoEvent>(line) {
             Ok(event) => reader.event(&event),
             Err(_) => reader.compiler(&String::from_utf8_lossy(line)),
         }
@@ -82,8 +74,8 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     reader.finish()
 }
 
-impl Reader<'_> {
-    fn event(&mut self, event: &Event) {
+impl GoReader<'_> {
+    fn event(&mut self, event: &GoEvent) {
         let results = &mut self.collector.results;
         match event.action.as_str() {
             "build-output" => return self.compiler(event.output.trim_end()),
@@ -100,13 +92,13 @@ impl Reader<'_> {
             if self.packages.len() >= MAX_KEPT_TESTS {
                 return;
             }
-            let package = Package { order: self.packages.len(), ..Package::default() };
+            let package = GoPackage { order: self.packages.len(), ..GoPackage::default() };
             self.packages.insert(event.package.clone(), package);
         }
         if event.test.is_empty() { self.of_package(event) } else { self.of_test(event) }
     }
 
-    fn of_package(&mut self, event: &Event) {
+    fn of_package(&mut self, event: &GoEvent) {
         let Some(package) = self.packages.get_mut(&event.package) else { return };
         match event.action.as_str() {
             "output" => {
@@ -147,7 +139,7 @@ impl Reader<'_> {
     }
 
     /// Tests of a package that has failed before they ended: the process died in one of them.
-    fn left_open(&mut self, event: &Event, output: &str) {
+    fn left_open(&mut self, event: &GoEvent, output: &str) {
         let mut left: Vec<_> = self.open.extract_if(|(package, _), _| *package == event.package).collect();
         left.sort_by_key(|(_, open)| open.order);
         let is_told = left.iter().any(|(_, open)| is_panic(&open.output));
@@ -166,12 +158,13 @@ impl Reader<'_> {
                 open.output.push_str("\nthe test program died\n");
             }
             open.is_suite = false;
-            let failed = Event { action: "fail".to_owned(), package, test, output: String::new(), ..Event::default() };
+            let failed =
+                GoEvent { action: "fail".to_owned(), package, test, output: String::new(), ..GoEvent::default() };
             self.end(&failed, &open);
         }
     }
 
-    fn of_test(&mut self, event: &Event) {
+    fn of_test(&mut self, event: &GoEvent) {
         let key = (event.package.clone(), event.test.clone());
         match event.action.as_str() {
             "run" => {
@@ -189,7 +182,7 @@ impl Reader<'_> {
                     around = parent;
                 }
                 self.begun += 1;
-                self.open.insert(key, Open { order: self.begun, ..Open::default() });
+                self.open.insert(key, GoTest { order: self.begun, ..GoTest::default() });
             }
             "output" => {
                 let Some(open) = self.open.get_mut(&key) else { return };
@@ -216,7 +209,7 @@ impl Reader<'_> {
         }
     }
 
-    fn end(&mut self, event: &Event, open: &Open) {
+    fn end(&mut self, event: &GoEvent, open: &GoTest) {
         let failed = event.action == "fail";
         let mut state = match event.action.as_str() {
             "pass" => State::Passed,

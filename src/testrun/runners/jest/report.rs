@@ -1,86 +1,62 @@
 //! Jest, through the bundled reporter (`reporter.cjs`), which says what its events are.
 
-use std::collections::HashMap;
-
-use serde::Deserialize;
-
-use crate::cancel::Bound;
 use crate::limits::MAX_KEPT_TESTS;
-use crate::testrun::model::{Case, Phase, State, TestError};
-use crate::testrun::reports::collector::{Collector, joined, milliseconds};
-use crate::testrun::reports::lines::events;
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::{clean, stack};
+use crate::testrun::prelude::*;
 
-#[derive(Deserialize)]
-struct Event {
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct JestEvent {
     ev: String,
-    #[serde(default)]
     file: String,
     project: Option<String>,
-    #[serde(default)]
     suite: Vec<String>,
-    #[serde(default)]
     name: String,
-    test: Option<Test>,
-    #[serde(default)]
+    test: Option<JestTest>,
     broken: bool,
-    #[serde(default)]
     message: String,
-    #[serde(default)]
-    tests: Vec<Test>,
-    #[serde(default)]
+    tests: Vec<JestTest>,
     files: u64,
-    #[serde(default)]
     success: bool,
-    #[serde(default)]
     errors: Vec<String>,
-    #[serde(default)]
     goes_on: bool,
-    #[serde(default)]
     options: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct Test {
-    #[serde(default)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct JestTest {
     suite: Vec<String>,
-    #[serde(default)]
     name: String,
-    #[serde(default)]
     status: String,
     ms: Option<f64>,
-    #[serde(default)]
     retries: u64,
     line: Option<u32>,
     column: Option<u32>,
-    #[serde(default)]
     messages: Vec<String>,
-    #[serde(default)]
-    values: Vec<Option<Values>>,
+    values: Vec<Option<JestValues>>,
 }
 
 #[derive(Deserialize)]
-struct Values {
+struct JestValues {
     expected: Option<String>,
     actual: Option<String>,
 }
 
 /// A file that has begun.
-struct Open {
+struct JestFile {
     order: usize,
     file: String,
     /// Tests that have ended, for the case that the file does not.
-    ended: Vec<Test>,
+    ended: Vec<JestTest>,
     /// Ids of tests that have begun, and no more, in order.
     running: HashMap<String, usize>,
 }
 
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut collector = Collector::new(sources.root);
-    let mut open: HashMap<String, Open> = HashMap::new();
+    let mut collector = ResultCollector::new(sources.root);
+    let mut open: HashMap<String, JestFile> = HashMap::new();
     let (mut order, mut planned, mut ended) = (0, 0, 0);
-    for event in events::<Event>(sources.report, bound) {
+    for event in lines::events::<JestEvent>(sources.report, bound) {
         order += 1;
         let key = key(&collector, &event);
         match event.ev.as_str() {
@@ -88,7 +64,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "file_start" => {
                 collector.seen(&event.file);
                 if open.len() < MAX_KEPT_TESTS {
-                    let begun = Open { order, file: event.file, ended: Vec::new(), running: HashMap::new() };
+                    let begun = JestFile { order, file: event.file, ended: Vec::new(), running: HashMap::new() };
                     open.insert(key, begun);
                 }
             }
@@ -176,7 +152,7 @@ fn said_of_files(sources: &Sources<'_>) -> Vec<String> {
 }
 
 /// A file, once for each project.
-fn key(collector: &Collector<'_>, event: &Event) -> String {
+fn key(collector: &ResultCollector<'_>, event: &JestEvent) -> String {
     let file = stack::relative(&event.file, collector.root());
     match event.project.as_deref() {
         Some(project) => format!("|{project}| {file}"),
@@ -188,7 +164,7 @@ fn id(key: &str, suite: &[String], name: &str) -> String {
     joined([key].into_iter().chain(suite.iter().map(String::as_str)).chain([name]))
 }
 
-fn add(collector: &mut Collector<'_>, key: &str, file: &str, test: &Test) {
+fn add(collector: &mut ResultCollector<'_>, key: &str, file: &str, test: &JestTest) {
     let state = match test.status.as_str() {
         "passed" => State::Passed,
         "failed" if test.messages.iter().any(|text| text.contains("Exceeded timeout of ")) => State::TimedOut,
@@ -213,7 +189,7 @@ fn add(collector: &mut Collector<'_>, key: &str, file: &str, test: &Test) {
 }
 
 /// The text is a stack; values stand beside it.
-fn error(collector: &mut Collector<'_>, text: &str, values: Option<&Values>) -> TestError {
+fn error(collector: &mut ResultCollector<'_>, text: &str, values: Option<&JestValues>) -> TestError {
     let (text, frames) = stack::of_v8(text);
     let (class, message) = classified(text);
     let (expected, actual) =
@@ -242,8 +218,8 @@ fn classified(text: &str) -> (Option<&str>, &str) {
 }
 
 /// A file that did not run: its message is a block with a bullet, the code around the place, and a stack.
-fn file_error(collector: &mut Collector<'_>, file: &Event) {
-    let (text, _) = clean::head(&file.message, crate::limits::MAX_TEST_TEXT_BYTES * 4);
+fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
+    let (text, _) = visible_text::head(&file.message, crate::limits::MAX_TEST_TEXT_BYTES * 4);
     let body =
         text.trim_start().strip_prefix('●').map_or(text.as_str(), |rest| rest.split_once('\n').map_or("", |two| two.1));
     let own = |text: &str| -> String {

@@ -4,16 +4,11 @@
 //! on stderr tell what became of each test (<https://nexte.st/docs/machine-readable/junit/>). A program with a harness of
 //! its own need not name its tests (<https://nexte.st/docs/design/custom-test-harnesses/>).
 
-use crate::cancel::Bound;
-use crate::testrun::model::{Case, State};
-use crate::testrun::reports::collector::{Collector, millis};
-use crate::testrun::reports::junit::{self, Element};
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::{clean, lines, rust_text};
+use crate::testrun::prelude::*;
 
 /// Reads the XML, and stderr for what is not in it.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut collector = Collector::new(sources.root);
+    let mut collector = ResultCollector::new(sources.root);
     let (begun, ended) = junit::cases(sources.report, bound, |element| add(&mut collector, &element));
     (collector.results.begun, collector.results.ended) = (begun, ended);
     let stderr = String::from_utf8_lossy(sources.stderr);
@@ -24,7 +19,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut summed_up = false;
     for line in lines::lines(sources.stderr, bound) {
         let line = String::from_utf8_lossy(line);
-        let (line, _) = clean::head(&line, crate::limits::MAX_TEST_TEXT_BYTES);
+        let (line, _) = visible_text::head(&line, crate::limits::MAX_TEST_TEXT_BYTES);
         let line = line.trim();
         if let Some(rest) = line.strip_prefix("Starting ") {
             expected = rest.split(' ').next().and_then(|count| count.parse::<u64>().ok());
@@ -91,7 +86,7 @@ fn status_line(line: &str) -> Option<(&str, Option<f64>, String)> {
     (known && is_last).then(|| (word, seconds, id.trim().to_owned()))
 }
 
-fn add(collector: &mut Collector<'_>, element: &Element) {
+fn add(collector: &mut ResultCollector<'_>, element: &junit::JunitCase) {
     // The class is the binary's id; together with the name it is what nextest itself calls the test.
     let fault = element.faults.first();
     let state = match fault {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::testrun::context::RunContext;
 use crate::testrun::model::{TestReport, TestStatus};
-use crate::testrun::project::disk::Tree as _;
+use crate::testrun::project::disk::ProjectTree as _;
 use crate::text::escape::{show, show_path};
 
 /// Options that plugins bring, by how they begin.

@@ -1,62 +1,41 @@
 //! pytest from 6 on, through the bundled plugin (`replay_pytest.py`), which says what its events are.
 
-use std::collections::{HashMap, HashSet};
-
-use serde::Deserialize;
-
-use crate::cancel::Bound;
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES};
-use crate::testrun::model::{Case, Frame, Phase, State, TestError};
-use crate::testrun::reports::collector::{Collector, millis, worse};
-use crate::testrun::reports::lines::events;
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::stack;
+use crate::testrun::prelude::*;
 
-#[derive(Deserialize)]
-struct Event {
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PytestEvent {
     ev: String,
     version: Option<String>,
-    #[serde(default)]
     tests: u64,
-    #[serde(default)]
     id: String,
-    #[serde(default)]
     files: Vec<String>,
     file: Option<String>,
     line: Option<u32>,
-    #[serde(default)]
     when: String,
-    #[serde(default)]
     outcome: String,
-    #[serde(default)]
     seconds: f64,
-    #[serde(default)]
     xfail: bool,
     subtest: Option<String>,
-    #[serde(default)]
     message: String,
-    failure: Option<Failure>,
+    failure: Option<PytestFailure>,
     #[serde(rename = "type")]
     class: Option<String>,
     compare: Option<[String; 2]>,
     out: Option<String>,
     err: Option<String>,
     exit: Option<i32>,
-    #[serde(default)]
     asked: bool,
-    #[serde(default)]
     options: Vec<String>,
-    #[serde(default)]
     dropped: u64,
-    #[serde(default)]
     ignored: Vec<String>,
-    #[serde(default)]
     count: u64,
 }
 
 /// What the project's own configuration leaves out.
 #[derive(Default)]
-struct LeftOut {
+struct PytestLeftOut {
     options: Vec<String>,
     /// The call has a filter of its own, which leaves tests out as well.
     is_asked: bool,
@@ -67,24 +46,23 @@ struct LeftOut {
     count: u64,
 }
 
-#[derive(Deserialize)]
-struct Failure {
-    #[serde(default)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PytestFailure {
     message: String,
     file: Option<String>,
     line: Option<u32>,
-    #[serde(default)]
-    stack: Vec<Place>,
+    stack: Vec<PytestPlace>,
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct PytestPlace {
     file: String,
     line: Option<u32>,
 }
 
 /// A test between its start and the end of its tear-down.
-struct Running {
+struct PytestTest {
     order: usize,
     case: Case,
     seconds: f64,
@@ -95,17 +73,17 @@ struct Running {
 }
 
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut reader = Reader {
-        collector: Collector::new(sources.root),
+    let mut reader = PytestReader {
+        collector: ResultCollector::new(sources.root),
         running: HashMap::new(),
         begun: 0,
         collected: 0,
-        left_out: LeftOut::default(),
+        left_out: PytestLeftOut::default(),
         emptied: HashSet::new(),
         modules: HashSet::new(),
     };
     let mut broken = HashSet::new();
-    for event in events::<Event>(sources.report, bound) {
+    for event in lines::events::<PytestEvent>(sources.report, bound) {
         match event.ev.as_str() {
             "init" => {
                 reader.collector.results.begun = true;
@@ -147,20 +125,20 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     reader.finish()
 }
 
-struct Reader<'a> {
-    collector: Collector<'a>,
-    running: HashMap<String, Running>,
+struct PytestReader<'a> {
+    collector: ResultCollector<'a>,
+    running: HashMap<String, PytestTest>,
     begun: usize,
     collected: u64,
-    left_out: LeftOut,
+    left_out: PytestLeftOut,
     /// Files of tests that were deselected.
     emptied: HashSet<String>,
     /// Files that left themselves out.
     modules: HashSet<String>,
 }
 
-impl Reader<'_> {
-    fn start(&mut self, event: Event) {
+impl PytestReader<'_> {
+    fn start(&mut self, event: PytestEvent) {
         if self.running.contains_key(&event.id) || self.running.len() >= MAX_KEPT_TESTS {
             return;
         }
@@ -171,11 +149,11 @@ impl Reader<'_> {
         case.line = event.line;
         case.suite = self.collector.suite(&suite);
         self.begun += 1;
-        let running = Running { order: self.begun, case, seconds: 0.0, reruns: 0, rerun: false, is_called: false };
+        let running = PytestTest { order: self.begun, case, seconds: 0.0, reruns: 0, rerun: false, is_called: false };
         self.running.insert(event.id, running);
     }
 
-    fn phase(&mut self, event: Event) {
+    fn phase(&mut self, event: PytestEvent) {
         let Some(mut running) = self.running.remove(&event.id) else { return };
         running.seconds += event.seconds.max(0.0);
         running.is_called |= event.when != "teardown";
@@ -207,7 +185,7 @@ impl Reader<'_> {
                 let reruns = running.reruns + 1;
                 running.case.state = State::Passed;
                 running.case.errors.clear();
-                running = Running { reruns, rerun: false, ..running };
+                running = PytestTest { reruns, rerun: false, ..running };
             } else {
                 return self.end(running);
             }
@@ -215,7 +193,7 @@ impl Reader<'_> {
         self.running.insert(event.id, running);
     }
 
-    fn end(&mut self, mut running: Running) {
+    fn end(&mut self, mut running: PytestTest) {
         if running.case.state == State::Passed && !running.is_called {
             // `--setup-plan` tells only of set-up and tear-down.
             running.case.state = State::NotRun;
@@ -225,7 +203,7 @@ impl Reader<'_> {
         self.collector.add(running.case);
     }
 
-    fn collect_error(&mut self, event: &Event) {
+    fn collect_error(&mut self, event: &PytestEvent) {
         let file = event.id.split("::").next().unwrap_or_default();
         self.collector.seen(file);
         let absolute = format!("{}/{file}", self.collector.root());
@@ -237,7 +215,7 @@ impl Reader<'_> {
     }
 
     /// What a thread or a finalizer raised: the error that the runner takes for a warning.
-    fn leak(&mut self, event: &Event) {
+    fn leak(&mut self, event: &PytestEvent) {
         let class = event.class.as_deref().unwrap_or_default();
         let class = class.strip_prefix("Pytest").and_then(|name| name.strip_suffix("Warning")).unwrap_or(class);
         // A sentence, a traceback that ends with the error, and advice.
@@ -250,7 +228,7 @@ impl Reader<'_> {
     }
 
     /// A file that left itself out before its tests were known: one test that was skipped, as pytest itself counts it.
-    fn module_skipped(&mut self, event: &Event) {
+    fn module_skipped(&mut self, event: &PytestEvent) {
         let Some(file) = event.file.as_deref() else { return };
         let first = self.modules.len() < MAX_KEPT_TESTS && self.modules.insert(file.to_owned());
         if first {
@@ -261,7 +239,7 @@ impl Reader<'_> {
     }
 
     fn tell_left_out(&mut self) {
-        let LeftOut { options, is_asked, dropped, ignored, count } = std::mem::take(&mut self.left_out);
+        let PytestLeftOut { options, is_asked, dropped, ignored, count } = std::mem::take(&mut self.left_out);
         let told = self.emptied.iter().chain(&self.modules).chain(&ignored).map(|path| self.collector.path(path));
         let told = told.collect();
         self.collector.results.told = told;
@@ -314,7 +292,7 @@ fn taken_apart(id: &str) -> (&str, Vec<&str>, &str) {
     (file, suite, &id[start..])
 }
 
-fn error(collector: &mut Collector<'_>, event: &Event) -> Option<TestError> {
+fn error(collector: &mut ResultCollector<'_>, event: &PytestEvent) -> Option<TestError> {
     let failure = event.failure.as_ref()?;
     let message = match &event.subtest {
         Some(subtest) => format!("[{subtest}] {}", failure.message),

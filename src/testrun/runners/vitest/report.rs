@@ -1,83 +1,61 @@
 //! Vitest 3 to 5, through the bundled reporter (`reporter.mjs`), which says what its events are.
 
-use std::collections::{BTreeSet, HashMap};
-
-use serde::Deserialize;
-
-use crate::cancel::Bound;
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES};
-use crate::testrun::model::{Case, Frame, Phase, State, TestError};
-use crate::testrun::reports::collector::{Collector, joined, milliseconds};
-use crate::testrun::reports::lines::events;
-use crate::testrun::reports::reading::{Sources, TestResults};
-use crate::testrun::reports::stack;
+use crate::testrun::prelude::*;
 
-#[derive(Deserialize)]
-struct Event {
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct VitestEvent {
     ev: String,
     version: Option<String>,
-    #[serde(default)]
     file: String,
     path: Option<String>,
     project: Option<String>,
-    #[serde(default)]
     tests: u64,
-    #[serde(default)]
     suite: Vec<String>,
-    #[serde(default)]
     name: String,
-    #[serde(default)]
     state: String,
     mode: Option<String>,
-    #[serde(default)]
     never: bool,
     ms: Option<f64>,
-    #[serde(default)]
     retries: u64,
     line: Option<u32>,
     column: Option<u32>,
-    #[serde(default)]
-    errors: Vec<Failure>,
-    #[serde(default)]
-    logs: Vec<Log>,
+    errors: Vec<VitestFailure>,
+    logs: Vec<VitestLog>,
     reason: Option<String>,
-    #[serde(default)]
     open: Vec<String>,
-    #[serde(default)]
     options: Vec<String>,
-    #[serde(default)]
     closes: bool,
-    #[serde(default)]
-    planned: Vec<Planned>,
+    planned: Vec<VitestPlanned>,
 }
 
 #[derive(Deserialize)]
-struct Planned {
+struct VitestPlanned {
     #[serde(default)]
     file: String,
     project: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Failure {
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct VitestFailure {
     #[serde(rename = "type")]
     kind: Option<String>,
     name: Option<String>,
-    #[serde(default)]
     message: String,
     expected: Option<String>,
     actual: Option<String>,
     diff: Option<String>,
     cause: Option<String>,
-    #[serde(default)]
-    stacks: Vec<Place>,
+    stacks: Vec<VitestPlace>,
     stack: Option<String>,
-    loc: Option<Place>,
+    loc: Option<VitestPlace>,
     suite: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct VitestPlace {
     file: Option<String>,
     line: Option<u32>,
     column: Option<u32>,
@@ -85,14 +63,14 @@ struct Place {
 }
 
 #[derive(Deserialize)]
-struct Log {
+struct VitestLog {
     stream: String,
     text: String,
 }
 
 /// A file that has begun.
 #[derive(Default)]
-struct Open {
+struct VitestFile {
     order: usize,
     collected: u64,
     seen: u64,
@@ -101,12 +79,12 @@ struct Open {
 }
 
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut collector = Collector::new(sources.root);
-    let mut files: HashMap<String, Open> = HashMap::new();
+    let mut collector = ResultCollector::new(sources.root);
+    let mut files: HashMap<String, VitestFile> = HashMap::new();
     let (mut begun, mut closes) = (0, false);
     // Those of which nothing has been heard yet.
     let mut planned: BTreeSet<String> = BTreeSet::new();
-    for event in events::<Event>(sources.report, bound) {
+    for event in lines::events::<VitestEvent>(sources.report, bound) {
         if matches!(event.ev.as_str(), "file_start" | "collected" | "test" | "file_end") {
             collector.seen(event.path.as_deref().unwrap_or(&event.file));
             planned.remove(&key(&event));
@@ -124,7 +102,8 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "file_start" | "collected" => {
                 let order = files.len();
                 if order < MAX_KEPT_TESTS {
-                    let open = files.entry(key(&event)).or_insert_with(|| Open { order, ..Open::default() });
+                    let open =
+                        files.entry(key(&event)).or_insert_with(|| VitestFile { order, ..VitestFile::default() });
                     open.collected = open.collected.max(event.tests);
                 }
             }
@@ -164,7 +143,10 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "closed" => {
                 closes = false;
                 for failure in event.errors {
-                    run_error(&mut collector, &Failure { kind: Some("error after the tests".to_owned()), ..failure });
+                    run_error(
+                        &mut collector,
+                        &VitestFailure { kind: Some("error after the tests".to_owned()), ..failure },
+                    );
                 }
             }
             _ => {}
@@ -200,7 +182,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
 }
 
 /// A file, once for each project.
-fn key(event: &Event) -> String {
+fn key(event: &VitestEvent) -> String {
     of_project(event.project.as_deref(), &event.file)
 }
 
@@ -211,13 +193,13 @@ fn of_project(project: Option<&str>, file: &str) -> String {
     }
 }
 
-fn id(event: &Event) -> String {
+fn id(event: &VitestEvent) -> String {
     let file = key(event);
     let suites = event.suite.iter().map(String::as_str);
     joined([file.as_str()].into_iter().chain(suites).chain([event.name.as_str()]))
 }
 
-fn add(collector: &mut Collector<'_>, event: &Event) {
+fn add(collector: &mut ResultCollector<'_>, event: &VitestEvent) {
     let id = id(event);
     let timed_out = event.errors.iter().any(|error| error.message.starts_with("Test timed out in "));
     let state = match event.state.as_str() {
@@ -245,11 +227,11 @@ fn add(collector: &mut Collector<'_>, event: &Event) {
     collector.add(case);
 }
 
-fn frames(failure: &Failure) -> Vec<Frame> {
+fn frames(failure: &VitestFailure) -> Vec<Frame> {
     if failure.stacks.is_empty() {
         return failure.stack.as_deref().map(|text| stack::of_v8(text).1).unwrap_or_default();
     }
-    let frame = |place: &Place| {
+    let frame = |place: &VitestPlace| {
         let file = place.file.clone()?;
         Some(Frame { file, line: place.line, column: place.column, function: place.method.clone() })
     };
@@ -257,14 +239,14 @@ fn frames(failure: &Failure) -> Vec<Frame> {
 }
 
 /// The message with its cause.
-fn message(failure: &Failure) -> String {
+fn message(failure: &VitestFailure) -> String {
     match failure.cause.as_deref().filter(|cause| !cause.is_empty()) {
         Some(cause) => format!("{}\ncaused by: {cause}", failure.message),
         None => failure.message.clone(),
     }
 }
 
-fn error(collector: &mut Collector<'_>, failure: &Failure) -> TestError {
+fn error(collector: &mut ResultCollector<'_>, failure: &VitestFailure) -> TestError {
     let mut error = collector.error(failure.name.as_deref(), &message(failure));
     // Both are told for errors without values too, as texts of `undefined`.
     if failure.diff.is_some() {
@@ -276,7 +258,7 @@ fn error(collector: &mut Collector<'_>, failure: &Failure) -> TestError {
     error
 }
 
-fn file_errors(collector: &mut Collector<'_>, event: &Event, phase: Phase) {
+fn file_errors(collector: &mut ResultCollector<'_>, event: &VitestEvent, phase: Phase) {
     for failure in &event.errors {
         let place = failure.loc.as_ref().and_then(|loc| Some((loc.line?, loc.column)));
         let own = || frames(failure).into_iter().find(|frame| frame.file.ends_with(&event.file));
@@ -292,7 +274,7 @@ fn file_errors(collector: &mut Collector<'_>, event: &Event, phase: Phase) {
     }
 }
 
-fn run_error(collector: &mut Collector<'_>, failure: &Failure) {
+fn run_error(collector: &mut ResultCollector<'_>, failure: &VitestFailure) {
     let text = match failure.name.as_deref() {
         Some(name) if name != "Error" => format!("{name}: {}", message(failure)),
         _ => message(failure),

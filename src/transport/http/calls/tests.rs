@@ -1,31 +1,14 @@
+use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 
 use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::protocol::{Body, Content, Outcome, Request, ToolReply};
-use crate::server::{Admission, Exchange, Service};
+use crate::server::{Admission, Exchange, Service, Session};
 use crate::transport::http::feed::Nowhere;
 use crate::transport::http::tenant::Usage;
-use crate::transport::http::tenant::tests::served;
-
-/// A service that has nothing to say.
-pub struct Silent;
-
-impl Service for Silent {
-    fn weight(&self, _request: &Request<'_>) -> Weight {
-        Weight::Light
-    }
-
-    fn serve(&self, _exchange: &Exchange<'_>) -> Option<Outcome> {
-        Some(Ok(Body::Raw("{}".into())))
-    }
-}
-
-/// A conversation with a service that has nothing to say.
-pub fn conversation() -> Arc<Conversation> {
-    Conversation::new(Session::new(Arc::new(Silent)))
-}
+use crate::transport::http::tests::served;
 
 /// A service whose calls are quick, and which panics if it is asked for that.
 struct Panics(Mutex<Vec<ThreadId>>);
@@ -67,7 +50,7 @@ async fn room_for_what_a_reply_will_be_is_taken_before_it_is_written() {
     let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large","arguments":{}}}"#.to_owned();
     let all = tenant.try_give_out(usize::MAX).unwrap();
     let mut message = Message::default();
-    message.add(&tenant, text.as_bytes()).unwrap();
+    message.add(&tenant.account, text.as_bytes()).unwrap();
     let Incoming::Request(request) = parse(text.as_bytes()) else { panic!("{text}") };
     let Admission::Admitted(ticket) = conversation.session.admit(&request) else { panic!("{text}") };
     let stall = Duration::from_mins(1);
@@ -91,7 +74,7 @@ async fn a_quick_call_that_panics_is_answered_and_hurts_nobody_else() {
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{{}}}}}}"#
         );
         let mut message = Message::default();
-        message.add(&tenant, text.as_bytes()).unwrap();
+        message.add(&tenant.account, text.as_bytes()).unwrap();
         let Incoming::Request(request) = parse(text.as_bytes()) else { panic!("{text}") };
         let Admission::Admitted(ticket) = conversation.session.admit(&request) else { panic!("{text}") };
         let outbox = Arc::new(Nowhere);

@@ -1,0 +1,189 @@
+//! What runs commands: the launcher of the best tier that can be built here, and the private directory that they have.
+
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::cli::Sandbox;
+use crate::config::Config;
+use crate::exec::{BackgroundCommands, Launcher, Slots};
+use crate::limits;
+use crate::policy::{Hidden, Policy, Root};
+use crate::sandbox::explain::{gaps, refusal};
+use crate::sandbox::{Place, Plan, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside};
+use crate::text::reasons::reasons;
+use crate::tools::Commands;
+
+/// This program, for the launcher; also after its file was replaced.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// Starts the launcher of the best tier that can be built here, of those that the operator lets it be.
+pub fn start(config: &Config, policy: &Policy) -> Result<Commands> {
+    let bounds = |standing: WallStatus| Commands {
+        standing,
+        timeout: config.command_timeout,
+        max_timeout: config.max_command_timeout,
+        output_cap_bytes: config.output_cap_bytes,
+        running: Slots::new(config.max_commands),
+        residents: Slots::new(limits::RESIDENTS_FOR_A_SESSION * config.max_python_sessions),
+        ..Commands::refused("")
+    };
+    if let Some(reason) = &config.sandbox.refused {
+        return Ok(bounds(WallStatus::refused(reason.clone(), Vec::new())));
+    }
+    if config.sandbox.mode != Sandbox::Off && is_inside() {
+        let reason = "this program runs inside another replay already, and the kernel takes only one supervisor; run it outside \
+                      of that, or with --sandbox off (and --isolation env to record calls)";
+        return Ok(bounds(WallStatus::refused(reason.to_owned(), Vec::new())));
+    }
+    let tiers: &[Tier] = match config.sandbox.mode {
+        Sandbox::Require => &[Tier::Namespaces, Tier::Landlock],
+        Sandbox::Namespaces => &[Tier::Namespaces],
+        Sandbox::Landlock => &[Tier::Landlock],
+        Sandbox::Off => &[Tier::Off],
+    };
+    let mut tried = Vec::new();
+    for &tier in tiers {
+        if tier != Tier::Namespaces
+            && let Some(hidden) = policy.hidden().find(|hidden| config.hidden.contains(hidden))
+        {
+            bail!(cannot_hide(&hidden.path, tier, &tried));
+        }
+        match launch(config, policy, tier) {
+            Ok((standing, launcher, scratch)) => {
+                let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
+                let (most, bytes) = (config.max_background_commands, config.background_output_bytes);
+                return Ok(Commands {
+                    launcher: Some(launcher),
+                    background: Some(BackgroundCommands::new(dir, most, bytes)),
+                    scratch: Some(scratch),
+                    ..bounds(WallStatus { tried, ..standing })
+                });
+            }
+            Err(error) => tried.push((tier, reasons(&error))),
+        }
+    }
+    let reasons: Vec<String> = tried.iter().map(|(tier, reason)| format!("{}: {reason}", tier.as_str())).collect();
+    Ok(bounds(WallStatus::refused(format!("no wall can be built for them ({})", reasons.join("; ")), tried)))
+}
+
+/// Why a server with commands is not started for which something would have to be hidden.
+fn cannot_hide(path: &Path, tier: Tier, tried: &[(Tier, String)]) -> String {
+    let why = match (tier, tried.first()) {
+        (Tier::Off, _) => "commands run without walls (--sandbox off)".to_owned(),
+        (_, Some((_, reason))) => format!("that tier cannot be built here ({reason})"),
+        _ => format!("--sandbox {} asks for another one", tier.as_str()),
+    };
+    format!(
+        "`{}` lies below an allowed directory, where only the tier of namespaces can hide it from commands, and {why}; put it \
+         elsewhere, such as below ~/.local/state, or leave out the tools that run programs (--tools files)",
+        path.display()
+    )
+}
+
+/// Where temporary files are kept: private directories of commands are made below one of these.
+fn temporaries(config: &Config) -> impl Iterator<Item = &Path> {
+    std::iter::once(config.temporary.as_path()).chain(["/tmp", "/var/tmp"].map(Path::new))
+}
+
+/// What holds the private directories of other servers, those included that are still to come, as far as it would lie in an
+/// allowed directory. One that cannot be made there is nobody's.
+pub fn depots(config: &Config, policy: &Policy) -> Result<Vec<Hidden>> {
+    let mut found: Vec<Hidden> = Vec::new();
+    for parent in temporaries(config).filter_map(real) {
+        if !policy.roots().iter().any(|root| parent.starts_with(root.path())) {
+            continue;
+        }
+        match depot(&parent) {
+            Ok(path) if found.iter().all(|known| known.path != path) => {
+                let stat = rustix::fs::stat(&path).with_context(|| format!("`{}`", path.display()))?;
+                found.push(Hidden { path, id: (stat.st_dev, stat.st_ino) });
+            }
+            Ok(_) => {}
+            Err(fault) if [libc::EROFS, libc::EACCES, libc::EPERM].contains(&fault.errno()) => {}
+            Err(fault) => return Err(fault).context("what holds private directories of commands cannot be hidden"),
+        }
+    }
+    Ok(found)
+}
+
+#[expect(clippy::disallowed_methods, reason = "directories of the system")]
+fn real(path: &Path) -> Option<PathBuf> {
+    std::fs::canonicalize(path).ok()
+}
+
+/// A private directory of commands, outside the allowed ones (`roots`) if that can be: it is no business of the file tools, and
+/// commands could remove their own HOME.
+pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
+    if let Some(ground) = &config.ground {
+        return Ok(Scratch::create(ground)?);
+    }
+    let allowed = |parent: &&Path| roots.iter().any(|root| parent.starts_with(root));
+    let (inside, apart): (Vec<&Path>, Vec<&Path>) = temporaries(config).partition(allowed);
+    let mut reasons = Vec::new();
+    for parent in apart.into_iter().chain(inside) {
+        match depot(parent).and_then(|depot| Scratch::create(&depot)) {
+            Ok(scratch) => return Ok(scratch),
+            Err(fault) => reasons.push(fault.to_string()),
+        }
+    }
+    bail!("no private directory for commands can be made (TMPDIR says where): {}", reasons.join("; "))
+}
+
+fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(WallStatus, Launcher, Scratch)> {
+    let protected: Vec<&Path> = policy.protected_by_operator().collect();
+    let asked = config.sandbox.asked(&protected);
+    let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
+    let scratch = private_directory(config, &roots)?;
+    scratch.link_in_home(&config.sandbox.home_links)?;
+    let plan = plan(config, policy, tier, scratch.path())?;
+    if let Some(reason) = refusal(&plan, asked) {
+        bail!(reason);
+    }
+    let (launcher, ready) = Launcher::start(Path::new(OWN_PROGRAM), &plan)?;
+    let launcher =
+        if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };
+    let standing = WallStatus {
+        tier: Some(tier),
+        refused: None,
+        tried: Vec::new(),
+        network: config.sandbox.network,
+        private_home: config.sandbox.private_home,
+        home: ready.home,
+        tmp: ready.tmp,
+        landlock_abi: ready.landlock_abi,
+        gaps: gaps(&plan, asked, ready.memory.as_ref()).into_iter().chain(ready.gaps).collect(),
+        memory: ready.memory,
+    };
+    Ok((standing, launcher, scratch))
+}
+
+/// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any more.
+pub fn plan(config: &Config, policy: &Policy, tier: Tier, scratch: &Path) -> Result<Plan> {
+    let sandbox = &config.sandbox;
+    Ok(Plan {
+        tier,
+        network: sandbox.network,
+        roots: policy.roots().iter().map(planned).collect::<Result<_>>()?,
+        protected: policy.protected().map(Into::into).collect(),
+        hidden: policy.hidden().map(concealed).collect(),
+        system: sandbox.system.iter().map(|seen| (&seen.path).into()).collect(),
+        public: Vec::new(),
+        scratch: scratch.into(),
+        private_home: sandbox.private_home,
+        environment: sandbox.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        limits: sandbox.limits.clone(),
+    })
+}
+
+fn concealed(hidden: &Hidden) -> Place {
+    Place { path: (&hidden.path).into(), dev: hidden.id.0, ino: hidden.id.1 }
+}
+
+fn planned(root: &Root) -> Result<PlannedRoot> {
+    let stat = rustix::fs::fstat(root).with_context(|| format!("`{}` cannot be looked at", root.path().display()))?;
+    let place = Place { path: root.path().into(), dev: stat.st_dev, ino: stat.st_ino };
+    Ok(PlannedRoot { place, writable: root.writable() })
+}

@@ -1,0 +1,34 @@
+//! Bounds on the work of an edit.
+
+use super::error::EditErrorKind;
+use crate::cancel::Bound;
+use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES};
+use crate::pattern::PatternError;
+
+pub(super) fn check(bound: Bound<'_>) -> Result<(), EditErrorKind> {
+    if bound.is_over() {
+        return Err(EditErrorKind::TimedOut);
+    }
+    Ok(())
+}
+
+/// Whether `bytes` of new text are no more than can be held.
+pub(super) fn fits(bytes: usize) -> Result<(), EditErrorKind> {
+    if bytes as u64 > MAX_EDIT_BYTES {
+        return Err(EditErrorKind::TooLarge);
+    }
+    Ok(())
+}
+
+/// Whether so many places can be remembered.
+pub(super) fn few_enough(places: usize) -> Result<(), EditErrorKind> {
+    if places > MAX_EDIT_PLACES {
+        return Err(EditErrorKind::TooMany);
+    }
+    Ok(())
+}
+
+/// The engine gives one error for both of its bounds.
+pub(super) fn out_of_time(error: PatternError, bound: Bound<'_>) -> EditErrorKind {
+    check(bound).err().unwrap_or(EditErrorKind::Pattern(error))
+}

@@ -1,0 +1,332 @@
+//! After a failed search: what is nearest to the old text, and what sets it apart.
+//!
+//! Rare parts of the old text lead to a few places; these are compared line by line. Time is bounded, also for a
+//! file of many megabytes, and nothing found here is ever applied.
+
+use super::error::{Cause, Difference};
+use super::request::Edit;
+use super::{blocks, literal};
+use crate::cancel::Bound;
+use crate::limits::{MAX_CLOSEST_DIFF_LINES, MAX_SHOWN_LINE_CHARS};
+use crate::pattern::Pattern;
+use crate::text::lines;
+use memchr::memmem::Finder;
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+/// Bytes searched between two looks at the clock.
+const STRETCH_BYTES: usize = 1024 * 1024;
+/// Lines, and words, of the old text that are looked for.
+const MAX_ANCHORS: usize = 8;
+/// Shortest part of a line that is looked for, in bytes.
+const MIN_PIECE_BYTES: usize = 3;
+/// Places of one anchor that are followed.
+const MAX_PLACES: usize = 32;
+/// Longest text that is searched ignoring case, in bytes: that search cannot be interrupted.
+const MAX_CASE_BYTES: usize = 4 * 1024 * 1024;
+/// Shortest new text whose presence means something, in bytes.
+const MIN_PRESENT_BYTES: usize = 4;
+/// Bytes around a place in a very long line that are compared.
+const MARGIN_BYTES: usize = 64;
+
+/// Finds out why `edit`'s old text is not in `text`.
+pub(super) fn diagnose(text: &str, edit: &Edit, until: Instant) -> Cause {
+    if let Some(line) = present(text, edit, until) {
+        return Cause::AlreadyApplied { line };
+    }
+    let search = Search { text, old: &edit.old_text, until };
+    let mut best: Option<(u64, Candidate)> = None;
+    for candidate in search.candidates() {
+        let score = search.score(&candidate);
+        if best.as_ref().is_none_or(|(most, _)| score > *most) {
+            best = Some((score, candidate));
+        }
+        if search.is_late() {
+            break;
+        }
+    }
+    match best {
+        Some((score, candidate)) if score >= search.enough() => search.describe(&candidate),
+        _ if search.is_late() => Cause::OutOfTime,
+        _ => Cause::Nothing,
+    }
+}
+
+/// The line where the new text is, unless it is too short or part of the old text.
+fn present(text: &str, edit: &Edit, until: Instant) -> Option<usize> {
+    let new = edit.new_text.as_str();
+    if new.trim().len() < MIN_PRESENT_BYTES || edit.old_text.contains(new) {
+        return None;
+    }
+    let at = literal::first(text, new).or_else(|| {
+        let found = blocks::find(text, new, Bound { deadline: Some(until), cancel: None }).ok()??;
+        found.starts.first().copied()
+    })?;
+    Some(lines::lines_of([text.as_bytes()], &[at])[0])
+}
+
+/// A range of the file that may be what was meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    start: usize,
+    end: usize,
+    /// The line of the old text that led here, and where in the file it would begin.
+    index: usize,
+    from: usize,
+}
+
+struct Search<'a> {
+    text: &'a str,
+    old: &'a str,
+    until: Instant,
+}
+
+impl Search<'_> {
+    fn is_late(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    fn old_lines(&self) -> Vec<&str> {
+        let old = self.old.strip_suffix('\n').unwrap_or(self.old);
+        old.split('\n').collect()
+    }
+
+    /// Places that hold a whole line of the old text, then those that hold a word of it.
+    fn candidates(&self) -> BTreeSet<Candidate> {
+        let mut found = BTreeSet::new();
+        for anchors in [self.line_anchors(), self.word_anchors()] {
+            for (index, offset, anchor) in anchors {
+                self.places(anchor, |at| {
+                    found.insert(self.candidate(at.saturating_sub(offset), at, index));
+                });
+                if self.is_late() {
+                    return found;
+                }
+            }
+        }
+        if found.is_empty() && self.text.len() <= MAX_CASE_BYTES {
+            found.extend(self.ignoring_case());
+        }
+        if found.is_empty() {
+            for (index, offset, piece) in self.piece_anchors() {
+                self.places(piece, |at| {
+                    found.insert(self.candidate(at.saturating_sub(offset), at, index));
+                });
+            }
+        }
+        found
+    }
+
+    /// The longest lines: (index of the line, offset in it, text).
+    fn line_anchors(&self) -> Vec<(usize, usize, &str)> {
+        let lines = self.old_lines();
+        let trimmed =
+            lines.iter().enumerate().map(|(index, line)| (index, line.len() - line.trim_start().len(), line.trim()));
+        longest(trimmed.collect())
+    }
+
+    fn word_anchors(&self) -> Vec<(usize, usize, &str)> {
+        let mut words = Vec::new();
+        let mut from = 0;
+        for (index, line) in self.old_lines().into_iter().enumerate() {
+            for word in line.split(|c: char| !c.is_alphanumeric() && c != '_') {
+                // The offset is taken from the addresses of the parts: `split` gives no positions.
+                let offset = word.as_ptr().addr() - line.as_ptr().addr();
+                words.push((index, offset, &self.old[from + offset..from + offset + word.len()]));
+            }
+            from += line.len() + 1;
+        }
+        longest(words)
+    }
+
+    /// Thirds of the longest lines: a slip in the only long word of a text leaves no line and no word to look for.
+    fn piece_anchors(&self) -> Vec<(usize, usize, &str)> {
+        let mut pieces = Vec::new();
+        for (index, offset, line) in self.line_anchors() {
+            let third = line.len().div_ceil(3);
+            let cuts = [0, third, third * 2, line.len()].map(|at| line.ceil_char_boundary(at.min(line.len())));
+            for pair in cuts.windows(2) {
+                let piece = &line[pair[0]..pair[1]];
+                if piece.trim().len() >= MIN_PIECE_BYTES {
+                    pieces.push((index, offset + pair[0], piece));
+                }
+            }
+        }
+        longest(pieces)
+    }
+
+    fn ignoring_case(&self) -> Option<Candidate> {
+        let (index, offset, anchor) = self.line_anchors().first().copied()?;
+        let head = &anchor[..anchor.floor_char_boundary(MARGIN_BYTES)];
+        let pattern = Pattern::literal_ignoring_case(head).ok()?;
+        let at = pattern.find_at(self.text, 0).ok()??.range().start;
+        Some(self.candidate(at.saturating_sub(offset), at, index))
+    }
+
+    fn places(&self, anchor: &str, mut each: impl FnMut(usize)) {
+        let bytes = self.text.as_bytes();
+        let finder = Finder::new(anchor.as_bytes());
+        let (mut from, mut left) = (0, MAX_PLACES);
+        while from < bytes.len() && left > 0 && !self.is_late() {
+            let end = (from + STRETCH_BYTES).min(bytes.len());
+            let window = &bytes[from..(end + anchor.len() - 1).min(bytes.len())];
+            for at in finder.find_iter(window).take(left) {
+                each(from + at);
+                left -= 1;
+            }
+            from = end;
+        }
+    }
+
+    /// The lines around a place, when line `index` of the old text lies there. `from` is where that line would begin.
+    fn candidate(&self, from: usize, at: usize, index: usize) -> Candidate {
+        let bytes = self.text.as_bytes();
+        let mut start = lines::line_start(bytes, at);
+        for _ in 0..index {
+            start = lines::line_start(bytes, start.saturating_sub(1));
+        }
+        let mut end = lines::line_end(bytes, start);
+        for _ in 1..self.old_lines().len() {
+            end = lines::line_end(bytes, end);
+        }
+        // Of a very long line, such as a minified file is, only the part around the place.
+        if index == 0 && end - start > self.old.len() * 2 + MARGIN_BYTES * 4 {
+            start = self.text.floor_char_boundary(start.max(from.saturating_sub(MARGIN_BYTES)));
+            end = end.min(self.text.ceil_char_boundary(from + self.old.len() + MARGIN_BYTES));
+        }
+        Candidate { start, end, index, from }
+    }
+
+    fn block(&self, candidate: &Candidate) -> &str {
+        &self.text[candidate.start..candidate.end]
+    }
+
+    /// Points for each line of the old text, by how much of it the file's line has.
+    fn score(&self, candidate: &Candidate) -> u64 {
+        let lines = self.old_lines();
+        let block = self.block(candidate).lines();
+        let whole: u64 = lines.iter().zip(block).map(|(old, line)| likeness(old, line)).sum();
+        // The old text may be a part of a line.
+        let old = lines[candidate.index];
+        let from = self.text.floor_char_boundary(candidate.from);
+        let part = &self.text[from..self.text.floor_char_boundary(from + old.len())];
+        whole.max(likeness(old, part))
+    }
+
+    /// The score from which a block is worth showing: a third of the full one.
+    fn enough(&self) -> u64 {
+        let own = self.old_lines().iter().map(|line| likeness(line, line)).sum::<u64>();
+        own.div_ceil(3).max(1)
+    }
+
+    fn describe(&self, candidate: &Candidate) -> Cause {
+        let block = self.block(candidate);
+        let first = lines::line_at(self.text.as_bytes(), candidate.start);
+        let last = first + block.trim_end_matches('\n').matches('\n').count();
+        let diff = self.diff(block);
+        let same = |difference: &Difference| {
+            let old = difference.fold(self.old);
+            !old.is_empty() && difference.fold(block).contains(&old)
+        };
+        match Difference::ALL.into_iter().find(same) {
+            Some(difference) => Cause::Differs { difference, first, last, diff },
+            None => Cause::Closest { first, last, diff },
+        }
+    }
+
+    fn diff(&self, block: &str) -> String {
+        let old = self.old_lines();
+        let new: Vec<&str> = block.strip_suffix('\n').unwrap_or(block).split('\n').collect();
+        let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(self.until));
+        let mut shown = Vec::new();
+        for op in ops {
+            if let DiffOp::Equal { old_index, len, .. } = op {
+                // One line of context on each side is enough to see the place.
+                let mut context = vec![old_index, old_index + len - 1];
+                context.dedup();
+                shown.extend(context.into_iter().map(|at| format!(" {}", visible(old[at], 0))));
+                continue;
+            }
+            let (gone, come) = (&old[op.old_range()], &new[op.new_range()]);
+            let from = |at: usize| match (gone.get(at), come.get(at)) {
+                (Some(a), Some(b)) => a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count(),
+                _ => 0,
+            };
+            shown.extend(gone.iter().enumerate().map(|(at, line)| format!("-{}", visible(line, from(at)))));
+            shown.extend(come.iter().enumerate().map(|(at, line)| format!("+{}", visible(line, from(at)))));
+        }
+        if shown.len() > MAX_CLOSEST_DIFF_LINES {
+            shown.truncate(MAX_CLOSEST_DIFF_LINES - 1);
+            shown.push("...".to_owned());
+        }
+        shown.join("\n")
+    }
+}
+
+/// The longest distinct anchors, the longest first; very short ones, which would lead anywhere, only when there is no other.
+fn longest(mut anchors: Vec<(usize, usize, &str)>) -> Vec<(usize, usize, &str)> {
+    let shortest = if anchors.iter().any(|(.., text)| text.len() > 2) { 3 } else { 1 };
+    anchors.retain(|(.., text)| text.len() >= shortest);
+    anchors.sort_by_key(|(index, _, text)| (std::cmp::Reverse(text.len()), *index));
+    anchors.dedup_by_key(|(.., text)| *text);
+    anchors.truncate(MAX_ANCHORS);
+    anchors
+}
+
+/// Points for two lines: the bytes they share at their beginnings and ends, without whitespace there.
+fn likeness(old: &str, line: &str) -> u64 {
+    let (a, b) = (old.trim().as_bytes(), line.trim().as_bytes());
+    let alike = |(x, y): &(&u8, &u8)| x.eq_ignore_ascii_case(y);
+    let head = a.iter().zip(b).take_while(alike).count();
+    let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(alike).count();
+    // A whole line that is the same is worth more than two halves.
+    (head + tail) as u64 * 2 + u64::from(a == b && !a.is_empty())
+}
+
+/// A line for a message: cut to its part from character `differs` on when it is long, with CRs made visible.
+fn visible(line: &str, differs: usize) -> String {
+    let line = line.replace('\r', "\\r");
+    let lead = MAX_SHOWN_LINE_CHARS / 4;
+    let skip = if differs > MAX_SHOWN_LINE_CHARS - lead { differs - lead } else { 0 };
+    let mut rest = line.chars().skip(skip);
+    let part: String = rest.by_ref().take(MAX_SHOWN_LINE_CHARS).collect();
+    let front = if skip > 0 { "..." } else { "" };
+    let back = if rest.next().is_some() { "..." } else { "" };
+    format!("{front}{part}{back}")
+}
+
+impl Difference {
+    const ALL: [Self; 6] =
+        [Self::LineEndings, Self::Indentation, Self::Whitespace, Self::Case, Self::Punctuation, Self::Several];
+
+    /// The text without what this difference is about; always without differences in line endings.
+    fn fold(self, text: &str) -> String {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        match self {
+            Self::LineEndings => text,
+            Self::Indentation => {
+                let lines: Vec<&str> = text.lines().map(str::trim).collect();
+                lines.join("\n")
+            }
+            Self::Whitespace => text.split_whitespace().collect(),
+            Self::Case => text.to_lowercase(),
+            Self::Punctuation => text.chars().map(plain).collect(),
+            Self::Several => {
+                let plain: String = text.chars().map(plain).collect();
+                plain.to_lowercase().split_whitespace().collect()
+            }
+        }
+    }
+}
+
+/// The ASCII character that a typographic one stands for.
+fn plain(c: char) -> char {
+    match c {
+        '\u{2018}'..='\u{201B}' | '\u{2032}' | '\u{00B4}' => '\'',
+        '\u{201C}'..='\u{201F}' | '\u{2033}' | '\u{00AB}' | '\u{00BB}' => '"',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        '\u{00A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => ' ',
+        c => c,
+    }
+}

@@ -1,0 +1,10 @@
+//! Members of the entries of lists.
+
+use serde_json::{Map, Value};
+
+/// Adds a member that is there.
+pub fn put<T: Clone + Into<Value>>(entry: &mut Map<String, Value>, key: &str, value: Option<&T>) {
+    if let Some(value) = value {
+        entry.insert(key.to_owned(), value.clone().into());
+    }
+}

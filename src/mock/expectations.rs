@@ -1,0 +1,268 @@
+//! What a client is expected to do, and whether it did.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Mutex;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::observer::{SeenMessage, SessionObserver};
+use super::problems::{FileProblem, LoadError, ProblemList, SourceText, nearest};
+use super::schema;
+use super::sync::lock;
+use crate::limits::MAX_MOCK_SEEN;
+use crate::schema::Validator;
+
+/// A file of expectations.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Expectations {
+    /// What must come.
+    pub expect: Vec<Expectation>,
+    /// Whether the first message of each must come in this order.
+    #[serde(default)]
+    pub in_order: bool,
+    /// Whether calls of tools that nothing here fits are wrong.
+    #[serde(default)]
+    pub no_others: bool,
+}
+
+/// Messages that must come. Without a count: at least once.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// The tool that is called.
+    #[serde(default)]
+    pub tool: Option<String>,
+    /// The method, or several of which each counts; tools/call if there is a `tool`.
+    #[serde(default)]
+    pub method: Option<Methods>,
+    /// What the arguments of the tool, or the parameters of the method, must hold; as `match` of a manifest.
+    #[serde(default, rename = "match")]
+    pub matches: Option<Value>,
+    /// Exactly so many times.
+    #[serde(default)]
+    pub times: Option<u64>,
+    /// At least so many times.
+    #[serde(default)]
+    pub at_least: Option<u64>,
+    /// At most so many times.
+    #[serde(default)]
+    pub at_most: Option<u64>,
+}
+
+/// One method, or some.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Methods {
+    One(String),
+    Any(Vec<String>),
+}
+
+impl Methods {
+    fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Any(names) => names,
+        }
+    }
+}
+
+impl JsonSchema for Methods {
+    fn schema_name() -> Cow<'static, str> {
+        "Methods".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "array"], "items": {"type": "string"}, "minItems": 1})
+    }
+}
+
+/// Compares what comes with what is expected.
+pub struct ExpectationVerifier {
+    expected: Vec<(Expectation, Option<Validator>)>,
+    in_order: bool,
+    no_others: bool,
+    seen: Mutex<Vec<SeenCall>>,
+}
+
+#[derive(Clone, Debug)]
+struct SeenCall {
+    number: u64,
+    method: String,
+    tool: Option<String>,
+    arguments: Value,
+}
+
+impl ExpectationVerifier {
+    /// Makes a file ready. Fails when a `match` cannot be used, or nothing says what is expected.
+    pub fn new(from: &Expectations, source: &SourceText) -> Result<Self, LoadError> {
+        let mut faults = ProblemList::new(source);
+        let mut expected = Vec::new();
+        for (index, expectation) in from.expect.iter().enumerate() {
+            let pointer = format!("/expect/{index}");
+            if expectation.tool.is_none() && expectation.method.is_none() {
+                faults.add(&pointer, "an expectation names a `tool` or a `method`");
+            }
+            if expectation.times.is_some() && (expectation.at_least.is_some() || expectation.at_most.is_some()) {
+                faults.add(&pointer, "an expectation has `times`, or `at_least` and `at_most`, not both");
+            }
+            if let (Some(least), Some(most)) = (expectation.at_least, expectation.at_most)
+                && least > most
+            {
+                let message = format!("`at_least` is {least}, and `at_most` is {most}; it must not be less");
+                faults.add(&pointer, message);
+            }
+            let matches = expectation.matches.as_ref().and_then(|pattern| {
+                let compiled = Validator::new(&schema::of_match(pattern));
+                compiled.map_err(|reason| faults.add(&pointer, format!("`match` cannot be used: {reason}"))).ok()
+            });
+            expected.push((expectation.clone(), matches));
+        }
+        if !faults.problems.is_empty() {
+            return Err(source.error(faults.problems));
+        }
+        Ok(Self { expected, in_order: from.in_order, no_others: from.no_others, seen: Mutex::default() })
+    }
+
+    /// The tools that are expected to be called and that nobody serves, as warnings.
+    pub fn unknown_tools(&self, source: &SourceText, served: &[&str]) -> Vec<FileProblem> {
+        let tools = self.expected.iter().enumerate();
+        let tools = tools.filter_map(|(index, (expectation, _))| Some((index, expectation.tool.as_deref()?)));
+        let unknown = tools.filter(|(_, tool)| !served.contains(tool)).map(|(index, tool)| {
+            let near = nearest(tool, served.iter().copied());
+            source.problem(&format!("/expect/{index}/tool"), format!("the manifest has no tool `{tool}`{near}"))
+        });
+        unknown.collect()
+    }
+
+    /// The report, a line for each expectation, and whether all was as expected.
+    pub fn verdict(&self) -> (String, bool) {
+        let mut seen = lock(&self.seen).clone();
+        seen.sort_by_key(|call| call.number);
+        let mut report = String::new();
+        let mut good = true;
+        let mut last = 0;
+        for (expectation, matches) in &self.expected {
+            let fitting: Vec<&SeenCall> =
+                seen.iter().filter(|call| fits(expectation, matches.as_ref(), call)).collect();
+            let count = fitting.len() as u64;
+            let (least, most) = bounds(expectation);
+            let what = describe(expectation);
+            let wanted = match (least, most) {
+                (least, Some(most)) if least == most => times(least),
+                (least, Some(most)) => format!("{least} to {}", times(most)),
+                (least, None) => format!("at least {}", times(least)),
+            };
+            // Writing to a String cannot fail.
+            if count < least {
+                good = false;
+                let _ = writeln!(report, "missing: {what}: expected {wanted}, came {}", times(count));
+                let _ = report.write_str(&Self::nearest(expectation, matches.as_ref(), &seen));
+            } else if most.is_some_and(|most| count > most) {
+                good = false;
+                let numbers: Vec<String> = fitting.iter().map(|call| call.number.to_string()).collect();
+                let _ = writeln!(
+                    report,
+                    "too much: {what}: expected {wanted}, came {} (messages {})",
+                    times(count),
+                    numbers.join(", ")
+                );
+            } else if let (true, Some(first)) = (self.in_order, fitting.first())
+                && !fitting.iter().any(|call| call.number > last)
+            {
+                good = false;
+                let _ = writeln!(
+                    report,
+                    "out of order: {what}: came as message {}, expected after message {last}",
+                    first.number
+                );
+            } else {
+                let _ = writeln!(report, "good: {what}: came {}", times(count));
+            }
+            if let Some(call) = fitting.iter().find(|call| call.number > last) {
+                last = call.number;
+            }
+        }
+        if self.no_others {
+            let others = seen.iter().filter(|call| {
+                let expected = |(expectation, matches): &(Expectation, Option<Validator>)| {
+                    fits(expectation, matches.as_ref(), call)
+                };
+                call.tool.is_some() && !self.expected.iter().any(expected)
+            });
+            for call in others {
+                good = false;
+                let tool = call.tool.as_deref().unwrap_or_default();
+                let _ = writeln!(report, "not expected: {tool} with {} (message {})", call.arguments, call.number);
+            }
+        }
+        let _ = writeln!(report, "{}", if good { "all expectations are met" } else { "expectations are not met" });
+        (report, good)
+    }
+
+    /// Why calls of the same tool or method do not count.
+    fn nearest(expectation: &Expectation, matches: Option<&Validator>, seen: &[SeenCall]) -> String {
+        const SHOWN: usize = 3;
+        let mut text = String::new();
+        let Some(matches) = matches else { return text };
+        let same = seen.iter().filter(|call| fits(expectation, None, call) && !matches.is_valid(&call.arguments));
+        for call in same.take(SHOWN) {
+            for error in matches.faults(&call.arguments, SHOWN) {
+                let reason = schema::describe(&error, "arguments");
+                let _ = writeln!(text, "  message {} does not fit: {reason}", call.number);
+            }
+        }
+        text
+    }
+}
+
+impl SessionObserver for ExpectationVerifier {
+    fn came(&self, seen: &SeenMessage) {
+        let is_call = seen.method == "tools/call";
+        let call = SeenCall {
+            number: seen.number,
+            method: seen.method.clone(),
+            tool: is_call.then(|| seen.params["name"].as_str().unwrap_or_default().to_owned()),
+            arguments: match (is_call, &seen.params["arguments"]) {
+                (true, Value::Null) => serde_json::json!({}),
+                (true, arguments) => arguments.clone(),
+                (false, _) => seen.params.clone(),
+            },
+        };
+        let mut calls = lock(&self.seen);
+        if calls.len() < MAX_MOCK_SEEN {
+            calls.push(call);
+        }
+    }
+}
+
+fn fits(expectation: &Expectation, matches: Option<&Validator>, call: &SeenCall) -> bool {
+    let methods = expectation.method.as_ref().map(Methods::names);
+    methods.map_or(call.method == "tools/call", |names| names.contains(&call.method))
+        && expectation.tool.as_ref().is_none_or(|tool| call.tool.as_ref() == Some(tool))
+        && matches.is_none_or(|matches| matches.is_valid(&call.arguments))
+}
+
+fn bounds(expectation: &Expectation) -> (u64, Option<u64>) {
+    match (expectation.times, expectation.at_least, expectation.at_most) {
+        (Some(times), ..) => (times, Some(times)),
+        (None, None, Some(most)) => (0, Some(most)),
+        (None, least, most) => (least.unwrap_or(1), most),
+    }
+}
+
+fn describe(expectation: &Expectation) -> String {
+    let methods = || expectation.method.as_ref().map(|methods| methods.names().join(" or "));
+    let what = expectation.tool.clone().or_else(methods).unwrap_or_default();
+    match &expectation.matches {
+        Some(pattern) => format!("{what} with {pattern}"),
+        None => what,
+    }
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}

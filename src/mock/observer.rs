@@ -1,0 +1,241 @@
+//! Looks on while another service answers: a journal, a list of expectations, a recorder.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::asks::answer_of;
+use super::sync::lock;
+use crate::limits::MAX_RECORDED_MESSAGES;
+use crate::protocol::{Body, Id, Outcome, Request, Response, Revision, render};
+use crate::server::{Exchange, ExclusiveWork, Outbox, Service};
+use crate::tools::Weight;
+
+/// One message of a client and what came of it.
+#[derive(Clone, Debug)]
+pub struct SeenMessage {
+    /// The place in the order of arrival, from 1.
+    pub number: u64,
+    /// `None` for a notification.
+    pub id: Option<Id>,
+    pub method: String,
+    /// The parameters, an empty object if there were none.
+    pub params: Value,
+    pub revision: Option<Revision>,
+    /// An object with `result` or `error`, or with the `line` that was sent; `None` for silence.
+    pub reply: Option<Value>,
+    /// What was sent to the client between the two, if somebody wants it: notifications, and requests with the client's
+    /// `answer`.
+    pub before: Vec<Value>,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// Somebody who looks on.
+pub trait SessionObserver: Send + Sync {
+    /// Whether `before` is to be filled in.
+    fn wants_messages(&self) -> bool {
+        false
+    }
+    /// A message has come.
+    fn came(&self, _seen: &SeenMessage) {}
+    /// It was answered, or will not be.
+    fn answered(&self, _seen: &SeenMessage) {}
+}
+
+/// A service with observers.
+pub struct Observed {
+    inner: Arc<dyn Service>,
+    observers: Vec<Arc<dyn SessionObserver>>,
+    count: AtomicU64,
+    /// Numbers of the requests in flight: threads may take them up in another order than that of arrival.
+    numbers: Mutex<HashMap<Id, u64>>,
+    /// Requests that are answered, but whose answers have not left.
+    leaving: Mutex<HashMap<Id, SeenMessage>>,
+    /// Answers of the client, by the ids of what it was asked.
+    asked: Mutex<HashMap<Id, Value>>,
+    wants_messages: bool,
+}
+
+impl Observed {
+    /// Lets them look on.
+    pub fn new(inner: Arc<dyn Service>, observers: Vec<Arc<dyn SessionObserver>>) -> Self {
+        let wants_messages = observers.iter().any(|observer| observer.wants_messages());
+        let (numbers, leaving, asked) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { inner, observers, count: AtomicU64::new(0), numbers, leaving, asked, wants_messages }
+    }
+
+    fn came(&self, request: &Request<'_>, revision: Option<Revision>) -> SeenMessage {
+        let params = request.params.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let known = request.id.as_ref().and_then(|id| lock(&self.numbers).remove(id));
+        let seen = SeenMessage {
+            number: known.unwrap_or_else(|| self.count.fetch_add(1, Relaxed) + 1),
+            id: request.id.clone(),
+            method: request.method.to_string(),
+            params: params.unwrap_or_else(|| json!({})),
+            revision,
+            reply: None,
+            before: Vec::new(),
+            time: Duration::ZERO,
+        };
+        self.observers.iter().for_each(|observer| observer.came(&seen));
+        seen
+    }
+
+    /// Lets `work` send its messages through a tap, if somebody wants them.
+    fn tapped<T>(&self, exchange: &Exchange<'_>, seen: &mut SeenMessage, work: impl FnOnce(&Exchange<'_>) -> T) -> T {
+        let (messages, reply) = (Mutex::default(), Mutex::default());
+        let (keeps, id) = (self.wants_messages, &exchange.ticket.id);
+        let tap = OutboxTap { outbox: exchange.outbox, asked: &self.asked, keeps, id, messages, reply };
+        let done = work(&Exchange { outbox: &tap, ..*exchange });
+        let late = tap.reply.into_inner().unwrap_or_else(PoisonError::into_inner);
+        seen.reply = late.or_else(|| seen.reply.take());
+        for mut message in tap.messages.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let id = message.as_object_mut().and_then(|members| members.shift_remove("id"));
+            if let Some(id) = id.and_then(|id| serde_json::from_value::<Id>(id).ok()) {
+                message["answer"] = lock(&self.asked).remove(&id).unwrap_or_default();
+            }
+            seen.before.push(message);
+        }
+        done
+    }
+
+    fn tell(&self, mut seen: SeenMessage) {
+        seen.before.truncate(MAX_RECORDED_MESSAGES);
+        self.observers.iter().for_each(|observer| observer.answered(&seen));
+    }
+}
+
+/// Keeps what passes to the client.
+struct OutboxTap<'a> {
+    outbox: &'a dyn Outbox,
+    asked: &'a Mutex<HashMap<Id, Value>>,
+    /// Whether messages are kept.
+    keeps: bool,
+    id: &'a Id,
+    messages: Mutex<Vec<Value>>,
+    /// An answer to the request that went this way, past the session.
+    reply: Mutex<Option<Value>>,
+}
+
+impl OutboxTap<'_> {
+    fn note(&self, message: &[u8]) {
+        let Ok(Value::Object(mut read)) = serde_json::from_slice(message) else { return };
+        let id = read.get("id").and_then(|id| serde_json::from_value::<Id>(id.clone()).ok());
+        if !read.contains_key("method") {
+            if id.as_ref() == Some(self.id) {
+                let outcome = ["result", "error"].into_iter().find_map(|key| Some((key, read.shift_remove(key)?)));
+                *lock(&self.reply) = outcome.map(|(key, value)| json!({ key: value }));
+            }
+            return;
+        }
+        if !self.keeps {
+            return;
+        }
+        read.shift_remove("jsonrpc");
+        if let Some(id) = id {
+            // Before it leaves: the answer may be quick.
+            lock(self.asked).insert(id, Value::Null);
+        }
+        let mut messages = lock(&self.messages);
+        if messages.len() < MAX_RECORDED_MESSAGES {
+            messages.push(read.into());
+        }
+    }
+}
+
+impl Outbox for OutboxTap<'_> {
+    fn at_length(&self, work: &mut dyn FnMut()) {
+        self.outbox.at_length(work);
+    }
+
+    fn send(&self, message: &[u8]) {
+        self.note(message);
+        self.outbox.send(message);
+    }
+
+    fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
+        let mut whole = Vec::new();
+        self.outbox.exclusively(&mut |send| {
+            work(&mut |bytes| {
+                whole.extend_from_slice(bytes);
+                send(bytes);
+            });
+        });
+        self.note(&whole);
+    }
+}
+
+/// An outcome as an object with `result` or `error`; a line that is no message as `line`.
+pub fn reply(outcome: &Outcome, revision: Revision) -> Value {
+    let mut bytes = Vec::new();
+    render(&mut bytes, None, outcome, revision);
+    if let Ok(Body::Line(_)) = outcome {
+        return json!({"line": String::from_utf8_lossy(&bytes)});
+    }
+    let mut message: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    match message.get_mut("result") {
+        Some(result) => json!({"result": result.take()}),
+        None => json!({"error": message["error"].take()}),
+    }
+}
+
+impl Service for Observed {
+    fn inner(&self) -> Option<&dyn Service> {
+        Some(&*self.inner)
+    }
+
+    fn weight(&self, request: &Request<'_>) -> Weight {
+        if let Some(id) = &request.id {
+            lock(&self.numbers).insert(id.clone(), self.count.fetch_add(1, Relaxed) + 1);
+        }
+        self.inner.weight(request)
+    }
+
+    /// Who looks on may wait for a disk.
+    fn is_prompt(&self) -> bool {
+        false
+    }
+
+    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+        let revision = exchange.ticket.revision;
+        let mut seen = self.came(exchange.request, Some(revision));
+        let begun = Instant::now();
+        let outcome = self.tapped(exchange, &mut seen, |exchange| self.inner.serve(exchange));
+        seen.time = begun.elapsed();
+        match &outcome {
+            // What else is sent before the answer comes in `served`.
+            Some(outcome) => {
+                seen.reply = Some(reply(outcome, revision));
+                lock(&self.leaving).insert(exchange.ticket.id.clone(), seen);
+            }
+            None => self.tell(seen),
+        }
+        outcome
+    }
+
+    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
+        let seen = lock(&self.leaving).remove(&exchange.ticket.id);
+        let Some(mut seen) = seen else { return self.inner.served(exchange, outcome) };
+        self.tapped(exchange, &mut seen, |exchange| self.inner.served(exchange, outcome));
+        self.tell(seen);
+    }
+
+    fn notified(&self, request: &Request<'_>) {
+        let seen = self.came(request, None);
+        self.observers.iter().for_each(|observer| observer.answered(&seen));
+        self.inner.notified(request);
+    }
+
+    fn answered(&self, response: &Response<'_>) {
+        if let Some(id) = &response.id
+            && let Some(answer) = lock(&self.asked).get_mut(id)
+        {
+            *answer = answer_of(response);
+        }
+        self.inner.answered(response);
+    }
+}

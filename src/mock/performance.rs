@@ -1,0 +1,304 @@
+//! Carries out an answer: faults, delays, what the client is asked and told first, and then the result.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::behaviour::{self, Answer, AnswerBody, Ask};
+use super::catalog::{Catalog, CatalogTool};
+use super::client::ClientState;
+use super::faker::{hash, splitmix};
+use super::fault::MockFault;
+use super::schema;
+use super::spoil::spoil;
+use super::sync::wait;
+use super::template::{Template, TemplateScope};
+use super::turns::{has_answers, request_state};
+use crate::cancel::CancelToken;
+use crate::limits::{MAX_MOCK_HANG_MS, MOCK_END_GRACE_MS};
+use crate::protocol::{Body, Code, Outcome, RpcError, notification, render};
+use crate::server::{ErrorStyle, Exchange, Level};
+
+/// One request on its way.
+#[derive(Clone, Copy)]
+pub struct Performance<'a> {
+    pub client: &'a ClientState,
+    /// How refusals reach clients of handshake revisions.
+    pub errors: ErrorStyle,
+    pub catalog: &'a Catalog,
+    pub exchange: &'a Exchange<'a>,
+    pub params: &'a Value,
+    /// What `${args...}` is.
+    pub arguments: &'a Value,
+    /// The tool, if one is called.
+    pub tool: Option<&'a CatalogTool>,
+}
+
+/// Why a wait has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Woken {
+    Time,
+    Cancelled,
+    Ended,
+}
+
+impl Performance<'_> {
+    /// Answers with `picked`: the answer, and how often it was given, this time included. `fault` is that of all calls,
+    /// which counts before the answer's own; `generic` says what is answered when the manifest does not.
+    pub fn run(
+        &self,
+        picked: Option<(&Answer, u64)>,
+        fault: MockFault,
+        generic: impl FnOnce() -> Outcome,
+    ) -> Option<Outcome> {
+        let (reply, count) = picked.map_or((None, 0), |(reply, count)| (Some(reply), count));
+        let answer = reply.map_or(&AnswerBody::Generic, |reply| &reply.body);
+        let own = reply.and_then(|reply| reply.fault).unwrap_or_default();
+        let fault = if fault == MockFault::None { own } else { fault };
+        let cancel = &self.exchange.ticket.cancel;
+        let mut delay = reply.map_or(Duration::ZERO, |reply| reply.delay);
+        match fault {
+            MockFault::Hang => return self.hang(Some(cancel)),
+            MockFault::Wedged => return self.hang(None),
+            MockFault::RecoverAfter(calls) if count <= calls => return self.hang(Some(cancel)),
+            MockFault::Slow(time) => delay += time,
+            MockFault::Silent => return None,
+            MockFault::Exit => {
+                // As a crash does it: no exit handler, no last word.
+                let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+                return None;
+            }
+            _ => {}
+        }
+        if let MockFault::ReplyAfterCancel(time) = fault {
+            self.wait(Duration::from_millis(MAX_MOCK_HANG_MS), Some(cancel));
+            self.wait(time, None);
+        } else if self.prelude(reply, delay) != Woken::Time {
+            return None;
+        }
+        let outcome = match reply.map_or(Ok(None), |reply| self.ask(reply)) {
+            Ok(Some(asked)) => Ok(asked),
+            Ok(None) => self.answer(reply, answer, count, Value::Null, generic),
+            Err(Some(answers)) => self.answer(reply, answer, count, answers, generic),
+            Err(None) => return None,
+        };
+        if matches!(fault, MockFault::ReplyAfterCancel(_)) {
+            let mut line = Vec::new();
+            render(&mut line, Some(&self.exchange.ticket.id), &outcome, self.exchange.ticket.revision);
+            self.exchange.outbox.send(&line);
+            return None;
+        }
+        spoil(fault, self.exchange, outcome, &|time| self.wait(time, Some(cancel)) == Woken::Time)
+    }
+
+    /// Holds the call for as long as a call is held.
+    fn hang(&self, cancel: Option<&CancelToken>) -> Option<Outcome> {
+        match self.wait(Duration::from_millis(MAX_MOCK_HANG_MS), cancel) {
+            Woken::Time => {
+                let message = format!("the call was held for {MAX_MOCK_HANG_MS} milliseconds on purpose");
+                Some(Err(RpcError::new(Code::Internal, message)))
+            }
+            Woken::Cancelled | Woken::Ended => None,
+        }
+    }
+
+    /// Progress, spread over the delay, and whatever else is sent before the answer.
+    fn prelude(&self, reply: Option<&Answer>, delay: Duration) -> Woken {
+        let cancel = Some(&self.exchange.ticket.cancel);
+        // What most answers need is the wait alone, or nothing at all.
+        let Some(reply) = reply.filter(|reply| reply.tells()) else { return self.wait(delay, cancel) };
+        let scope = self.scope(0, Value::Null);
+        if let Some(token) = &self.exchange.ticket.progress_token {
+            let token: Value = serde_json::from_str(token.as_json()).unwrap_or_default();
+            let pause = delay / u32::try_from(reply.progress.len() + 1).unwrap_or(u32::MAX);
+            for progress in &reply.progress {
+                let mut params = progress.fill(&scope);
+                params["progressToken"] = token.clone();
+                self.exchange.outbox.send(&notification("notifications/progress", &params));
+                match self.wait(pause, cancel) {
+                    Woken::Time => {}
+                    woken => return woken,
+                }
+            }
+            if !reply.progress.is_empty() {
+                return self.told(reply, &scope, pause);
+            }
+        }
+        self.told(reply, &scope, delay)
+    }
+
+    fn told(&self, reply: &Answer, scope: &TemplateScope<'_>, delay: Duration) -> Woken {
+        let ticket = self.exchange.ticket;
+        for log in &reply.log {
+            let params = log.fill(scope);
+            let level = serde_json::from_value::<Level>(params["level"].clone()).unwrap_or(Level::Info);
+            // Before a client says which ones it wants a server may send all (server/utilities/logging); a stateless
+            // one has to ask.
+            let wanted = ticket.level.map_or(!ticket.revision.is_stateless(), |least| level >= least);
+            if wanted {
+                self.exchange.outbox.send(&notification("notifications/message", &params));
+            }
+        }
+        for (method, params) in &reply.notifications {
+            self.exchange.outbox.send(&notification(method, &params.fill(scope)));
+        }
+        self.wait(delay, Some(&ticket.cancel))
+    }
+
+    /// Asks the client what the manifest wants to know. `Err(Some)` holds its answers, `Err(None)` says that nobody is
+    /// there any more, `Ok(Some)` is what is answered instead of a result.
+    fn ask(&self, reply: &Answer) -> Result<Option<Body>, Option<Value>> {
+        if reply.asks.is_empty() {
+            return Ok(None);
+        }
+        let declared = self.client.capabilities(self.params);
+        if let Some(missing) = reply.asks.iter().find(|ask| declared.get(ask.name).is_none()) {
+            return Ok(Some(self.refused(missing)));
+        }
+        let scope = self.scope(0, Value::Null);
+        if self.exchange.ticket.revision.is_stateless() {
+            return self.ask_by_result(reply, &scope);
+        }
+        let mut answers = serde_json::Map::new();
+        for ask in &reply.asks {
+            let params = ask.params.fill(&scope);
+            let answer = self.client.ask(self.exchange, ask.method, Some(&params));
+            answers.insert(ask.name.to_owned(), answer.ok_or(None)?);
+        }
+        Err(Some(Value::Object(answers)))
+    }
+
+    /// The way of 2026-07-28 (basic/patterns/mrtr): a result that asks, and the same request again with the answers.
+    fn ask_by_result(&self, reply: &Answer, scope: &TemplateScope<'_>) -> Result<Option<Body>, Option<Value>> {
+        let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
+        if has_answers(self.catalog, name, reply, self.params) {
+            return Err(Some(self.params["inputResponses"].clone()));
+        }
+        let state = request_state(self.catalog, name);
+        let requests: serde_json::Map<String, Value> = reply
+            .asks
+            .iter()
+            .map(|ask| (ask.name.to_owned(), json!({"method": ask.method, "params": ask.params.fill(scope)})))
+            .collect();
+        let mut result = json!({"resultType": "input_required", "inputRequests": requests, "requestState": state});
+        result["_meta"] = self.catalog.server_meta();
+        Ok(Some(Body::Raw(result.to_string().into())))
+    }
+
+    fn refused(&self, ask: &Ask) -> Body {
+        let text = format!("the client has not declared `{}`, which this answer asks for", ask.name);
+        let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
+        Body::Raw(self.finish(result).to_string().into())
+    }
+
+    fn answer(
+        &self,
+        reply: Option<&Answer>,
+        answer: &AnswerBody,
+        count: u64,
+        answers: Value,
+        generic: impl FnOnce() -> Outcome,
+    ) -> Outcome {
+        let rate = reply.map_or(0.0, |reply| reply.error_rate);
+        if rate > 0.0 && self.chance(count) < rate {
+            let message = format!("an error on purpose (error_rate: {rate})");
+            return Err(RpcError::new(Code::Internal, message));
+        }
+        match answer {
+            AnswerBody::Unfit if self.tool.is_some() => {
+                let name = self.tool.map_or("", |tool| &tool.name);
+                let arguments = schema::shorten(&self.arguments.to_string());
+                self.refuse(format!("no arm of `{name}` fits {arguments}; add one with `default: true`"))
+            }
+            AnswerBody::Generic | AnswerBody::Unfit => generic(),
+            AnswerBody::Result { text: Some(text), .. } if !self.exchange.ticket.revision.is_stateless() => {
+                Ok(Body::Raw(text.clone()))
+            }
+            AnswerBody::Result { template, .. } => {
+                let result = template.fill(&self.scope(count, answers));
+                if let Some(tool) = self.tool.filter(|_| template.as_fixed().is_none())
+                    && let Some(reason) = behaviour::breaks(tool.output.as_ref(), &result)
+                {
+                    tracing::warn!(tool = &*tool.name, "the result breaks its output_schema: {reason}");
+                }
+                Ok(Body::Raw(self.finish(result).to_string().into()))
+            }
+            AnswerBody::Error { code, message, data } => {
+                let scope = self.scope(count, answers);
+                let text = |template: &Template| match template.fill(&scope) {
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                };
+                let data = data.as_ref().map(|data| data.fill(&scope));
+                Err(RpcError { code: Code::Other(*code), message: text(message), data, is_denial: false })
+            }
+        }
+    }
+
+    /// Arguments that cannot be used: an error or a result, as the real server decides it.
+    pub fn refuse(&self, message: String) -> Outcome {
+        if self.exchange.ticket.revision.is_stateless() || self.errors == ErrorStyle::Results {
+            let result = json!({"content": [{"type": "text", "text": message}], "isError": true});
+            return Ok(Body::Raw(self.finish(result).to_string().into()));
+        }
+        Err(RpcError::new(Code::InvalidParams, message))
+    }
+
+    /// Adds what 2026-07-28 requires of a result, unless it says so itself or the manifest wants it as it stands.
+    pub fn finish(&self, mut result: Value) -> Value {
+        if self.exchange.ticket.revision.is_stateless()
+            && !self.catalog.exact
+            && let Some(members) = result.as_object_mut()
+        {
+            members.entry("resultType").or_insert_with(|| "complete".into());
+            members.entry("_meta").or_insert_with(|| self.catalog.server_meta());
+        }
+        result
+    }
+
+    /// A number from 0 to 1 that depends on the seed, the tool and the count alone.
+    fn chance(&self, count: u64) -> f64 {
+        let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
+        splitmix(self.catalog.seed ^ hash(name).wrapping_add(count)) as f64 / u64::MAX as f64
+    }
+
+    /// What places in templates stand for.
+    pub fn scope(&self, count: u64, answers: Value) -> TemplateScope<'_> {
+        let id: Value = serde_json::from_str(self.exchange.ticket.id.as_json()).unwrap_or_default();
+        let mut names = match answers {
+            Value::Object(answers) => answers,
+            _ => serde_json::Map::new(),
+        };
+        let request = json!({"id": id, "method": self.exchange.request.method});
+        names.insert("request".to_owned(), request);
+        names.insert("call".to_owned(), json!({"count": count}));
+        let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
+        let (arguments, params) = (Some(self.arguments), Some(self.params));
+        TemplateScope { arguments, params, names, seed: self.catalog.seed ^ hash(name).wrapping_add(count) }
+    }
+
+    fn wait(&self, time: Duration, cancel: Option<&CancelToken>) -> Woken {
+        if time.is_zero() {
+            return if cancel.is_some_and(CancelToken::is_cancelled) { Woken::Cancelled } else { Woken::Time };
+        }
+        let until = Instant::now() + time;
+        let over = &self.client.over;
+        let mut events = vec![over];
+        events.extend(cancel);
+        wait(time, &events);
+        if cancel.is_some_and(CancelToken::is_cancelled) {
+            return Woken::Cancelled;
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Woken::Time;
+        }
+        // The client has closed its side and may still read: what comes soon is waited for.
+        if left > Duration::from_millis(MOCK_END_GRACE_MS) {
+            return Woken::Ended;
+        }
+        let cancel: Vec<&CancelToken> = cancel.into_iter().collect();
+        wait(left, &cancel);
+        if cancel.iter().any(|cancel| cancel.is_cancelled()) { Woken::Cancelled } else { Woken::Time }
+    }
+}

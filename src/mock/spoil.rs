@@ -1,0 +1,59 @@
+//! Answers that no server may give: a fault's last step, when the right answer is known.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::fault::MockFault;
+use crate::limits::SLOWLORIS_PAUSE_MS;
+use crate::protocol::{Body, Id, Outcome, render};
+use crate::server::Exchange;
+
+/// What is sent instead of `outcome`; `None` when all was sent here. `pause` waits, and says whether to go on.
+pub fn spoil(
+    fault: MockFault,
+    exchange: &Exchange<'_>,
+    outcome: Outcome,
+    pause: &dyn Fn(Duration) -> bool,
+) -> Option<Outcome> {
+    let written = |id: &Id| {
+        let mut line = Vec::new();
+        render(&mut line, Some(id), &outcome, exchange.ticket.revision);
+        line
+    };
+    let line = |bytes: Vec<u8>| Some(Ok(Body::Line(Arc::from(bytes))));
+    let id = &exchange.ticket.id;
+    match fault {
+        MockFault::BadJson => {
+            let mut bytes = written(id);
+            bytes.truncate(bytes.len() - 1);
+            bytes.extend_from_slice(b",oops: [1,}");
+            line(bytes)
+        }
+        MockFault::Truncated => {
+            let mut bytes = written(id);
+            bytes.truncate(bytes.len() / 2);
+            line(bytes)
+        }
+        MockFault::WrongId => line(written(&Id::text("an id that nobody has asked with"))),
+        MockFault::Duplicate => {
+            let once = written(id);
+            line([&once[..], b"\n", &once[..]].concat())
+        }
+        MockFault::StdoutNoise => line([b"DEBUG handling a request\n", &written(id)[..]].concat()),
+        MockFault::SlowLoris => {
+            let mut bytes = written(id);
+            bytes.push(b'\n');
+            let step = Duration::from_millis(SLOWLORIS_PAUSE_MS);
+            exchange.outbox.exclusively(&mut |send| {
+                for byte in &bytes {
+                    send(std::slice::from_ref(byte));
+                    if !pause(step) {
+                        break;
+                    }
+                }
+            });
+            None
+        }
+        _ => Some(outcome),
+    }
+}

@@ -1,0 +1,63 @@
+//! What is allowed: the directories, open, and the rules over them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::mounts::Mounts;
+use super::repositories::Repositories;
+use super::root::Root;
+use super::rules::{Cause, Hidden, Rules};
+
+/// The allowed directories, open, and the rules over them.
+#[derive(Debug)]
+pub struct Policy {
+    pub(super) roots: Vec<Root>,
+    pub(super) rules: Arc<Rules>,
+    /// The allowed directories in words.
+    pub(super) allowed: Arc<str>,
+    pub(super) mounts: Mounts,
+}
+
+impl Policy {
+    /// The allowed directories in the order given, each once.
+    pub fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
+    /// The first directory given: relative paths are below it.
+    pub fn project(&self) -> Option<&Root> {
+        self.roots.first()
+    }
+
+    /// Whether all below the allowed directories is on filesystems that ask no other machine and no other program, and so
+    /// do not hang.
+    pub fn is_local(&self) -> bool {
+        self.mounts.are_local(&self.roots)
+    }
+
+    /// The protected paths: absolute, as given and as they are without links. They need not exist. What is hidden is not
+    /// among them.
+    pub fn protected(&self) -> impl Iterator<Item = &Path> {
+        self.rules.protected.iter().map(|p| p.path.as_path()).filter(|path| !self.rules.hides(path))
+    }
+
+    /// What is hidden and lies in an allowed directory.
+    pub fn hidden(&self) -> impl Iterator<Item = &Hidden> {
+        self.rules.hidden.iter().filter(|hidden| self.rules.over(&hidden.path).is_some())
+    }
+
+    /// Why each of them is protected.
+    pub fn causes(&self) -> impl Iterator<Item = (&Path, Cause)> {
+        self.rules.protected.iter().filter(|p| !self.rules.hides(&p.path)).map(|p| (p.path.as_path(), p.why))
+    }
+
+    /// The git repositories below the read-write directories.
+    pub fn repositories(&self) -> &Arc<Repositories> {
+        &self.rules.repositories
+    }
+
+    /// Those of the protected paths that the operator named, and those that configure the server.
+    pub fn protected_by_operator(&self) -> impl Iterator<Item = &Path> {
+        self.rules.protected.iter().filter(|p| p.why.is_asked()).map(|p| p.path.as_path())
+    }
+}

@@ -1,0 +1,32 @@
+//! An allowed directory.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An allowed directory, pinned: it stays the same directory whatever its name is made to mean later.
+#[derive(Debug)]
+pub struct Root {
+    pub(super) path: PathBuf,
+    pub(super) writable: bool,
+    pub(super) handle: Arc<OwnedFd>,
+}
+
+impl Root {
+    /// Its canonical path at start.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it was given for reading and writing.
+    pub fn writable(&self) -> bool {
+        self.writable
+    }
+}
+
+/// An `O_PATH` handle.
+impl AsFd for Root {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}

@@ -1,0 +1,325 @@
+//! Values that each run makes anew, by their shape: UUIDs, ULIDs, ids of objects, times near the run's, random tokens. Where nothing
+//! else of a call differs they do not choose.
+//!
+//! What a run made it says again, so a value is known from the call on in which it stood first: one that is new in a replay stands for
+//! one that was new in that call of the recording, and from then on for no other, wherever it is said. A value of the recording itself
+//! is no other's.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use super::description::short;
+use crate::limits::MAX_DIFFERENCES;
+use crate::record::redact;
+
+/// How far from the run a time may be: as far as zones are apart, and a little more.
+const NEAR: Duration = Duration::from_hours(26);
+/// Fewest characters of a random token.
+const TOKEN_CHARS: usize = 16;
+/// In at least one of so many characters of a token another kind begins: letters, capitals, digits.
+const CHANGES_IN: usize = 4;
+/// Characters of a ULID, and of the id of an object in hexadecimal digits (`MongoDB`).
+const ULID_CHARS: usize = 26;
+const OBJECT_ID_CHARS: usize = 24;
+const UUID_CHARS: usize = 36;
+/// Seconds from 1970 to 2000, from which `PostgreSQL` counts its binary times.
+const POSTGRES_EPOCH_SECS: u64 = 946_684_800;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Volatile {
+    pub(super) text: String,
+    kind: Kind,
+}
+
+/// What a value tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Nothing.
+    Time,
+    Id,
+    Secret,
+}
+
+/// What a text says without such values, and these.
+#[derive(Clone, Debug)]
+pub(super) struct Blank {
+    near: SystemTime,
+    /// Whether nothing but what stands for secrets is looked for.
+    is_exact: bool,
+    pub(super) values: Vec<Volatile>,
+}
+
+impl Blank {
+    pub(super) fn new(near: SystemTime, is_exact: bool) -> Self {
+        Self { near, is_exact, values: Vec::new() }
+    }
+
+    /// A text with its shape in the place of each value.
+    pub(super) fn text(&mut self, text: &[u8]) -> Vec<u8> {
+        let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);
+        let mut secrets = redact::places(text).into_iter().peekable();
+        while at < text.len() {
+            if let Some(secret) = secrets.next_if(|secret| secret.start <= at) {
+                let value = String::from_utf8_lossy(&text[secret.clone()]).into_owned();
+                self.values.push(Volatile { text: value, kind: Kind::Secret });
+                out.extend_from_slice(b"\0secret\0");
+                at = secret.end;
+                continue;
+            }
+            let before = at.checked_sub(1).map(|before| text[before]);
+            let begins = match text[at] {
+                byte if byte.is_ascii_alphanumeric() => before.is_none_or(|before| !before.is_ascii_alphanumeric()),
+                byte => b"-_".contains(&byte) && before.is_none_or(|before| !is_of_token(before)),
+            };
+            // A secret may have a beginning that looks like a part of one.
+            let end = secrets.peek().map_or(text.len(), |secret| secret.start);
+            let found = if begins && !self.is_exact { self.value(&text[at..end]) } else { None };
+            if let Some((length, shape)) = found {
+                out.push(0);
+                out.extend(shape.into_bytes());
+                out.push(0);
+                at += length;
+            } else {
+                out.push(text[at]);
+                at += 1;
+            }
+        }
+        out
+    }
+
+    /// The value of a parameter in bytes that are no text: a time of `PostgreSQL`, or what it is told as.
+    pub(super) fn bound(&mut self, bytes: &[u8], told: &str) -> Vec<u8> {
+        let micros = bytes.first_chunk::<8>().filter(|_| bytes.len() == 8 && told.starts_with("0x"));
+        let secs = micros.and_then(|micros| u64::try_from(i64::from_be_bytes(*micros)).ok());
+        let secs = secs.map(|micros| micros / 1_000_000 + POSTGRES_EPOCH_SECS);
+        if !self.is_exact && secs.is_some_and(|secs| self.is_near(secs)) {
+            self.values.push(Volatile { text: told.to_owned(), kind: Kind::Time });
+            return b"\0micros\0".to_vec();
+        }
+        self.text(told.as_bytes())
+    }
+
+    /// The value that a text begins with: its length and its shape.
+    fn value(&mut self, text: &[u8]) -> Option<(usize, String)> {
+        let (length, shape, is_time) = self.shape(text)?;
+        let kind = if is_time { Kind::Time } else { Kind::Id };
+        let mut text = String::from_utf8_lossy(&text[..length]).into_owned();
+        if shape == "uuid" {
+            text.make_ascii_lowercase();
+        }
+        self.values.push(Volatile { text, kind });
+        Some((length, shape))
+    }
+
+    fn shape(&self, text: &[u8]) -> Option<(usize, String, bool)> {
+        if text.get(..UUID_CHARS).is_some_and(redact::is_uuid) && ends(text, UUID_CHARS) {
+            return Some((UUID_CHARS, "uuid".to_owned(), false));
+        }
+        if let Some((length, shape)) = self.date(text) {
+            return Some((length, shape, true));
+        }
+        let run = text.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let word = &text[..run];
+        if self.is_number_of_time(word) {
+            return Some((run, format!("time{run}"), true));
+        }
+        if run == OBJECT_ID_CHARS && word.iter().all(u8::is_ascii_hexdigit) {
+            return Some((run, "object id".to_owned(), false));
+        }
+        if run == ULID_CHARS && is_ulid(word) {
+            return Some((run, "ulid".to_owned(), false));
+        }
+        let run = text.iter().take_while(|byte| is_of_token(**byte)).count();
+        let word = &text[..run];
+        let is_hex = word.iter().all(u8::is_ascii_hexdigit);
+        is_token(word).then(|| (run, format!("token{}{run}", if is_hex { "hex" } else { "" }), false))
+    }
+
+    /// `2026-11-23`, with a time behind it or not; `Mon, 23 Nov 2026 21:50:19 GMT`.
+    fn date(&self, text: &[u8]) -> Option<(usize, String)> {
+        const HTTP: &[u8] = b"Aaa, 00 Aaa 0000 00:00:00 GMT";
+        const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
+        let number = |range: std::ops::Range<usize>| std::str::from_utf8(text.get(range)?).ok()?.parse::<u64>().ok();
+        if has_form(text, HTTP) {
+            let month = MONTHS.find(std::str::from_utf8(text.get(8..11)?).ok()?)? as u64 / 3 + 1;
+            let secs = secs_of(number(12..16)?, month, number(5..7)?)? + number(17..19)? * 3_600;
+            return self.is_near(secs).then(|| (HTTP.len(), "date of HTTP".to_owned()));
+        }
+        if !has_form(text, b"0000-00-00") {
+            return None;
+        }
+        let mut secs = secs_of(number(0..4)?, number(5..7)?, number(8..10)?)?;
+        let mut length = 10;
+        if matches!(text.get(length), Some(b'T' | b't' | b' ')) && has_form(&text[length + 1..], b"00:00") {
+            secs += number(11..13)? * 3_600 + number(14..16)? * 60;
+            length += 6;
+            if has_form(&text[length..], b":00") {
+                length += 3;
+            }
+            if text.get(length) == Some(&b'.') {
+                let digits = text[length + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                length += 1 + digits;
+            }
+            length += zone(&text[length..]);
+        }
+        // How many digits a second has is chance: some writers leave zeros at the end out.
+        // A day is any time of it.
+        let is_near = self.is_near(secs) || length == 10 && self.is_near(secs + 86_400);
+        (is_near && ends(text, length)).then(|| (length, if length > 10 { "time" } else { "day" }.to_owned()))
+    }
+
+    /// Seconds, milliseconds, microseconds or nanoseconds since 1970.
+    fn is_number_of_time(&self, word: &[u8]) -> bool {
+        let digits = word.len();
+        let number = std::str::from_utf8(word).ok().and_then(|word| word.parse::<u64>().ok());
+        let number = number.filter(|_| matches!(digits, 10 | 13 | 16 | 19));
+        number.is_some_and(|number| self.is_near(number / 10_u64.pow(digits as u32 - 10)))
+    }
+
+    fn is_near(&self, secs: u64) -> bool {
+        let now = self.near.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        now.abs_diff(Duration::from_secs(secs)) <= NEAR
+    }
+}
+
+/// Bytes of `Z`, `+00`, `+00:00`, `+0000`.
+fn zone(text: &[u8]) -> usize {
+    let forms: [&[u8]; 3] = [b"00:00", b"0000", b"00"];
+    match text.first() {
+        Some(b'Z' | b'z') => 1,
+        Some(b'+' | b'-') => forms.iter().find(|form| has_form(&text[1..], form)).map_or(0, |form| 1 + form.len()),
+        _ => 0,
+    }
+}
+
+/// Seconds since 1970 of the beginning of a day.
+fn secs_of(year: u64, month: u64, day: u64) -> Option<u64> {
+    let month = time::Month::try_from(month as u8).ok()?;
+    let date = time::Date::from_calendar_date(year as i32, month, day as u8).ok()?;
+    u64::try_from(date.midnight().assume_utc().unix_timestamp()).ok()
+}
+
+/// Whether a text begins as this form says: `0` stands for a digit, letters for letters.
+fn has_form(text: &[u8], form: &[u8]) -> bool {
+    let fits = |(byte, form): (&u8, &u8)| match form {
+        b'0' => byte.is_ascii_digit(),
+        b'a' => byte.is_ascii_lowercase(),
+        b'A' => byte.is_ascii_uppercase(),
+        mark => byte == mark,
+    };
+    text.len() >= form.len() && text.iter().zip(form).all(fits)
+}
+
+fn ends(text: &[u8], at: usize) -> bool {
+    text.get(at).is_none_or(|next| !next.is_ascii_alphanumeric())
+}
+
+/// Crockford's base 32, and of 128 bits.
+fn is_ulid(text: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !b"ILOU".contains(byte);
+    text[0] <= b'7' && text.iter().all(is_part) && text.iter().filter(|byte| byte.is_ascii_digit()).count() > 1
+}
+
+/// Base64 for URLs has two marks.
+fn is_of_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
+}
+
+/// Whether nobody chose a word: digits, or capital and small letters, are mixed as in no name.
+fn is_token(word: &[u8]) -> bool {
+    let kinds: [fn(&u8) -> bool; 3] = [u8::is_ascii_lowercase, u8::is_ascii_uppercase, u8::is_ascii_digit];
+    let kind = |byte: &u8| kinds.iter().position(|is_one| is_one(byte));
+    let changes = word.windows(2).filter(|two| kind(&two[0]) != kind(&two[1])).count();
+    let marks = word.iter().filter(|byte| b"-_".contains(byte)).count();
+    // Words between marks change there alone.
+    let is_mixed = |changes_in: usize| changes * changes_in >= word.len() + 2 * changes_in * marks;
+    let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
+    // Words that begin with a capital letter have no two of them, and those of capital letters change seldom.
+    let capitals = word.windows(2).filter(|two| two.iter().all(u8::is_ascii_uppercase)).count();
+    word.len() >= TOKEN_CHARS
+        && (digits > 1 && is_mixed(CHANGES_IN) || capitals > 1 && is_mixed(CHANGES_IN - 1))
+        && word.iter().any(u8::is_ascii_alphabetic)
+}
+
+/// Which values of this replay stand for which of the recordings.
+#[derive(Default)]
+pub(super) struct Pairs {
+    /// Those of the recordings, each with the place of the first that says it.
+    first: HashMap<String, usize>,
+    made: Mutex<Made>,
+}
+
+#[derive(Default)]
+struct Made {
+    recorded: HashMap<String, String>,
+    taken: HashSet<String>,
+    /// Names of recordings that answered so, each with the first values that were others.
+    told: BTreeMap<String, String>,
+}
+
+impl Pairs {
+    pub(super) fn know(&mut self, values: &[Volatile], index: usize) {
+        for value in values.iter().filter(|value| value.kind == Kind::Id) {
+            self.first.entry(value.text.clone()).or_insert(index);
+        }
+    }
+
+    /// Whether the recording at a place, with these values, may answer what was asked with those. `is_alone` says of a value whether
+    /// no recording of the call has another one there: then any secret will do.
+    pub(super) fn fit(
+        &self,
+        index: usize,
+        is_alone: impl Fn(usize) -> bool,
+        recorded: &[Volatile],
+        asked: &[Volatile],
+    ) -> bool {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = |one: &Volatile, other: &Volatile| {
+            let is_known = self.first.contains_key(&other.text) || made.taken.contains(&one.text);
+            !is_known && self.first.get(&one.text) == Some(&index)
+        };
+        let fits = |(at, (one, other)): (usize, (&Volatile, &Volatile))| match one.kind {
+            Kind::Time => true,
+            Kind::Secret => one.text == other.text || is_alone(at),
+            Kind::Id => match made.recorded.get(&other.text) {
+                Some(known) => *known == one.text,
+                None => one.text == other.text || is_new(one, other),
+            },
+        };
+        recorded.len() == asked.len() && recorded.iter().zip(asked).enumerate().all(fits)
+    }
+
+    pub(super) fn pair(&self, name: &str, recorded: &[Volatile], asked: &[Volatile]) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let pairs = || recorded.iter().zip(asked).filter(|(one, other)| one.text != other.text);
+        for (one, other) in pairs().filter(|(one, _)| one.kind == Kind::Id) {
+            made.recorded.insert(other.text.clone(), one.text.clone());
+            made.taken.insert(one.text.clone());
+        }
+        let said = |(one, other): (&Volatile, &Volatile)| {
+            format!("recorded `{}`, asked `{}`", short(&one.text), short(&other.text))
+        };
+        let told: Vec<String> = pairs().take(MAX_DIFFERENCES).map(said).collect();
+        if !told.is_empty() {
+            made.told.entry(name.to_owned()).or_insert_with(|| told.join("; "));
+        }
+    }
+
+    /// A recording with these values has answered who asked with the very same: each stands for itself.
+    pub(super) fn keep(&self, recorded: &[Volatile]) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        for value in recorded.iter().filter(|value| value.kind == Kind::Id) {
+            if made.taken.insert(value.text.clone()) {
+                made.recorded.insert(value.text.clone(), value.text.clone());
+            }
+        }
+    }
+
+    pub(super) fn told(&self) -> BTreeMap<String, String> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).told.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

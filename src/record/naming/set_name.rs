@@ -1,0 +1,188 @@
+//! Names of sets of calls: `<service>-<hosts>-<databases>`, the same for the same run.
+
+use std::collections::BTreeSet;
+
+use crate::limits::MAX_SET_NAME_BYTES;
+use crate::record::call::{Exchange, Protocol};
+use crate::record::naming::service::{service, slug};
+use crate::record::naming::summary::Summary;
+use crate::record::protocol::registry;
+
+/// Most hosts that a name tells.
+const MAX_HOSTS: usize = 3;
+/// Directories beside sets that other programs keep things in and no list shows.
+const RESERVED: [&str; 4] = ["reports", "testReports", "schema", "api-tests"];
+
+/// Why a name cannot be one of a set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// It is empty.
+    #[error("`mockName` is empty")]
+    Empty,
+    /// It would lead elsewhere.
+    #[error("`mockName` is `{0}`; it may not hold `/` or `\\`, nor be `.` or `..`")]
+    Path(String),
+    /// It has characters that are not shown.
+    #[error("`mockName` holds a control character")]
+    Control,
+    /// It is longer than a file's name may be.
+    #[error("`mockName` is {0} bytes; at most {MAX_SET_NAME_BYTES} are allowed")]
+    TooLong(usize),
+    /// No list would show it.
+    #[error("`mockName` is `{0}`, a directory that is kept for other things")]
+    Reserved(String),
+}
+
+/// What to do about a [`NameError`].
+pub const HINT: &str = "give the name of a set as keploy_list_mocks shows it, such as `order-service-stripe-postgres`";
+
+/// Whether a name that somebody gave can be one of a set.
+pub fn check(name: &str) -> Result<(), NameError> {
+    if name.is_empty() {
+        return Err(NameError::Empty);
+    }
+    if name.chars().any(char::is_control) {
+        return Err(NameError::Control);
+    }
+    if name.len() > MAX_SET_NAME_BYTES {
+        return Err(NameError::TooLong(name.len()));
+    }
+    if name.contains(['/', '\\']) || name == "." || name == ".." {
+        return Err(NameError::Path(name.to_owned()));
+    }
+    if RESERVED.contains(&name) {
+        return Err(NameError::Reserved(name.to_owned()));
+    }
+    Ok(())
+}
+
+/// The name of a set: by the command and the folder that it ran in, what it called, and the time in seconds since 1970
+/// for a set in which no call was answered. `is_taken` says which names there are already.
+pub fn choose(command: &str, folder: &str, calls: &[Exchange], now: u64, is_taken: impl Fn(&str) -> bool) -> String {
+    let name = if Summary::of(calls).is_nothing {
+        format!("mock-{now}")
+    } else {
+        let parts = [vec![service(command, folder)], called(calls)].concat();
+        parts.join("-")
+    };
+    if !is_taken(&name) {
+        return name;
+    }
+    (2..=u64::MAX).map(|number| format!("{name}-{number}")).find(|other| !is_taken(other)).unwrap_or(name)
+}
+
+/// Hosts and databases that were called. In alphabetical order: which comes first changes from run to run.
+fn called(calls: &[Exchange]) -> Vec<String> {
+    let (mut hosts, mut others, mut databases) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for call in calls {
+        let mut host = |word: &'static str| match label(&call.target.host) {
+            Some(label) => drop(hosts.insert(label)),
+            None => drop(others.insert(word)),
+        };
+        match call.content.protocol() {
+            Protocol::Http => host("http"),
+            Protocol::Grpc => host("grpc"),
+            Protocol::Generic if call.is_no_call() => hosts.extend(label(&call.target.host)),
+            Protocol::Generic => host("tcp"),
+            Protocol::Dns => {}
+            other => databases.extend(registry::of(other).map(|known| known.kind.to_ascii_lowercase())),
+        }
+    }
+    // A host without a name is worth telling if nothing else is.
+    let others = others.into_iter().filter(|_| hosts.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    let mut parts: Vec<String> = hosts.into_iter().take(MAX_HOSTS).chain(others).collect();
+    parts.extend(databases);
+    if parts.is_empty() {
+        parts.push("dns".to_owned());
+    }
+    parts
+}
+
+/// The word of a host that its owner goes by: `stripe` of `api.stripe.com`. `None` for addresses and this machine.
+fn label(host: &str) -> Option<String> {
+    // Second levels under which countries register names.
+    const SECOND: [&str; 8] = ["co", "com", "org", "net", "gov", "ac", "edu", "or"];
+    let is_address = host.parse::<std::net::IpAddr>().is_ok();
+    if host.is_empty() || is_address || host == "localhost" || host.ends_with(".localhost") {
+        return None;
+    }
+    let labels: Vec<&str> = host.split('.').filter(|label| !label.is_empty()).collect();
+    let chosen = match labels.as_slice() {
+        [.., third, second, top] if top.len() == 2 && SECOND.contains(second) => third,
+        // Inside a cluster the first word is the service (Kubernetes, "DNS for Services and Pods").
+        [first, .., "local" | "internal" | "svc"] => first,
+        [.., second, _] => second,
+        [only] => only,
+        [] => return None,
+    };
+    slug(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::call::{Content, Dns, Link, Target, Wire};
+    use pretty_assertions::assert_eq;
+    use std::time::SystemTime;
+
+    fn call(host: &str, protocol: Protocol) -> Exchange {
+        let dns = Dns { name: String::new(), kind: "A".to_owned(), code: 0, answers: Vec::new() };
+        let content =
+            if protocol == Protocol::Dns { Content::Dns(dns) } else { Content::Wire(protocol, Wire::default()) };
+        let link = Link { target: Target { host: host.to_owned(), port: 1 }, tls: false, connection: 0 };
+        link.exchange(content, SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn a_set_is_named_by_what_was_called() {
+        let free = |_: &str| false;
+        let calls = [call("api.stripe.com", Protocol::Http), call("db", Protocol::Postgres), call("", Protocol::Dns)];
+        assert_eq!(choose("./order-service", "/", &calls, 7, free), "order-service-stripe-postgres");
+        let mut reversed = calls.to_vec();
+        reversed.reverse();
+        assert_eq!(choose("./order-service", "/", &reversed, 7, free), "order-service-stripe-postgres");
+        assert_eq!(choose("./a", "/", &[call("127.0.0.1", Protocol::Http)], 7, free), "a-http");
+        assert_eq!(
+            choose("./a", "/", &[call("::1", Protocol::Redis), call("shop.co.uk", Protocol::Grpc)], 7, free),
+            "a-shop-redis"
+        );
+        assert_eq!(choose("./a", "/", &[call("payments.default.svc", Protocol::Http)], 7, free), "a-payments");
+        assert_eq!(choose("./a", "/", &[], 1_704_153_600, free), "mock-1704153600");
+        let taken = ["a-http", "a-http-2"];
+        assert_eq!(
+            choose("./a", "/", &[call("localhost", Protocol::Http)], 7, |name| taken.contains(&name)),
+            "a-http-3"
+        );
+    }
+
+    #[test]
+    fn refused_connections_and_names_that_there_are_not_give_no_name() {
+        let at = SystemTime::UNIX_EPOCH;
+        let link = Link { target: Target { host: "db.test".to_owned(), port: 1 }, tls: false, connection: 1 };
+        let refused = link.refused(crate::record::call::Refusal::Connect(111), 1, at);
+        let name = |code| Exchange {
+            content: Content::Dns(Dns { name: "db.test".to_owned(), kind: "A".to_owned(), code, answers: Vec::new() }),
+            ..call("db.test", Protocol::Dns)
+        };
+        let chosen = |calls: &[Exchange]| choose("./a", "/", calls, 7, |_| false);
+        assert_eq!(chosen(std::slice::from_ref(&refused)), "mock-7");
+        assert_eq!(chosen(&[name(3)]), "mock-7");
+        // Looked up for what was refused.
+        assert_eq!(chosen(&[name(0), refused.clone()]), "mock-7");
+        assert_eq!(chosen(&[name(0)]), "a-dns");
+        assert_eq!(chosen(&[refused, call("shop.test", Protocol::Http)]), "a-db-shop");
+    }
+
+    #[test]
+    fn names_that_are_given_are_checked() {
+        assert_eq!(check("order-service-stripe"), Ok(()));
+        assert_eq!(check("a..b"), Ok(()));
+        assert_eq!(check(""), Err(NameError::Empty));
+        for name in ["a/b", "a\\b", "..", ".", "/"] {
+            assert_eq!(check(name), Err(NameError::Path(name.to_owned())), "{name}");
+        }
+        assert_eq!(check("a\nb"), Err(NameError::Control));
+        assert_eq!(check(&"a".repeat(201)), Err(NameError::TooLong(201)));
+        assert_eq!(check("reports"), Err(NameError::Reserved("reports".to_owned())));
+    }
+}

@@ -1,0 +1,49 @@
+//! Takes calls and messages of every protocol apart into their parts.
+
+use super::parts::{Part, PartList, Role};
+use super::{http, mongo, postgres, registry};
+use crate::record::call::{Content, Protocol, Side, Wire};
+
+pub(in crate::record) fn parts(content: &Content) -> Vec<Part> {
+    let mut taken = PartList::default();
+    match content {
+        Content::Http(http) | Content::Grpc(http) => http::parts(&http.request, &mut taken),
+        Content::Dns(dns) => taken.text(format!("{} {}", dns.kind, dns.name).as_bytes()),
+        Content::Wire(protocol, wire) => return parts_of_wire(*protocol, wire),
+    }
+    taken.parts
+}
+
+pub(in crate::record) fn parts_of_wire(protocol: Protocol, wire: &Wire) -> Vec<Part> {
+    let mut taken = PartList::default();
+    let mut messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
+    if protocol == Protocol::Postgres {
+        postgres::unify(&mut messages);
+    }
+    for message in messages {
+        self::message(protocol, &message.bytes, &mut taken);
+    }
+    taken.parts
+}
+
+/// The parts of one message; `None` if it cannot be read.
+pub(in crate::record) fn parts_of(protocol: Protocol, bytes: &[u8]) -> Option<Vec<Part>> {
+    let mut taken = PartList::default();
+    (registry::of(protocol)?.parts)(bytes, &mut taken).map(|()| taken.parts)
+}
+
+fn message(protocol: Protocol, bytes: &[u8], taken: &mut PartList) {
+    taken.put(Role::Message, String::new(), b"", String::new());
+    let (before, counts) = (taken.parts.len(), taken.counts.clone());
+    if registry::of(protocol).and_then(|known| (known.parts)(bytes, taken)).is_none() {
+        // What cannot be read is the call itself, but for what is made up anew: the name that a program gives itself, and
+        // numbers of messages.
+        taken.parts.truncate(before);
+        taken.counts = counts;
+        match protocol {
+            Protocol::Postgres => taken.head(&postgres::nameless(bytes)),
+            Protocol::Mongo => taken.head(&mongo::renumbered(bytes, 0, 0)),
+            _ => taken.head(bytes),
+        }
+    }
+}

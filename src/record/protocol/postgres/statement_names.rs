@@ -1,0 +1,173 @@
+//! Statements and portals by what they are and not by how a driver numbers them.
+
+use std::collections::HashMap;
+
+use sha2::{Digest, Sha256};
+
+use super::message::{self, Bound, bytes, count, message, text};
+use crate::limits::MAX_WIRE_STATEMENTS;
+use crate::record::protocol::dialogue::Fault;
+use crate::text::escape::hex;
+
+/// A message of a client, in the form in which it is looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    /// `Query`, or `FunctionCall`: they are answered up to `ReadyForQuery`.
+    Query(Vec<u8>),
+    /// `Parse`, or `Describe` of a statement: they answer as often as they are asked.
+    Prepare(Vec<u8>),
+    /// `Bind`, with which a run begins.
+    Bind(Vec<u8>),
+    /// `Describe` of a portal; whether the portal is that of the run.
+    DescribePortal(Vec<u8>, bool),
+    /// `Execute`; whether it belongs to the `Bind` before it.
+    Execute(Vec<u8>, bool),
+    Close,
+    Sync,
+    Flush,
+    /// `CopyData`, the bytes in it: where they are cut is of no meaning.
+    CopyData(Vec<u8>),
+    /// `CopyDone` or `CopyFail`.
+    CopyEnd(Vec<u8>),
+    Terminate,
+}
+
+struct Portal {
+    /// By its statement and its parameters.
+    name: Vec<u8>,
+    /// By its statement and the formats of its results: what `Describe` tells depends on nothing else.
+    described: Vec<u8>,
+    /// How many rows were asked of it so far.
+    asked: u64,
+}
+
+#[derive(Default)]
+pub(super) struct StatementNames {
+    statements: HashMap<Vec<u8>, Vec<u8>>,
+    portals: HashMap<Vec<u8>, Portal>,
+    /// The portal that was bound last and not executed since.
+    run: Option<Vec<u8>>,
+}
+
+impl StatementNames {
+    pub(super) fn kept(&self) -> usize {
+        let statements = self.statements.iter().map(|(name, meaning)| name.len() + meaning.len());
+        let size = |(name, portal): (&Vec<u8>, &Portal)| name.len() + portal.name.len() + portal.described.len();
+        statements.chain(self.portals.iter().map(size)).sum()
+    }
+
+    /// Reads a message and puts what they stand for in place of names.
+    pub(super) fn read(&mut self, whole: &[u8]) -> Result<Input, Fault> {
+        let (kind, mut rest) = (whole[0], whole.get(5..).unwrap_or_default());
+        if !matches!(kind, b'D' | b'E') {
+            self.run = None;
+        }
+        Ok(match kind {
+            b'Q' | b'F' => Input::Query(whole.to_vec()),
+            b'P' => {
+                let name = text(&mut rest)?.to_vec();
+                // A statement by its text, and by the types of its parameters where the client gives them.
+                let mut types = rest;
+                let mut meaning = text(&mut types)?.to_vec();
+                if count(&mut types)? > 0 {
+                    meaning.extend(format!(" -- types {}", hex(types)).into_bytes());
+                }
+                self.has_room()?;
+                // Whatever the server says to it: a name whose preparation failed is of no use to a client.
+                self.statements.insert(name, meaning);
+                Input::Prepare(message(b'P', &[b"\0", rest]))
+            }
+            b'B' => self.bind(rest)?,
+            b'D' => {
+                let is_statement = bytes(&mut rest, 1)? == b"S";
+                let name = text(&mut rest)?;
+                if is_statement {
+                    self.run = None;
+                    Input::Prepare(message(b'D', &[b"S", self.statement(name), b"\0"]))
+                } else {
+                    let described = self.portals.get(name).map_or(name, |portal| &portal.described);
+                    let joined = self.run.as_deref() == Some(name);
+                    Input::DescribePortal(message(b'D', &[b"P", described, b"\0"]), joined)
+                }
+            }
+            b'E' => {
+                let name = text(&mut rest)?;
+                let joined = self.run.take().as_deref() == Some(name);
+                let rows = rest.first_chunk().map_or(0, |rows| u32::from_be_bytes(*rows));
+                let named = self.portals.get_mut(name).map_or_else(|| name.to_vec(), |portal| portal.execute(rows));
+                Input::Execute(message(b'E', &[if joined { b"" } else { &named }, b"\0", rest]), joined)
+            }
+            b'C' => {
+                let is_statement = bytes(&mut rest, 1)? == b"S";
+                let name = text(&mut rest)?;
+                if is_statement {
+                    drop(self.statements.remove(name));
+                } else {
+                    drop(self.portals.remove(name));
+                }
+                Input::Close
+            }
+            b'S' => Input::Sync,
+            b'H' => Input::Flush,
+            b'd' => Input::CopyData(rest.to_vec()),
+            b'c' | b'f' => Input::CopyEnd(whole.to_vec()),
+            b'X' => Input::Terminate,
+            _ => return Err("a message of a client of PostgreSQL is of no known type"),
+        })
+    }
+
+    fn statement<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {
+        self.statements.get(name).map_or(name, |meaning| meaning)
+    }
+
+    fn bind(&mut self, mut rest: &[u8]) -> Result<Input, Fault> {
+        let name = text(&mut rest)?.to_vec();
+        let statement = text(&mut rest)?;
+        let statement = self.statement(statement).to_vec();
+        let bound = message(b'B', &[b"\0", &statement, b"\0", rest]);
+        let described = format!(" -- results {}", hex(Bound::read(rest)?.results));
+        let described = [&statement, described.as_bytes()].concat();
+        let portal = Portal { name: portal_name(&statement, &bound), described, asked: 0 };
+        self.has_room()?;
+        self.portals.insert(name.clone(), portal);
+        self.run = Some(name);
+        Ok(Input::Bind(bound))
+    }
+
+    /// A `Bind` was answered by a recording of this one: its portal has the name that it has there.
+    pub(super) fn answered_as(&mut self, asked: &[u8], recorded: &[u8]) {
+        let name = |bind: &[u8]| {
+            let at = message::statement(bind).filter(|_| bind.first() == Some(&b'B'))?;
+            Some(portal_name(&bind[at], bind))
+        };
+        if asked != recorded
+            && let (Some(asked), Some(recorded)) = (name(asked), name(recorded))
+        {
+            let same = self.portals.values_mut().filter(|portal| portal.name == asked);
+            same.for_each(|portal| portal.name.clone_from(&recorded));
+        }
+    }
+
+    fn has_room(&self) -> Result<(), Fault> {
+        if self.statements.len() + self.portals.len() < MAX_WIRE_STATEMENTS {
+            Ok(())
+        } else {
+            Err("it has more than 65,536 prepared statements and portals")
+        }
+    }
+}
+
+/// What a portal is named by: its statement, and all that was bound to it.
+fn portal_name(statement: &[u8], bound: &[u8]) -> Vec<u8> {
+    [statement, format!(" -- bound {}", hex(&Sha256::digest(bound)[..16])).as_bytes()].concat()
+}
+
+impl Portal {
+    /// What names it when so many rows more are asked of it, 0 for all: by those that were before.
+    fn execute(&mut self, rows: u32) -> Vec<u8> {
+        let before = self.asked;
+        self.asked = before.saturating_add(u64::from(rows));
+        let after = if before == 0 { String::new() } else { format!(" -- after {before}") };
+        [self.name.as_slice(), after.as_bytes()].concat()
+    }
+}

@@ -1,0 +1,236 @@
+//! Playing the server's part of one connection: bytes are cut into messages and handed to the protocol, which answers each
+//! from recordings.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crate::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES};
+use crate::record::call::{Content, Exchange, Link, Message, Protocol, Side, Wire};
+use crate::record::protocol::dialogue::{Fault, Inbox};
+use crate::record::protocol::script::{Script, Who};
+use crate::record::protocol::wire::{PlayStep, WirePlayer};
+
+pub(in crate::record) trait Responder: Send {
+    /// What it says before it was asked anything.
+    fn open(&mut self, _prompter: &mut Prompter) -> Vec<u8> {
+        Vec::new()
+    }
+    /// How many bytes the first message has; `None` as long as that is not known.
+    fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault>;
+    fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault>;
+    fn kept(&self) -> usize {
+        0
+    }
+    /// What it says to something that it cannot read, before it closes the connection.
+    fn refuse(&self, fault: Fault) -> Vec<u8>;
+}
+
+/// Where a responder takes its answers from, and what else it does than to say something.
+pub(in crate::record) struct Prompter {
+    pub(in crate::record) link: Link,
+    pub(in crate::record) protocol: Protocol,
+    pub(in crate::record) script: Box<dyn Script>,
+    /// For how long at most what is said next waits until the program says something more.
+    pub(in crate::record) until_more: Option<Duration>,
+    /// What comes after what is said. Nothing that comes after a [`PlayStep::Close`] is read.
+    pub(in crate::record) then: Option<PlayStep>,
+    /// What is said before anything else is, or once the program says nothing.
+    pub(in crate::record) unasked: Vec<u8>,
+}
+
+impl Prompter {
+    pub(in crate::record) fn new(link: Link, protocol: Protocol, script: Box<dyn Script>) -> Self {
+        Self { link, protocol, script, until_more: None, then: None, unasked: Vec::new() }
+    }
+
+    pub(in crate::record) fn encrypt(&mut self) {
+        self.link.tls = true;
+        self.then = Some(PlayStep::StartTls(Vec::new()));
+    }
+
+    /// The recording that answers these messages, or what is to be said in an error.
+    pub(in crate::record) fn ask(&mut self, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
+        self.ask_or(questions, |_| None)
+    }
+
+    /// The same of what may need no recording: `plain` gives the answer then, and is told whether a transaction is open.
+    pub(in crate::record) fn ask_or(
+        &mut self,
+        questions: &[Vec<u8>],
+        plain: impl Fn(bool) -> Option<Vec<Vec<u8>>>,
+    ) -> Result<Arc<Exchange>, String> {
+        let found = self.script.ask(self.call(questions), &plain);
+        let found = found.map_err(|asked| format!("no recording answers this call: {}", shown(&asked)))?;
+        if found.abandoned() {
+            self.then = Some(PlayStep::Hold);
+        }
+        Ok(found)
+    }
+
+    /// The recording that would answer this message. It is not taken out.
+    pub(in crate::record) fn peek(&self, question: &[u8]) -> Option<Arc<Exchange>> {
+        self.script.peek(&self.call(&[question.to_vec()]))
+    }
+
+    fn call(&self, questions: &[Vec<u8>]) -> Exchange {
+        let messages = questions.iter().cloned().map(|bytes| Message { from: Side::Client, bytes }).collect();
+        let (wire, never) = (Wire { messages, session: false }, SystemTime::UNIX_EPOCH);
+        self.link.exchange(Content::Wire(self.protocol, wire), never, never)
+    }
+
+    pub(in crate::record) fn sessions(&self) -> Vec<Arc<Exchange>> {
+        self.script.sessions(&self.link.target, self.protocol)
+    }
+
+    /// The recording of a login: the same one in its turn, or else the first of the same user and database; or what is to be said
+    /// in an error, after which the connection is closed. `of` reads who a recording lets in.
+    pub(in crate::record) fn login(
+        &mut self,
+        question: &[u8],
+        who: &Who,
+        of: impl Fn(&Exchange) -> Option<Who>,
+    ) -> Result<Arc<Exchange>, String> {
+        let is_same = |known: Who| (&known.user, &known.database) == (&who.user, &who.database);
+        let found = if self.peek(question).is_some() {
+            self.ask(&[question.to_vec()]).ok()
+        } else {
+            self.sessions()
+                .into_iter()
+                .find(|found| of(found).is_some_and(is_same))
+                .inspect(|_| self.script.logged_in())
+        };
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        let readable = |bytes: &[u8]| shown(&String::from_utf8_lossy(bytes));
+        let named = |what: &str, name: &[u8]| {
+            if name.is_empty() { format!("no {what}") } else { format!("{what} `{}`", readable(name)) }
+        };
+        let logins = self.script.logins(self.protocol);
+        let known = logins.iter().filter_map(|found| {
+            let Who { user, database, .. } = of(found)?;
+            Some(format!("`{}@{}/{}`", readable(&user), found.target, readable(&database)))
+        });
+        let known: Vec<String> = known.collect::<BTreeSet<_>>().into_iter().collect();
+        let more = known.len().saturating_sub(MAX_DIFFERENCES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let known = known[..known.len().min(MAX_DIFFERENCES)].join(", ");
+        let text = format!(
+            "no recording has a connection of {} to {}; recorded: {known}{more}; give the program the address that it was \
+             recorded with (its variable, such as DATABASE_URL)",
+            named("user", &who.user),
+            named("database", &who.database)
+        );
+        self.script.missed_login(&self.link.target, &text);
+        self.then = Some(PlayStep::Close);
+        Err(text)
+    }
+}
+
+/// A text for one line of an error, without control characters.
+fn shown(text: &str) -> String {
+    let mut shown: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_SHOWN_QUESTION_CHARS).collect();
+    if text.chars().nth(MAX_SHOWN_QUESTION_CHARS).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// What one side said in a recording.
+pub(in crate::record) fn said(exchange: &Exchange, by: Side) -> impl DoubleEndedIterator<Item = &[u8]> {
+    let wire = if let Content::Wire(_, wire) = &exchange.content { Some(wire) } else { None };
+    wire.into_iter().flat_map(move |wire| wire.said(by))
+}
+
+/// A [`WirePlayer`] of any [`Responder`].
+pub(in crate::record) struct Play {
+    responder: Box<dyn Responder>,
+    prompter: Prompter,
+    inbox: Inbox,
+    kept: usize,
+    closed: bool,
+    /// Whether nothing is said any more. What the program says is still looked up, since it said it when it was recorded.
+    held: bool,
+}
+
+impl Play {
+    pub(in crate::record) fn new(responder: Box<dyn Responder>, prompter: Prompter) -> Self {
+        Self { responder, prompter, inbox: Inbox::default(), kept: 0, closed: false, held: false }
+    }
+
+    fn play(&mut self, steps: &mut Vec<PlayStep>) -> Result<(), Fault> {
+        while !self.closed
+            && let Some(message) = self.inbox.message(|rest| self.responder.length(rest))?
+        {
+            let mut said = std::mem::take(&mut self.prompter.unasked);
+            said.extend(self.responder.message(&mut self.prompter, message)?);
+            self.say(said, steps);
+            self.kept = self.responder.kept() + self.prompter.script.kept() + self.prompter.unasked.len();
+            if self.kept > MAX_WIRE_CONNECTION_BYTES {
+                return Err("more than 128 MiB wait for their answers");
+            }
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, said: Vec<u8>, steps: &mut Vec<PlayStep>) {
+        let (until_more, then) = (self.prompter.until_more.take(), self.prompter.then.take());
+        if self.held {
+            return;
+        }
+        steps.extend(until_more.filter(|_| self.inbox.rest().is_empty()).map(PlayStep::UntilMore));
+        match steps.last_mut() {
+            _ if said.is_empty() => {}
+            Some(PlayStep::Send(bytes)) => bytes.extend(said),
+            _ => steps.push(PlayStep::Send(said)),
+        }
+        (self.held, self.closed) = (then == Some(PlayStep::Hold), then == Some(PlayStep::Close));
+        if let Some(PlayStep::StartTls(_)) = then {
+            steps.push(PlayStep::StartTls(self.inbox.rest().to_vec()));
+            self.inbox.clear();
+        } else {
+            steps.extend(then);
+        }
+    }
+}
+
+impl WirePlayer for Play {
+    fn open(&mut self) -> Vec<PlayStep> {
+        let (mut steps, said) = (Vec::new(), self.responder.open(&mut self.prompter));
+        self.say(said, &mut steps);
+        steps
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
+        if self.closed {
+            return steps;
+        }
+        self.inbox.push(bytes);
+        if let Err(fault) = self.play(&mut steps) {
+            let refusal = self.responder.refuse(fault);
+            self.prompter.script.missed(&self.prompter.link.target, fault);
+            self.prompter.then = Some(PlayStep::Close);
+            self.held = false;
+            self.say(refusal, &mut steps);
+        }
+        if self.closed {
+            self.inbox.clear();
+        }
+        steps
+    }
+
+    fn waits(&self) -> bool {
+        !self.closed && !self.held && !self.prompter.unasked.is_empty()
+    }
+
+    fn pause(&mut self) -> Vec<PlayStep> {
+        vec![PlayStep::Send(std::mem::take(&mut self.prompter.unasked))]
+    }
+
+    fn kept(&self) -> usize {
+        self.kept + self.inbox.len()
+    }
+}

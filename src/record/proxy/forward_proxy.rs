@@ -1,0 +1,46 @@
+//! For programs that were told to use this as their HTTP proxy: each request says itself where it goes.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::io::AsyncWriteExt as _;
+
+use super::context::Context;
+use super::hub::Hub;
+use super::requests::Requests;
+use super::stream::Stream;
+use super::{Mode, miss, record, replay};
+use crate::record::call::{Refusal, Target};
+use crate::record::http::h1;
+
+pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
+    // Requests that do not say where they go, go nowhere.
+    let (link, nth) = shared.link(Target { host: String::new(), port: 0 });
+    let context = Context { keep: matches!(shared.mode, Mode::Record), link, nth, shared };
+    if let Mode::Replay { replay: from, .. } = context.shared.mode.clone() {
+        return replay::http1(context, from, client).await;
+    }
+    let mut requests = Requests::new(&context);
+    loop {
+        let Ok(asked) = requests.next(&context, &mut client).await? else { return Ok(()) };
+        let error = if let Some(tunnel) = &asked.tunnel {
+            match context.shared.dial(tunnel).await {
+                Ok(server) => {
+                    let client = requests.into_tunnel(client).await?;
+                    return record::converse(context.tunnel(tunnel.clone()), client, Stream::new(server)).await;
+                }
+                Err(error) => error,
+            }
+        } else {
+            match record::beyond(&context, &asked, &mut client).await {
+                Ok(true) => continue,
+                Ok(false) => return client.shutdown().await,
+                Err(error) => error,
+            }
+        };
+        let target = asked.tunnel.clone().unwrap_or_else(|| asked.target.clone());
+        context.tunnel(target.clone()).refused(Refusal::of(&error));
+        let answer = h1::refusal(502, &miss::unreachable(&target, &error));
+        client.say(h1::render(&asked.request, &answer)).await?;
+    }
+}

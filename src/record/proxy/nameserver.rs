@@ -1,0 +1,127 @@
+//! Answers questions of names, over UDP and TCP.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UdpSocket;
+use tokio::sync::Semaphore;
+
+use super::Mode;
+use super::hub::Hub;
+use super::stream::Stream;
+use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_RESOLVE_THREADS};
+use crate::record::call::{Content, Dns, Exchange, Link, Target};
+use crate::record::net::dns::{DnsQuestion, SERVFAIL};
+
+pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
+    let socket = Arc::new(socket);
+    let places = Arc::new(Semaphore::new(MAX_RESOLVE_THREADS));
+    let mut stop = shared.stop.clone();
+    let mut buffer = vec![0; MAX_QUESTION_BYTES];
+    loop {
+        let received = tokio::select! {
+            received = socket.recv_from(&mut buffer) => received,
+            _ = stop.wait_for(|stop| *stop) => return,
+        };
+        // An error is that of an answer to somebody who has gone (ip(7), ICMP).
+        let Ok((count, peer)) = received else { continue };
+        let message = buffer[..count].to_vec();
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let (shared, socket) = (Arc::clone(&shared), Arc::clone(&socket));
+        tokio::spawn(async move {
+            let _place = place;
+            if let Some(answer) = answer(&shared, &message).await {
+                let _ = socket.send_to(&answer, peer).await;
+            }
+        });
+    }
+}
+
+/// Answers questions on a connection, each after its length (RFC 1035, 4.2.2).
+pub async fn serve_tcp(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
+    let mut stop = shared.stop.clone();
+    loop {
+        let length = tokio::select! {
+            length = client.read_u16() => usize::from(length?),
+            _ = stop.wait_for(|stop| *stop) => return Ok(()),
+        };
+        if length > MAX_QUESTION_BYTES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut message = vec![0; length];
+        client.read_exact(&mut message).await?;
+        let Some(answer) = answer(&shared, &message).await else { return Ok(()) };
+        client.write_all(&[&(answer.len() as u16).to_be_bytes()[..], &answer].concat()).await?;
+        client.flush().await?;
+    }
+}
+
+pub fn is_nameserver(to: SocketAddr) -> bool {
+    to.port() == 53
+}
+
+async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
+    let question = match DnsQuestion::read(message) {
+        Ok(question) => question,
+        Err(reply) => return reply,
+    };
+    if question.is_local() {
+        return Some(question.local());
+    }
+    let Some(kind) = question.kind() else { return Some(question.answer(Dns::NOERROR, None)) };
+    let code = match &shared.mode {
+        Mode::Record => resolved(shared, &question, kind).await,
+        Mode::Replay { replay, .. } => {
+            let recorded = replay.outline.name(&question.name, kind);
+            if recorded.is_some() && shared.is_first_question(&question.name, kind) {
+                // Taken out of the book so that it counts as used; the outline knows what it says.
+                let (name, kind) = (question.name.clone(), kind.to_owned());
+                let asked = Dns { name, kind, code: Dns::NOERROR, answers: Vec::new() };
+                let _ = replay.book.find(&exchange(asked, SystemTime::now()));
+            }
+            match recorded {
+                Some(code) => code,
+                None if replay.outline.no_such_name(&question.name) => Dns::NXDOMAIN,
+                None if shared.beyond().is_some() => resolved(shared, &question, kind).await,
+                None => Dns::NOERROR,
+            }
+        }
+    };
+    if code != Dns::NOERROR {
+        return Some(question.answer(code, None));
+    }
+    match shared.names.address(&question.name) {
+        Some(address) => Some(question.answer(Dns::NOERROR, Some(IpAddr::V4(address)))),
+        None => Some(question.answer(SERVFAIL, None)),
+    }
+}
+
+/// The response code that the real resolver gives.
+async fn resolved(shared: &Arc<Hub>, question: &DnsQuestion, kind: &'static str) -> u8 {
+    let sent_at = SystemTime::now();
+    let found = shared.resolve(&question.name).await;
+    let (code, addresses) = match found {
+        Ok(addresses) if addresses.is_empty() => (Dns::NXDOMAIN, addresses),
+        Ok(addresses) => (Dns::NOERROR, addresses),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (Dns::NXDOMAIN, Vec::new()),
+        Err(_) => (SERVFAIL, Vec::new()),
+    };
+    let answers = addresses
+        .into_iter()
+        .filter(|address| address.is_ipv4() == (kind == "A"))
+        .map(|address| format!("{}.\t{FAKE_ADDRESS_SECS}\tIN\t{kind}\t{address}", question.name))
+        .collect();
+    if shared.beyond() == Some(true) && shared.is_first_question(&question.name, kind) {
+        let dns = Dns { name: question.name.clone(), kind: kind.to_owned(), code, answers };
+        shared.keep(exchange(dns, sent_at));
+    }
+    code
+}
+
+fn exchange(dns: Dns, sent_at: SystemTime) -> Exchange {
+    let link = Link { target: Target { host: String::new(), port: 53 }, tls: false, connection: 0 };
+    link.exchange(Content::Dns(dns), sent_at, SystemTime::now())
+}

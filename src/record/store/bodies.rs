@@ -1,0 +1,88 @@
+//! Large bodies in files of their own, beside the file of calls: named by their hash, so a body that comes twice is kept once,
+//! and one that was changed is noticed.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest as _, Sha256};
+
+use super::node::{Members, Node};
+use super::{Fault, Problem};
+use crate::limits::MIN_BODY_APART_BYTES;
+use crate::text::escape::hex;
+
+/// The directory of such files, in that of the set.
+const DIRECTORY: &str = "bodies";
+const SUFFIX: &str = ".bin";
+
+/// Looks up a body that is in a file of its own; its path is relative to the set. Says in words why there is none.
+pub type Bodies<'a> = &'a dyn Fn(&BodyRef) -> Result<Vec<u8>, String>;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BodyRef {
+    /// The file, from the directory of the set.
+    pub path: String,
+    /// Its size in bytes; 0 where it is not known.
+    pub size: u64,
+}
+
+/// Files that belong to a file of calls, by their path from the directory of the set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BodyFiles {
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl BodyFiles {
+    /// All of them, in the order of their paths.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
+    }
+
+    pub fn into_files(self) -> Vec<(String, Vec<u8>)> {
+        self.files.into_iter().collect()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.files.values().map(|bytes| bytes.len() as u64).sum()
+    }
+
+    /// Takes what is large; where it is then.
+    pub(super) fn put(&mut self, bytes: Vec<u8>) -> Node {
+        let path = format!("{DIRECTORY}/{}{SUFFIX}", hex(&Sha256::digest(&bytes)));
+        let mut place = Members::default();
+        place.put("path", &path);
+        place.put("size", bytes.len() as u64);
+        self.files.insert(path, bytes);
+        place.into()
+    }
+}
+
+/// Whether so many bytes are kept apart.
+pub(super) fn is_large(bytes: usize) -> bool {
+    bytes >= MIN_BODY_APART_BYTES
+}
+
+impl Node {
+    /// The bytes in the file that it names; `None` where it names none. Fails when it is not there, or not what it was.
+    pub(super) fn apart(&self, bodies: Bodies<'_>) -> Result<Option<Vec<u8>>, Problem> {
+        let reference = BodyRef { path: self.get("path", Self::text)?, size: self.get("size", Self::number)? };
+        if reference == BodyRef::default() {
+            return Ok(None);
+        }
+        let BodyRef { path, size } = &reference;
+        if path.is_empty() {
+            let message = format!("expected the path of a body of {size} bytes, got ``");
+            return Err(Problem::new(self.line, message).inside("path", 0));
+        }
+        let problem = |what: String| Problem::of(Fault::Body, format!("the body in `{}` {what}", path.escape_debug()));
+        let bytes = bodies(&reference).map_err(|reason| problem(format!("cannot be read: {reason}")))?;
+        if *size != 0 && *size != bytes.len() as u64 {
+            return Err(problem(format!("has {} bytes, and had {size}", bytes.len())));
+        }
+        let name = path.rsplit('/').next().and_then(|name| name.strip_suffix(SUFFIX)).unwrap_or_default();
+        let is_hash = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_hash && !hex(&Sha256::digest(&bytes)).eq_ignore_ascii_case(name) {
+            return Err(problem("was changed: its SHA-256 is not its name".to_owned()));
+        }
+        Ok(Some(bytes))
+    }
+}

@@ -1,0 +1,80 @@
+//! What the fields of a kind cannot hold: texts in `metadata`, which other readers pass over.
+
+use std::time::SystemTime;
+
+use super::node::Node;
+use super::{Bodies, Problem};
+
+/// Keys of ours in `metadata`.
+pub(super) mod key {
+    pub const HOST: &str = "targetHost";
+    pub const PORT: &str = "targetPort";
+    /// `true` where the connection was encrypted.
+    pub const TLS: &str = "targetTls";
+    /// `Host` or `:authority`, where the fields do not say it.
+    pub const AUTHORITY: &str = "authority";
+    /// `http` or `https`, where encryption says something else.
+    pub const SCHEME: &str = "scheme";
+    /// Fields as JSON pairs, where a mapping cannot hold them.
+    pub const REQUEST_HEADERS: &str = "reqHeaders";
+    pub const RESPONSE_HEADERS: &str = "respHeaders";
+    pub const RESPONSE_TRAILERS: &str = "respTrailers";
+    /// Version of HTTP, where the kind does not say it.
+    pub const VERSION: &str = "proto";
+    /// What the call is to those who read it: `config` for one that answers as often as it is asked.
+    pub const TYPE: &str = "type";
+    /// How it ended, where that was not by its answer: `abandoned`, `silent`, `closed`, or `refused ECONNREFUSED 1`, with the
+    /// number of the connection to its target.
+    pub const END: &str = "end";
+    pub const CONNECTION: &str = "connID";
+}
+
+/// `metadata`: texts by their keys, in the order of the file.
+#[derive(Debug, Default)]
+pub(super) struct Metadata(pub(super) Vec<(String, String)>);
+
+impl Metadata {
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn add(&mut self, key: &str, value: impl Into<String>) {
+        self.0.push((key.to_owned(), value.into()));
+    }
+
+    pub(super) fn is_ours(&self) -> bool {
+        self.get(key::HOST).is_some()
+    }
+
+    /// Whether the call answers as often as it is asked.
+    pub(super) fn is_session(&self) -> bool {
+        self.get(key::TYPE).is_some_and(|word| word == "config" || word == "connection")
+    }
+
+    pub(super) fn is_true(&self, key: &str) -> bool {
+        self.get(key) == Some("true")
+    }
+
+    pub(super) fn of(spec: &Node) -> Result<Self, Problem> {
+        let metadata = spec.get("metadata", |metadata| metadata.pairs(Node::text)).map(Self)?;
+        let port = |node: &Node| node.number::<u16>().map_err(|_| node.expected("a port from 0 to 65535"));
+        spec.find("metadata", |metadata| metadata.find(key::PORT, port))?;
+        Ok(metadata)
+    }
+}
+
+/// What a document says of one call, by its kind.
+pub(super) struct Spec<'a> {
+    pub(super) node: &'a Node,
+    pub(super) metadata: &'a Metadata,
+    pub(super) bodies: Bodies<'a>,
+}
+
+impl Spec<'_> {
+    /// A time of the call, under one of these keys or in the part of one of those.
+    pub(super) fn time(&self, keys: &[&str], parts: &[&str]) -> Result<Option<SystemTime>, Problem> {
+        let here = keys.iter().map(|key| self.node.find(key, Node::time));
+        let within = parts.iter().map(|part| self.node.get(part, |part| part.find("timestamp", Node::time)));
+        here.chain(within).find_map(Result::transpose).transpose()
+    }
+}

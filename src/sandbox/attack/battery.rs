@@ -1,0 +1,26 @@
+//! All that is tried inside the walls, in order.
+
+use super::attempt::{Attempt, Control};
+use super::{
+    controls, escalation, files, ipc, kernel, metadata, namespaces, network, process_settings, processes, readonly,
+    signals, terminal,
+};
+
+/// Every attempt, by what it is after. The last group ends with what would end the battery itself.
+pub const GROUPS: &[(&str, &[Attempt])] = &[
+    ("files", files::ATTEMPTS),
+    ("read-only", readonly::ATTEMPTS),
+    ("metadata", metadata::ATTEMPTS),
+    ("namespaces", namespaces::ATTEMPTS),
+    ("processes", processes::ATTEMPTS),
+    ("other processes' settings", process_settings::ATTEMPTS),
+    ("ipc", ipc::ATTEMPTS),
+    ("network", network::ATTEMPTS),
+    ("kernel", kernel::ATTEMPTS),
+    ("terminal", terminal::ATTEMPTS),
+    ("escalation", escalation::ATTEMPTS),
+    ("signals", signals::ATTEMPTS),
+];
+
+/// What must work inside the walls.
+pub const CONTROLS: &[Control] = controls::CONTROLS;

@@ -1,0 +1,145 @@
+//! The thread that waits for an answer: what its paths and descriptors mean.
+#![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place, to look where it is")]
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
+
+use super::call::Object;
+use crate::limits::MAX_PATH_BYTES;
+use crate::sandbox::caller_memory::CallerMemory;
+
+/// Enough of `/proc/PID/fdinfo/N` to hold its first two lines.
+const FDINFO_BYTES: usize = 128;
+
+/// A thread, held by its directory in `/proc`: a number alone could be given to another one.
+pub(super) struct Caller {
+    pid: u32,
+    proc: OwnedFd,
+}
+
+impl Caller {
+    /// What has this number now. It is the caller only if the caller still waits after this.
+    pub(super) fn new(pid: u32) -> Result<Self, Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { pid, proc: openat(CWD, format!("/proc/{pid}"), flags, Mode::empty())? })
+    }
+
+    pub(super) fn memory(&self) -> CallerMemory {
+        CallerMemory::of(self.pid)
+    }
+
+    /// Opens (`O_PATH`) what the call names, and says what it called it, if by a path.
+    pub(super) fn open(&self, object: Object) -> Result<(OwnedFd, Option<Vec<u8>>), Errno> {
+        let (dir, address, follow, empty) = match object {
+            Object::Descriptor(fd) if self.is_only_a_path(fd) => return Err(Errno::BADF),
+            Object::Descriptor(fd) => return Ok((self.descriptor(fd)?, None)),
+            Object::Path { dir, address, follow, empty } => (dir, address, follow, empty),
+        };
+        let path = self.memory().text(address, MAX_PATH_BYTES)?.ok_or(Errno::NAMETOOLONG)?;
+        if path.is_empty() {
+            return if empty { Ok((self.base(dir)?, None)) } else { Err(Errno::NOENT) };
+        }
+        let opened = match own_descriptor(&path, self.pid) {
+            // C libraries spell it so when the kernel lacks a call on descriptors, or one on paths below them.
+            Some((fd, Some(rest))) => self.walk(fd, rest, follow).map_err(not_open)?,
+            Some((fd, None)) if follow => self.descriptor(fd).map_err(not_open)?,
+            Some((fd, None)) => self.open_inside(&format!("fd/{fd}"), OFlags::NOFOLLOW)?,
+            None => self.walk(dir, &path, follow)?,
+        };
+        Ok((opened, Some(path)))
+    }
+
+    /// Follows a path from where the caller stands. Links that procfs makes up (`/proc/self/cwd`) would mean this process
+    /// instead of the caller: they end the walk with `ELOOP`.
+    fn walk(&self, dir: i32, path: &[u8], follow: bool) -> Result<OwnedFd, Errno> {
+        let mut flags = OFlags::PATH | OFlags::CLOEXEC;
+        flags.set(OFlags::NOFOLLOW, !follow);
+        let opened;
+        let (base, path) = match below_own(path) {
+            Some(rest) => (self.proc.as_fd(), rest),
+            None if path.starts_with(b"/") => (CWD, path),
+            None => {
+                opened = self.base(dir)?;
+                (opened.as_fd(), path)
+            }
+        };
+        openat2(base, Path::new(OsStr::from_bytes(path)), flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)
+    }
+
+    /// Where relative paths begin.
+    fn base(&self, dir: i32) -> Result<OwnedFd, Errno> {
+        if dir == libc::AT_FDCWD { self.inside("cwd") } else { self.descriptor(dir) }
+    }
+
+    fn descriptor(&self, fd: i32) -> Result<OwnedFd, Errno> {
+        if fd < 0 {
+            return Err(Errno::BADF);
+        }
+        self.inside(&format!("fd/{fd}")).map_err(|errno| if errno == Errno::NOENT { Errno::BADF } else { errno })
+    }
+
+    /// Opens what a link in its directory of `/proc` stands for.
+    fn inside(&self, name: &str) -> Result<OwnedFd, Errno> {
+        self.open_inside(name, OFlags::empty())
+    }
+
+    fn open_inside(&self, name: &str, more: OFlags) -> Result<OwnedFd, Errno> {
+        openat(&self.proc, name, OFlags::PATH | OFlags::CLOEXEC | more, Mode::empty())
+    }
+
+    /// Whether it has this descriptor from `O_PATH`, with which nothing can be changed (open(2)).
+    fn is_only_a_path(&self, fd: i32) -> bool {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let Ok(info) = openat(&self.proc, format!("fdinfo/{fd}"), flags, Mode::empty()) else { return false };
+        let mut text = [0; FDINFO_BYTES];
+        let Ok(got) = rustix::io::read(&info, &mut text[..]) else { return false };
+        let text = String::from_utf8_lossy(&text[..got]);
+        let flags = text.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+        flags.is_some_and(|flags| flags & OFlags::PATH.bits() != 0)
+    }
+}
+
+/// Which descriptor of its own a thread means by a path, and which path from there on, if one follows.
+fn own_descriptor(path: &[u8], pid: u32) -> Option<(i32, Option<&[u8]>)> {
+    let own = format!("/proc/{pid}/fd/");
+    let number = match path {
+        b"/dev/stdin" => b"0",
+        b"/dev/stdout" => b"1",
+        b"/dev/stderr" => b"2",
+        _ => ["/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/", &own]
+            .iter()
+            .find_map(|prefix| path.strip_prefix(prefix.as_bytes()))?,
+    };
+    let slash = number.iter().position(|byte| *byte == b'/');
+    let (number, rest) = slash.map_or((number, None), |slash| (&number[..slash], Some(relative(&number[slash..]))));
+    let plain = number == b"0" || number.first().is_some_and(|first| (b'1'..=b'9').contains(first));
+    let fd = std::str::from_utf8(number).ok()?.parse().ok().filter(|_| plain)?;
+    Some((fd, rest))
+}
+
+/// What there is no way to through a descriptor that is not open.
+fn not_open(errno: Errno) -> Errno {
+    if errno == Errno::BADF { Errno::NOENT } else { errno }
+}
+
+/// A path without its leading slashes.
+fn relative(path: &[u8]) -> &[u8] {
+    let slashes = path.iter().take_while(|byte| **byte == b'/').count();
+    if slashes == path.len() { b"." } else { &path[slashes..] }
+}
+
+/// The rest of a path behind the caller's own directory in procfs, which this process would take for its own.
+fn below_own(path: &[u8]) -> Option<&[u8]> {
+    let own = ["/proc/self/", "/proc/thread-self/"];
+    own.iter().find_map(|own| path.strip_prefix(own.as_bytes())).map(relative)
+}
+
+/// Where this process finds what a descriptor of its own stands for, whatever that is now called.
+pub(super) fn link(fd: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
+}

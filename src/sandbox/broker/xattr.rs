@@ -1,0 +1,111 @@
+//! Reads extended attributes for the caller and puts them where it wants them.
+//!
+//! Of a place that it may not read the caller gets an error. Nothing is recorded: ls(1) and its like look for attributes of
+//! whatever they list, and nobody asked for what they did not get.
+
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, fstat, getxattr, getxattr_query, listxattr, listxattr_query, readlinkat};
+use rustix::io::Errno;
+
+use super::call::{Object, Read};
+use super::caller::{Caller, link};
+use super::{Broker, holds, read_name, read_structure};
+use crate::limits::{MAX_XATTR_LIST_BYTES, MAX_XATTR_VALUE_BYTES};
+use crate::sandbox::sys::seccomp::{Notification, still_valid};
+
+/// What is asked for.
+enum Wanted {
+    Value(CString),
+    Names,
+}
+
+impl Wanted {
+    /// Bytes.
+    fn most(&self) -> usize {
+        match self {
+            Self::Value(_) => MAX_XATTR_VALUE_BYTES,
+            Self::Names => MAX_XATTR_LIST_BYTES,
+        }
+    }
+}
+
+/// What is told of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// What the kernel says.
+    All,
+    /// That it has no attributes.
+    Nothing,
+    /// That it is not allowed.
+    Refused,
+}
+
+impl Broker {
+    /// Does the kernel's work, in the kernel's order; the length of what was asked for.
+    pub(super) fn read(&self, asked: &Notification, object: Object, read: Read) -> Result<i64, Errno> {
+        let caller = Caller::new(asked.pid)?;
+        let (wanted, address, size) = prepare(&caller, read)?;
+        let (opened, _) = caller.open(object)?;
+        let link = link(&opened);
+        let place = readlinkat(CWD, &link, Vec::new())?;
+        let status = fstat(&opened)?;
+        match (self.may_read(place.to_bytes(), status.st_nlink == 0, FileType::from_raw_mode(status.st_mode)), &wanted)
+        {
+            (Told::All, _) => {}
+            (Told::Nothing, Wanted::Value(_)) => return Err(Errno::NODATA),
+            (Told::Nothing, Wanted::Names) => return Ok(0),
+            (Told::Refused, _) => return Err(Errno::ACCESS),
+        }
+        // Without room only the length is asked for; more room than anything can need is as good as what is needed at most.
+        let mut bytes = vec![0; usize::try_from(size).unwrap_or(usize::MAX).min(wanted.most())];
+        let length = match (&wanted, size) {
+            (Wanted::Value(name), 0) => getxattr_query(link, name)?,
+            (Wanted::Value(name), _) => getxattr(link, name, &mut bytes)?,
+            (Wanted::Names, 0) => listxattr_query(link)?,
+            (Wanted::Names, _) => listxattr(link, &mut bytes)?,
+        };
+        bytes.truncate(length);
+        // Everything above was read by the number of a thread. Only if the caller still waits, it is the caller's.
+        if !still_valid(&self.listener, asked.id) {
+            return Err(Errno::SRCH);
+        }
+        caller.memory().put(address, &bytes)?;
+        i64::try_from(length).map_err(|_| Errno::TOOBIG)
+    }
+
+    /// What the command is told of attributes of what the kernel calls `place`.
+    ///
+    /// Of the directories above those that it may read it is told that they have none: `ls -la` looks for them on `..`, and
+    /// would complain of it in every allowed directory.
+    pub(super) fn may_read(&self, place: &[u8], without_names: bool, kind: FileType) -> Told {
+        if holds(place, without_names, kind, |place| self.readable.iter().any(|root| place.starts_with(root))) {
+            return Told::All;
+        }
+        let place = Path::new(OsStr::from_bytes(place));
+        let above = kind == FileType::Directory
+            && place.is_absolute()
+            && self.readable.iter().any(|root| root.starts_with(place));
+        if above { Told::Nothing } else { Told::Refused }
+    }
+}
+
+/// Reads what the arguments point to: what is wanted, where it goes, and how many bytes have room there.
+fn prepare(caller: &Caller, read: Read) -> Result<(Wanted, u64, u64), Errno> {
+    Ok(match read {
+        Read::Value { name, value, size } => (Wanted::Value(read_name(caller, name)?), value, size),
+        Read::ValueAt { name, structure, size } => {
+            let (value, size, flags) = read_structure(caller, structure, size)?;
+            if flags != 0 {
+                return Err(Errno::INVAL);
+            }
+            (Wanted::Value(read_name(caller, name)?), value, size)
+        }
+        Read::Names { list, size } => (Wanted::Names, list, size),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,521 @@
+//! What holds each command: one of three ways, built once and used for every command.
+
+use std::collections::HashSet;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::cgroup::{Bounds, Group, Groups};
+use super::explain::Asked;
+use super::fault::{Fault, Step};
+use super::intercept::{self as interception, DatagramNetwork, Interceptor, ProxySocket};
+use super::kill_scope::{FirstProcess, KillScope, SignalScope};
+use super::memory_watch::kernel_kills;
+use super::monitor::{Bare, InView, Monitor, OnSystem};
+use super::plan::{Network, Plan, Tier};
+use super::program::Start;
+use super::protected_paths::{Guarded, Watcher};
+use super::raw_string::RawString;
+use super::route_counters::RouteCounters;
+use super::supervisor::{Supervisor, wait_for_more};
+use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
+use super::sys::{self, SingleThread};
+use super::walls::{Walls, writable_on_system};
+use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
+use super::{capabilities, certificates, etc, hidden_paths, kernel_filesystems, landlock, namespaces, view};
+use crate::limits::MAX_ORDER_BYTES;
+
+/// What all commands of a server share.
+pub struct Confinement {
+    alone: SingleThread,
+    start: Start,
+    /// Who still copies /etc for the view.
+    copying: Option<Pid>,
+    /// Where a cgroup holds each command to its memory.
+    groups: Option<Groups>,
+    network: Network,
+    /// Of the commands' own network, if they have one.
+    counters: Option<RouteCounters>,
+    /// Which commands run, where somebody watches.
+    supervisors: SupervisorTable,
+    /// Holds the protected paths to what they were, in [`Tier::Namespaces`].
+    watcher: Option<Watcher>,
+    protected: Vec<PathBuf>,
+    /// Allowed directories below read-write ones. They are mounted there already, but what lies above them could be moved.
+    enclosed: Vec<Guarded>,
+    /// Files that are read-only as far as they are there when a command starts.
+    pinned: Vec<Guarded>,
+    /// What commands must not see.
+    hidden: Vec<hidden_paths::At>,
+    /// Looks for filesystems of the kernel, where they would be seen by commands.
+    kernels: Option<kernel_filesystems::MountCheck>,
+    /// Who waits for the next command.
+    spare: Option<Spare>,
+    /// As many processes the kernel had ended for want of memory when nobody waited.
+    kernel_kills: Option<u64>,
+    /// How far the counters were then, if no command runs that could have moved them since.
+    refused: Option<u64>,
+    /// HOME of commands in the view.
+    home: &'static str,
+    /// Where the broker lets metadata be changed.
+    writable: Vec<PathBuf>,
+    /// Where it lets attributes be read.
+    readable: Vec<PathBuf>,
+    hello: Hello,
+}
+
+/// The next supervisor: a copy of the launcher, made while nobody waited, that has done all for its command that does not
+/// depend on which it is. It ends when its line is closed.
+#[derive(Debug)]
+struct Spare {
+    pid: Pid,
+    line: OwnedFd,
+}
+
+impl Spare {
+    /// Ends it, also if somebody has stopped it.
+    fn end(&self) {
+        // A child that was not reaped: nobody else can have its number. It fails only if it has ended.
+        let _ = kill(self.pid, Signal::SIGKILL);
+    }
+}
+
+/// What came with the request for one command.
+#[derive(Debug)]
+pub struct Handed {
+    /// The supervisor's end of the command's socket.
+    pub command: OwnedFd,
+    /// The supervisor's end of the socket for what is intercepted.
+    pub channel: Option<OwnedFd>,
+    pub bundle: Option<OwnedFd>,
+    pub stdio: Vec<OwnedFd>,
+}
+
+impl Handed {
+    /// Sorts what came with a request. `None` if it is less than the request speaks of.
+    pub fn sort(request: &Request, descriptors: Vec<OwnedFd>) -> Option<Self> {
+        let mut descriptors = descriptors.into_iter();
+        let command = descriptors.next()?;
+        let channel = if request.intercept.is_some() { Some(descriptors.next()?) } else { None };
+        let with_bundle = request.intercept.is_some_and(|intercept| intercept.bundle);
+        let bundle = if with_bundle { Some(descriptors.next()?) } else { None };
+        Some(Self { command, channel, bundle, stdio: descriptors.collect() })
+    }
+
+    /// In the order in which they came.
+    fn all(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        [&self.command].into_iter().chain(&self.channel).chain(&self.bundle).chain(&self.stdio).map(AsFd::as_fd)
+    }
+}
+
+/// What only the copy has.
+#[derive(Debug)]
+pub struct Copied {
+    line: SupervisorLine,
+    group: Option<Group>,
+}
+
+/// What a supervisor has once it is where its command will be.
+type Entered<'a> = (KillScope, Box<dyn Monitor + 'a>, Option<ProxySocket>);
+
+/// What the calls of a command over the network are intercepted with.
+type Intercepted = (OwnedFd, Intercept, Option<DatagramNetwork>);
+
+impl Confinement {
+    /// Builds what the plan says, or says why that cannot be.
+    pub fn build(plan: Plan, alone: SingleThread) -> Result<Self, Fault> {
+        let scratch = plan.scratch.as_path();
+        // The view has no cgroups.
+        let (groups, memory) = groups(&plan, &alone);
+        let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);
+        let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
+            Tier::Off => (None, RawString::default(), RawString::default()),
+            Tier::Namespaces => {
+                let mut outside = Watcher::new(writable(&plan))?;
+                let public = if rustix::process::geteuid().is_root() {
+                    view::public_copies(&plan, &alone).unwrap_or_else(|fault| {
+                        not_public = Some(fault);
+                        Vec::new()
+                    })
+                } else {
+                    Vec::new()
+                };
+                namespaces::enter(&alone, plan.network)?;
+                copying = view::enter(&plan, &alone, public)?;
+                outside.guard(plan.protected.iter().map(RawString::as_path))?;
+                watcher = Some(outside);
+                (Some(Walls::in_view(&plan)?), view::home(&plan).into(), view::TMP.into())
+            }
+            Tier::Landlock => {
+                if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
+                    return Err(Fault::because("Landlock", &open.describe()));
+                }
+                let mut look = kernel_filesystems::MountCheck::new(&plan)?;
+                look.refuse()?;
+                kernels = Some(look);
+                (Some(Walls::on_system(&plan)?), scratch.join("home").into(), scratch.join("tmp").into())
+            }
+        };
+        let held = plan.tier != Tier::Off;
+        if held {
+            capabilities::bound().step("bound capabilities")?;
+        }
+        let counters =
+            if plan.tier == Tier::Namespaces && plan.network != Network::Host { RouteCounters::open() } else { None };
+        let home = (held && plan.private_home).then_some(home);
+        let tmp = held.then_some(tmp);
+        let hello = Hello::Ready {
+            home: home.clone(),
+            tmp: tmp.clone(),
+            landlock_abi: walls.as_ref().map(Walls::abi),
+            gaps: gaps(&plan, groups.as_ref().is_some_and(Groups::counts_processes), not_public),
+            memory,
+        };
+        let private_home = view::home(&plan);
+        let protected = plan.protected.iter().map(|path| path.as_path().into()).collect();
+        let roots = plan.roots.iter().map(|root| root.place.path.as_path());
+        let enclosed = roots.filter_map(|path| Guarded::new(path, writable(&plan)));
+        let enclosed = enclosed.filter(|guarded: &Guarded| !guarded.is_root()).collect();
+        let writable = writable_on_system(&plan);
+        let hidden = hidden_paths::At::all(&plan);
+        let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
+        let mut environment = plan.environment;
+        for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
+            environment.extend(value.map(|value| (name.into(), value)));
+        }
+        let start = Start { tier: plan.tier, walls, limits: plan.limits, environment };
+        Ok(Self {
+            alone,
+            start,
+            copying,
+            groups,
+            network: plan.network,
+            supervisors: SupervisorTable::default(),
+            watcher,
+            counters,
+            protected,
+            enclosed,
+            pinned: Vec::new(),
+            hidden,
+            kernels,
+            spare: None,
+            kernel_kills: kernel_kills(),
+            refused: None,
+            home: private_home,
+            writable,
+            readable,
+            hello,
+        })
+    }
+
+    /// Whether there are walls, of which it has to be seen that they stand.
+    pub fn hold(&self) -> bool {
+        self.start.walls.is_some()
+    }
+
+    /// Waits for what is still being done for the walls while they are tried.
+    pub fn finish(&mut self) -> Result<(), Fault> {
+        self.copying.take().map_or(Ok(()), etc::wait_for_copy)
+    }
+
+    /// What the server is told.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Holds what was found since the plan was made as well.
+    pub fn guard(&mut self, guard: &Guard) -> Result<(), Fault> {
+        let all = guard.protected.iter().chain(&guard.pinned);
+        self.protected.extend(all.map(|path| path.as_path().into()));
+        let Some(watcher) = &mut self.watcher else { return Ok(()) };
+        self.pinned.extend(guard.pinned.iter().filter_map(|path| watcher.guarded(path.as_path())));
+        watcher.guard(guard.protected.iter().map(RawString::as_path))
+    }
+
+    /// Waits until one of `fds` is readable or closed, or the time is over; which ones are. Watches over the commands that
+    /// run meanwhile.
+    pub fn wait_for<const N: usize>(
+        &mut self,
+        fds: [Option<BorrowedFd<'_>>; N],
+        timeout: Option<Duration>,
+    ) -> Result<[bool; N], Fault> {
+        let (supervisors, mut more) = self.supervisors.lines();
+        // What happens while no command runs is looked at before the next one.
+        more.extend(self.watcher.as_ref().filter(|_| !self.supervisors.is_empty()).map(AsFd::as_fd));
+        let (ready, of_more) = wait_for_more(fds, &more, timeout)?;
+        if of_more.is_empty() {
+            return Ok(ready);
+        }
+        self.watch_over();
+        for supervisor in of_more.into_iter().filter_map(|index| supervisors.get(index)) {
+            self.supervisors.hear(*supervisor, |since| {
+                self.watcher.as_ref().map(|it| it.appeared_since(since)).unwrap_or_default()
+            });
+        }
+        Ok(ready)
+    }
+
+    /// Puts right what the commands that run have done to protected paths.
+    fn watch_over(&mut self) {
+        if let Some(why) = self.watcher.as_mut().and_then(Watcher::settle) {
+            self.supervisors.end_all(&why);
+        }
+    }
+
+    /// Lets go of the private directory, so that it can be removed. No command runs any more.
+    pub fn leave(mut self) {
+        if let Some(groups) = &mut self.groups {
+            groups.leave();
+        }
+        if self.start.tier == Tier::Namespaces {
+            view::leave(self.home);
+        }
+    }
+
+    /// Hands a command to the spare supervisor. One that stays does not count as running beside others: the server knows when
+    /// it does something (`exec/activity`).
+    ///
+    /// A child that serves the supervisor and ends with it is added to `supervisors`.
+    pub fn hand_over(
+        &mut self,
+        request: Request,
+        handed: &Handed,
+        supervisors: &mut HashSet<i32>,
+    ) -> Result<(), Fault> {
+        let step = "hand the command to its supervisor";
+        self.kernels.as_mut().map_or(Ok(()), kernel_filesystems::MountCheck::refuse)?;
+        match &mut self.watcher {
+            Some(watcher) if self.supervisors.is_empty() => watcher.note_all()?,
+            _ => self.watch_over(),
+        }
+        let datagram_network = request.intercepts_calls().then(|| DatagramNetwork::start(&self.alone)).transpose()?;
+        supervisors.extend(datagram_network.iter().map(|(_, maker)| maker.as_raw()));
+        let noted = self.watcher.as_ref().map(Watcher::places).unwrap_or_default();
+        let places = self.pinned.iter().chain(&noted).map(|guarded| guarded.path().into()).collect();
+        let order = Order { request, places, kernel_kills: self.kernel_kills, refused: self.refused.take() };
+        let fds: Vec<BorrowedFd<'_>> =
+            handed.all().chain(datagram_network.iter().map(|(datagram_network, _)| datagram_network.as_fd())).collect();
+        let spare = self.spare.take().ok_or_else(|| Fault::because(step, "there is none"))?;
+        send_up_to(&spare.line, &order, &fds, MAX_ORDER_BYTES).inspect_err(|_| spare.end()).step(step)?;
+        if let Some(watcher) = &self.watcher {
+            self.supervisors.begin(spare.pid.as_raw(), spare.line, order.request.stays, watcher.appearances());
+        }
+        Ok(())
+    }
+
+    /// Supervisors that are not among these any more have gone, and their commands with them. Whether a spare one is to be
+    /// made: not where there is one, or where it has ended by itself, as the next one might.
+    pub fn tidy(&mut self, supervisors: &HashSet<i32>) -> bool {
+        if !self.supervisors.is_empty() {
+            self.watch_over();
+            self.supervisors.retain(supervisors);
+        }
+        if let Some(groups) = &mut self.groups {
+            groups.tidy(|supervisor| supervisors.contains(&supervisor));
+        }
+        let is_lost = self.spare.take_if(|spare| !supervisors.contains(&spare.pid.as_raw())).is_some();
+        self.kernel_kills = kernel_kills();
+        let is_idle = supervisors.len() == usize::from(self.spare.is_some());
+        self.refused = self.counters.as_ref().filter(|_| is_idle).and_then(RouteCounters::refused);
+        self.spare.is_none() && !is_lost
+    }
+
+    /// Lets the spare supervisor go: no command will come.
+    pub fn close(&mut self) {
+        if let Some(spare) = self.spare.take() {
+            spare.end();
+        }
+    }
+
+    /// Makes the copy of this process that will be the next supervisor, unless there is one, and adds it to `supervisors`.
+    /// `None` but in the copy.
+    pub fn copy(&mut self, supervisors: &mut HashSet<i32>) -> Result<Option<Copied>, Fault> {
+        if self.spare.is_some() {
+            return Ok(None);
+        }
+        let (line, launchers) = SupervisorLine::new()?;
+        let group = self.groups.as_mut().map(Groups::make).transpose()?;
+        let copy = match self.start.tier {
+            Tier::Namespaces => sys::fork_into_namespaces(&self.alone).step("fork into namespaces"),
+            Tier::Landlock | Tier::Off => sys::fork(&self.alone).step("fork"),
+        };
+        let Some(pid) = copy.inspect_err(|_| {
+            if let (Some(groups), Some(group)) = (&self.groups, &group) {
+                groups.give_up(group);
+            }
+        })?
+        else {
+            return Ok(Some(Copied { line, group }));
+        };
+        if let (Some(groups), Some(group)) = (&mut self.groups, group) {
+            groups.used_by(pid, group);
+        }
+        supervisors.insert(pid.as_raw());
+        self.spare = Some(Spare { pid, line: launchers });
+        Ok(None)
+    }
+
+    /// The life of the copy.
+    pub fn live(mut self, copied: Copied) -> ! {
+        let Copied { line, group } = copied;
+        // Nobody below may keep the launcher's end of a line open, nor what it watches with.
+        drop(std::mem::take(&mut self.supervisors));
+        let writable = self.watcher.take().map(Watcher::into_writable).unwrap_or_default();
+        let settled = self.settle();
+        let Some((order, mut fds)) = line.order() else { sys::exit_now(0) };
+        let Order { request, places, kernel_kills, refused } = order;
+        let writable = || writable.iter().map(PathBuf::as_path);
+        let places: Vec<_> = places.iter().filter_map(|path| Guarded::new(path.as_path(), writable())).collect();
+        let datagram_network = if request.intercepts_calls() { fds.pop().map(DatagramNetwork::from) } else { None };
+        let Some(Handed { command, channel, bundle, stdio }) = Handed::sort(&request, fds) else { sys::exit_now(0) };
+        let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, datagram_network));
+        let entered = settled.and_then(|()| self.guard(&request.guard));
+        match entered.and_then(|()| self.enter(&places, refused, channel, bundle)) {
+            Ok((kill_scope, monitor, proxy_socket)) => {
+                let (start, alone) = (&self.start, &self.alone);
+                let line = (start.tier == Tier::Namespaces).then_some(line);
+                let told = proxy_socket.as_ref().map(|proxy_socket| request.with_proxy_port(proxy_socket.port()));
+                let supervisor = Supervisor {
+                    kill_scope,
+                    server: command,
+                    start,
+                    alone,
+                    monitor,
+                    proxy_socket,
+                    line,
+                    group,
+                    kernel_kills,
+                };
+                supervisor.run(told.as_ref().unwrap_or(&request), stdio);
+            }
+            Err(fault) => {
+                let _ = send_event(&command, &Event::refused(&fault), None);
+            }
+        }
+        sys::exit_now(0)
+    }
+
+    /// What a supervisor does before it knows its command.
+    fn settle(&self) -> Result<(), Fault> {
+        if self.start.tier != Tier::Namespaces {
+            let own = rustix::process::getpid();
+            return rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER");
+        }
+        view::own_proc()?;
+        view::own_terminals()?;
+        let processes = self.start.limits.processes.filter(|_| namespaces::can_bound_root());
+        processes.map_or(Ok(()), namespaces::bound_root)
+    }
+
+    /// Somebody who serves the calls over the network, in the network that this process is in, or who only serves the
+    /// server.
+    fn intercept(&self, channel: Option<Intercepted>) -> Result<(Option<Interceptor>, Option<ProxySocket>), Fault> {
+        let Some((channel, asked, datagram_network)) = channel else { return Ok((None, None)) };
+        let (tier, network) = (self.start.tier, self.network);
+        let of_system = network == Network::Host || tier == Tier::Off;
+        let reaches = of_system || (network == Network::Loopback && tier == Tier::Namespaces);
+        let rules = interception::Rules {
+            strict: tier == Tier::Landlock && !of_system,
+            // What else would keep the command from connecting by itself is the device that its sockets are bound to.
+            open: asked.open && of_system && landlock::knows_tcp(),
+            dial: asked.dial && reaches,
+        };
+        if !asked.proxy_only {
+            return Ok((Some(Interceptor::begin(channel, rules, datagram_network)?), None));
+        }
+        if rules.strict {
+            let reason = "commands have no network here, not even a loopback device of their own; the operator can give them \
+                          one with --network host";
+            return Err(Fault::because("reach a proxy", reason));
+        }
+        Ok((None, Some(ProxySocket::begin(channel, rules.dial)?)))
+    }
+
+    /// What a supervisor does before it starts the program.
+    fn enter(
+        &self,
+        places: &[Guarded],
+        refused: Option<u64>,
+        channel: Option<Intercepted>,
+        bundle: Option<OwnedFd>,
+    ) -> Result<Entered<'_>, Fault> {
+        let intercepts = channel.is_some();
+        match self.start.tier {
+            Tier::Off => {
+                let (interceptor, proxy_socket) = self.intercept(channel)?;
+                Ok((KillScope::Descendants, Box::new(Bare::new(interceptor)), proxy_socket))
+            }
+            Tier::Namespaces => {
+                let first = FirstProcess::check()
+                    .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
+                hidden_paths::cover_again(&self.hidden)?;
+                self.enclosed.iter().try_for_each(Guarded::nail)?;
+                Guarded::hold(places.iter())?;
+                if let Some(bundle) = bundle {
+                    certificates::put(&bundle)?;
+                }
+                if intercepts && self.network == Network::None {
+                    // Others without a network shall not meet what is intercepted here, nor have a loopback device.
+                    namespaces::enter_own_loopback()?;
+                }
+                let (interceptor, proxy_socket) = self.intercept(channel)?;
+                let monitor = InView::new(self.counters.as_ref(), refused, interceptor);
+                Ok((KillScope::PidNamespace(first), Box::new(monitor), proxy_socket))
+            }
+            Tier::Landlock => {
+                self.start.walls.as_ref().map_or(Ok(()), |walls| walls.bound_supervisor(intercepts))?;
+                let scope = SignalScope::check()
+                    .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
+                let protected = self.protected.clone();
+                let (interceptor, proxy_socket) = self.intercept(channel)?;
+                let monitor = OnSystem::new(self.writable.clone(), protected, self.readable.clone(), interceptor);
+                Ok((KillScope::Scope(scope), Box::new(monitor), proxy_socket))
+            }
+        }
+    }
+}
+
+/// Cgroups, if memory is limited and they can be had, and what holds it.
+fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHold>) {
+    let Some(memory_bytes) = plan.limits.memory_bytes else { return (None, None) };
+    match Groups::prepare(Bounds { memory_bytes, processes: plan.limits.processes }, alone) {
+        Ok(groups) => {
+            let hold = MemoryHold::Cgroup { processes: groups.counts_processes() };
+            (Some(groups), Some(hold))
+        }
+        Err(reason) => (None, Some(MemoryHold::Watch { reason })),
+    }
+}
+
+/// What this system leaves open that another would not.
+fn gaps(plan: &Plan, counts_processes: bool, not_public: Option<Fault>) -> Vec<String> {
+    let unbound = !counts_processes
+        && plan.tier == Tier::Namespaces
+        && plan.limits.processes.is_some()
+        && rustix::process::geteuid().is_root()
+        && !namespaces::can_bound_root();
+    let unbound =
+        unbound.then(|| "the number of processes is not limited: this kernel holds root to no limit".to_owned());
+    // In namespaces something lies over each.
+    let of_root = plan.tier == Tier::Landlock && rustix::process::geteuid().is_root();
+    let of_root = of_root.then(|| {
+        "commands can read what the kernel tells root alone about the memory of the machine (/proc/kpagecount, \
+         /proc/slabinfo, /proc/vmallocinfo and the like)"
+            .to_owned()
+    });
+    let private = match (plan.tier, not_public) {
+        (Tier::Landlock, _) => of_root.as_ref().map(|_| "this tier cannot keep them back".to_owned()),
+        (_, fault) => fault.map(|fault| fault.to_string()),
+    };
+    let private = private.map(|reason| {
+        format!("commands can read files below /usr and /opt that root keeps from everybody else: {reason}")
+    });
+    unbound.into_iter().chain(of_root).chain(private).collect()
+}
+
+fn writable(plan: &Plan) -> impl Iterator<Item = &Path> {
+    plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path())
+}

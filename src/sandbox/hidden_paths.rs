@@ -1,0 +1,154 @@
+//! What commands must not reach below allowed directories, such as the audit log: an empty file or directory that cannot be
+//! written is mounted over each, which programs that go through all files (`git add`, `cp -r`) get on with, and the directories
+//! above are mounted on themselves.
+//!
+//! Done once, in the view that every command gets a copy of, before any command runs. What something is mounted on cannot be
+//! moved, removed or replaced in that mount namespace, by whatever name of a directory above (`rename(2)`, EBUSY), and no
+//! command may unmount. That no second name leads there (a hard link, another mount of the same tree) is seen to by who makes
+//! the plan.
+//!
+//! The operator, who is outside, can do so: a file that takes the name of a hidden one by a rename takes the cover away
+//! (`rename(2)`: "other mount namespaces"). So each command looks again before it starts, and covers what it finds. One that
+//! runs at that moment sees the new file.
+#![expect(clippy::disallowed_methods, reason = "looks at the view of commands from inside it")]
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, fstat, mkdir, mkdirat, open, openat, rmdir, statx, unlink,
+};
+use rustix::io::Errno;
+use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
+
+use super::fault::{Fault, Step};
+use super::plan::{Place, Plan};
+use super::{kernel_filesystems, mount};
+
+/// Names in the root of the view that nothing else has.
+const EMPTY: [&str; 2] = ["/.replay-empty", "/.replay-nothing"];
+/// Everybody may list it.
+const EMPTY_DIRECTORY: Mode = Mode::from_raw_mode(0o555);
+/// An empty directory of the view.
+const MEANWHILE: &str = "/mnt";
+/// The only file and the only directory there, while they are needed.
+const EMPTY_MEANWHILE: [&str; 2] = ["/mnt/empty", "/mnt/nothing"];
+
+/// Covers everything that the plan hides, and filesystems of the kernel. This process lives in the view. Fails if something
+/// else is found there.
+pub fn cover(plan: &Plan) -> Result<(), Fault> {
+    let [file, directory] = EMPTY;
+    let step = "make an empty file and an empty directory";
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    drop(open(file, flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step(step)?);
+    mkdir(directory, EMPTY_DIRECTORY).step(step)?;
+    plan.hidden.iter().try_for_each(|hidden| one(plan, hidden))?;
+    kernel_filesystems::each(plan, |mount, there| blank(there, &format!("hide `{}`", mount.place.display())))?;
+    // What was mounted stays when the name goes.
+    unlink(file).and_then(|()| rmdir(directory)).step("remove their names")
+}
+
+fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
+    let Some(at) = At::of(plan, hidden) else { return Ok(()) };
+    let other = || Fault::because(at.fault(), "something else took its name while the server started");
+    let there = at.open()?.ok_or_else(other)?.1;
+    let stat = fstat(&there).step_with(|| at.fault())?;
+    if (stat.st_dev, stat.st_ino) != (hidden.dev, hidden.ino) {
+        return Err(other());
+    }
+    blank(&there, &at.fault())
+}
+
+/// Mounts something empty over a file or directory, while [`cover`] is at work.
+fn blank(there: &OwnedFd, step: &str) -> Result<(), Fault> {
+    let kind = FileType::from_raw_mode(fstat(there).step(step)?.st_mode);
+    mount::cover(there, Path::new(EMPTY[usize::from(kind == FileType::Directory)])).step(step)
+}
+
+/// The place of something hidden.
+pub struct At {
+    path: PathBuf,
+    /// The outermost allowed directory that it lies in.
+    root: PathBuf,
+}
+
+impl At {
+    /// All that the plan hides from commands.
+    pub fn all(plan: &Plan) -> Vec<Self> {
+        plan.hidden.iter().filter_map(|hidden| Self::of(plan, hidden)).collect()
+    }
+
+    fn of(plan: &Plan, hidden: &Place) -> Option<Self> {
+        let path = hidden.path.as_path();
+        let roots = plan.roots.iter().map(|root| root.place.path.as_path());
+        let root = roots.filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len())?;
+        Some(Self { path: path.to_owned(), root: root.to_owned() })
+    }
+
+    fn fault(&self) -> String {
+        format!("hide `{}`", self.path.display())
+    }
+
+    /// Its directory, and what has its name now; the directories above are nailed to their places. `None` if nothing is there.
+    fn open(&self) -> Result<Option<(OwnedFd, OwnedFd)>, Fault> {
+        let fault = || self.fault();
+        let handle = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Some(name) = self.path.file_name() else { return Ok(None) };
+        let mut dir = open(&self.root, handle | OFlags::DIRECTORY, Mode::empty()).step_with(fault)?;
+        let above = self.path.parent().and_then(|parent| parent.strip_prefix(&self.root).ok());
+        for part in above.unwrap_or(Path::new("")) {
+            let below = match openat(&dir, part, handle | OFlags::DIRECTORY, Mode::empty()) {
+                Err(Errno::NOENT) => return Ok(None),
+                opened => opened.step_with(fault)?,
+            };
+            let Some(nailed) = mount::nail(&dir, below)? else { return Ok(None) };
+            dir = nailed;
+        }
+        match openat(&dir, name, handle, Mode::empty()) {
+            Err(Errno::NOENT) => Ok(None),
+            opened => Ok(Some((dir, opened.step_with(fault)?))),
+        }
+    }
+
+    /// What has its name, if nothing is mounted over it, and what can cover it. Fails for a link and its like.
+    fn bare(&self) -> Result<Option<(OwnedFd, &'static str)>, Fault> {
+        let Some((dir, there)) = self.open()? else { return Ok(None) };
+        if mount_of(&dir).step_with(|| self.fault())? != mount_of(&there).step_with(|| self.fault())? {
+            return Ok(None);
+        }
+        let [file, directory] = EMPTY_MEANWHILE;
+        match FileType::from_raw_mode(fstat(&there).step_with(|| self.fault())?.st_mode) {
+            FileType::RegularFile => Ok(Some((there, file))),
+            FileType::Directory => Ok(Some((there, directory))),
+            // The server hears the step and the number.
+            _ => {
+                let step = format!("{}, which is neither a file nor a directory any more", self.fault());
+                Err(Fault { step, cause: Errno::NOTSUP.into() })
+            }
+        }
+    }
+}
+
+fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
+    Ok(statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?.stx_mnt_id)
+}
+
+/// Covers what has taken one of these names since the last command started, in the mount namespace of this process.
+pub fn cover_again(all: &[At]) -> Result<(), Fault> {
+    let bare = all.iter().map(|at| Ok(at.bare()?.map(|there| (at, there)))).filter_map(Result::transpose);
+    let bare = bare.collect::<Result<Vec<_>, Fault>>()?;
+    if bare.is_empty() {
+        return Ok(());
+    }
+    let step = "make an empty file and an empty directory";
+    let memory = mount::file_system_in_memory()?;
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+    drop(openat(&memory, "empty", flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step(step)?);
+    mkdirat(&memory, "nothing", EMPTY_DIRECTORY).step(step)?;
+    // A mount that is nowhere cannot be copied before Linux 6.15.
+    move_mount(&memory, "", CWD, MEANWHILE, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step(step)?;
+    for (at, (there, with)) in bare {
+        mount::cover(&there, Path::new(with)).step_with(|| at.fault())?;
+    }
+    unmount(MEANWHILE, UnmountFlags::DETACH).step(step)
+}

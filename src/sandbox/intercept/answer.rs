@@ -1,0 +1,51 @@
+//! What a call gets: an answer, or what is left to be done for it first.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+use rustix::io::Errno;
+
+use super::messages::Mark;
+use super::transfer::{Incoming, Outgoing};
+use crate::sandbox::sys::seccomp::Notification;
+
+/// What is left to be done for a call.
+#[derive(Debug)]
+pub(super) enum Deed {
+    /// To connect there, once the server has decided about the connection that this stands for. The kernel would not have
+    /// a caller wait that `does_not_wait`.
+    Ask {
+        via: SocketAddr,
+        mark: Mark,
+        does_not_wait: bool,
+    },
+    Connect(SocketAddr),
+    Receive(Incoming),
+    Send(Outgoing),
+}
+
+/// What the caller gets.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Value(i64),
+    GoOn,
+    /// A descriptor, and whether it is closed when a program is executed.
+    Socket(OwnedFd, bool),
+    /// Nothing yet.
+    Later(OwnedFd, Deed),
+}
+
+/// A call that is not answered yet.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) asked: Notification,
+    pub(super) socket: OwnedFd,
+    pub(super) deed: Deed,
+    pub(super) until: Option<Instant>,
+}
+
+pub(super) fn errno_of(error: &io::Error) -> Errno {
+    Errno::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO))
+}

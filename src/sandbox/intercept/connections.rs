@@ -1,0 +1,316 @@
+//! connect(2), bind(2), listen(2) and getpeername(2), and connections for the server.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::net::sockopt::{ipv6_v6only, set_ipv6_v6only};
+use rustix::net::{bind, connect, connect_unspec, getpeername, getsockname, listen};
+
+use super::Interceptor;
+use super::address::{Given, is_here, mapped, plain, somebody, write_to};
+use super::answer::{Answer, Deed, errno_of};
+use super::call::Room;
+use super::descriptor::Kind;
+use super::destinations::Destination;
+use super::messages::{Flow, Mark, Told, Wanted};
+use super::own_ports::{Holder, Protocol};
+use crate::sandbox::caller_memory::CallerMemory;
+use crate::sandbox::sys::sockets::bind_with_port;
+
+/// The port of questions of names (RFC 1035, 4.2).
+const NAMES_PORT: u16 = 53;
+
+impl Interceptor {
+    pub(super) fn connect(
+        &mut self,
+        socket: OwnedFd,
+        holder: Holder,
+        to: Result<Given, Errno>,
+    ) -> Result<Answer, Errno> {
+        let six = match Kind::of(&socket)? {
+            // No sockets of other families have names to connect to.
+            Kind::Other if self.rules.strict => return Err(Errno::ISCONN),
+            Kind::Other => return Ok(Answer::GoOn),
+            Kind::Stream { six } | Kind::Datagram { six } => six,
+        };
+        let Given::Address(to) = to? else {
+            // The kernel would forget its device, too. So it keeps its peer, which the next connect(2) replaces, but is told
+            // that it has none: what is sent to nobody meanwhile goes to that peer.
+            if self.datagram_network.is_some() || matches!(Kind::of(&socket)?, Kind::Stream { .. }) {
+                connect_unspec(&socket)?;
+            }
+            self.destinations.forget(&socket);
+            return Ok(Answer::Value(0));
+        };
+        if to.is_ipv6() != six {
+            return Err(Errno::AFNOSUPPORT);
+        }
+        let to = somebody(to);
+        if matches!(Kind::of(&socket)?, Kind::Datagram { .. }) {
+            return self.connect_datagrams(&socket, holder, six, to);
+        }
+        // Asked again about the same connection, the kernel says how it is doing.
+        if let Some(Destination::Led { via, .. }) = self.destinations.get(&socket) {
+            return self.connect_to(socket, via);
+        }
+        let real = plain(to);
+        if is_here(real.ip()) && self.own.holds(Protocol::Tcp, real) {
+            self.counts.own += 1;
+            return self.connect_to(socket, to);
+        }
+        let (mark, via) = self.way(&socket, six)?;
+        let flow = Told::Flow(Flow { mark, to: real });
+        self.channel.say(&self.epoll, flow, None).map_err(|_| Errno::NETUNREACH)?;
+        self.counts.flows += 1;
+        self.destinations.note(&socket, Destination::Led { to, via });
+        let does_not_wait = fcntl_getfl(&socket)?.contains(OFlags::NONBLOCK);
+        Ok(Answer::Later(socket, Deed::Ask { via, mark, does_not_wait }))
+    }
+
+    /// Where a TCP socket is connected to, and how the server knows the connection.
+    fn way(&mut self, socket: &OwnedFd, six: bool) -> Result<(Mark, SocketAddr), Errno> {
+        let number = self.destinations.number();
+        let four = SocketAddr::new(Mark::address(number).into(), self.listeners.tcp_4);
+        if !six {
+            return Ok((Mark::Address(number), four));
+        }
+        let local = SocketAddr::try_from(getsockname(socket)?)?;
+        let takes_four = local.ip().to_canonical().is_ipv4() || local.ip().is_unspecified();
+        // Once it has a port this cannot be changed any more.
+        if takes_four && (!ipv6_v6only(socket)? || set_ipv6_v6only(socket, false).is_ok()) {
+            return Ok((Mark::Address(number), mapped(four)));
+        }
+        let port = self.listeners.tcp_6.ok_or(Errno::NETUNREACH)?;
+        let local = if local.port() == 0 { bind_now(socket, local)? } else { local };
+        Ok((Mark::Port(local.port()), SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port)))
+    }
+
+    /// Connects to where nobody listens, so that the kernel refuses in the way in which it does for this socket: at once, or
+    /// when it is asked how the connection went.
+    pub(super) fn connect_to_nobody(&mut self, socket: OwnedFd, via: SocketAddr) -> Result<Answer, Errno> {
+        let nobody = match via.ip().to_canonical() {
+            IpAddr::V4(_) => self.listeners.nobody_4.port(),
+            IpAddr::V6(_) => {
+                self.listeners.nobody_6.as_ref().map_or(Err(Errno::CONNREFUSED), |nobody| Ok(nobody.port()))?
+            }
+        };
+        let via = SocketAddr::new(via.ip(), nobody);
+        if let Some(Destination::Led { to, .. }) = self.destinations.get(&socket) {
+            self.destinations.note(&socket, Destination::Led { to, via });
+        }
+        self.connect_to(socket, via)
+    }
+
+    /// Connects, now or when it is done.
+    pub(super) fn connect_to(&mut self, socket: OwnedFd, via: SocketAddr) -> Result<Answer, Errno> {
+        match connect_without_waiting(&socket, via) {
+            Ok(true) => {
+                self.settled(&socket, true);
+                Ok(Answer::Value(0))
+            }
+            Ok(false) => Ok(Answer::Later(socket, Deed::Connect(via))),
+            Err(errno) => {
+                if matches!(errno, Errno::INPROGRESS | Errno::ALREADY | Errno::ISCONN) {
+                    self.settled(&socket, errno == Errno::ISCONN);
+                } else {
+                    self.destinations.forget(&socket);
+                }
+                Err(errno)
+            }
+        }
+    }
+
+    /// A TCP socket is connected; whether the caller knows.
+    fn settled(&mut self, socket: &OwnedFd, is_told: bool) {
+        if let Some(table) = &mut self.table {
+            table.settled(&self.destinations, socket, is_told);
+        }
+    }
+
+    fn connect_datagrams(
+        &mut self,
+        socket: &OwnedFd,
+        holder: Holder,
+        six: bool,
+        to: SocketAddr,
+    ) -> Result<Answer, Errno> {
+        let Some(via) = self.lead(socket, six, to) else {
+            self.counts.datagram_connects_refused += 1;
+            return Err(Errno::NETUNREACH);
+        };
+        connect(socket, &via)?;
+        if via == to {
+            self.note_datagrams(socket, holder);
+        }
+        Ok(Answer::Value(0))
+    }
+
+    /// Where a datagram goes; `None` for nowhere.
+    pub(super) fn lead(&mut self, socket: &OwnedFd, six: bool, to: SocketAddr) -> Option<SocketAddr> {
+        let real = plain(to);
+        if real.port() == NAMES_PORT {
+            self.destinations.note(socket, Destination::Asks(to));
+            return Some(self.names(socket, six));
+        }
+        let is_own = is_here(real.ip())
+            && match &self.datagram_network {
+                Some(datagram_network) => datagram_network.is_taken(real),
+                None => self.own.holds(Protocol::Udp, real),
+            };
+        is_own.then_some(to)
+    }
+
+    /// Where this socket reaches the server's answers about names.
+    fn names(&self, socket: &OwnedFd, six: bool) -> SocketAddr {
+        if !six {
+            return self.listeners.names_4;
+        }
+        let bound_to_four =
+            getsockname(socket).and_then(SocketAddr::try_from).is_ok_and(|local| local.ip().to_canonical().is_ipv4());
+        self.listeners.names_6.filter(|_| !bound_to_four).unwrap_or_else(|| {
+            let _ = set_ipv6_v6only(socket, false);
+            mapped(self.listeners.names_4)
+        })
+    }
+
+    /// Whether an address is one of the server's sockets for names.
+    pub(super) fn is_names(&self, address: SocketAddr) -> bool {
+        let address = plain(address);
+        address == self.listeners.names_4 || Some(address) == self.listeners.names_6
+    }
+
+    pub(super) fn bind(&mut self, socket: &OwnedFd, holder: Holder, to: Result<Given, Errno>) -> Result<Answer, Errno> {
+        let kind = Kind::of(socket)?;
+        if kind == Kind::Other {
+            return if self.rules.strict { Err(Errno::ACCESS) } else { Ok(Answer::GoOn) };
+        }
+        let Given::Address(to) = to? else { return Err(Errno::AFNOSUPPORT) };
+        match (bind(socket, &to), &mut self.table) {
+            (Err(Errno::ADDRINUSE), Some(table)) => {
+                // Perhaps by one that the command has closed.
+                table.sweep();
+                bind(socket, &to)?;
+            }
+            (bound, _) => bound?,
+        }
+        if matches!(kind, Kind::Datagram { .. }) {
+            self.note_datagrams(socket, holder);
+        }
+        Ok(Answer::Value(0))
+    }
+
+    /// Remembers a datagram socket that has a port now, if not all of its network are the command's.
+    pub(super) fn note_datagrams(&mut self, socket: &OwnedFd, holder: Holder) {
+        if self.datagram_network.is_none() {
+            self.own.note(Protocol::Udp, socket, holder);
+        }
+    }
+
+    pub(super) fn listen(&mut self, socket: &OwnedFd, holder: Holder, backlog: i32) -> Result<Answer, Errno> {
+        if !matches!(Kind::of(socket)?, Kind::Stream { .. }) {
+            return Ok(Answer::GoOn);
+        }
+        listen(socket, backlog)?;
+        self.counts.listening += 1;
+        self.own.note(Protocol::Tcp, socket, holder);
+        if let Some(table) = &mut self.table {
+            table.listens(socket);
+        }
+        Ok(Answer::Value(0))
+    }
+
+    pub(super) fn peer_name(&self, socket: &OwnedFd, memory: CallerMemory, room: Room) -> Result<Answer, Errno> {
+        let (Some(Destination::Led { to, .. } | Destination::Asks(to)), Ok(_)) =
+            (self.destinations.get(socket), getpeername(socket))
+        else {
+            return Ok(Answer::GoOn);
+        };
+        write_to(memory, room, to)?;
+        Ok(Answer::Value(0))
+    }
+
+    /// Leaves a connection on its way.
+    pub(super) fn leave_on_its_way(&mut self, socket: OwnedFd, via: SocketAddr, mark: Mark) -> Result<Answer, Errno> {
+        let Some(at) = self.half_open.as_mut().and_then(|half_open| half_open.hold(mark, via.ip()).ok()) else {
+            return self.connect_to(socket, via);
+        };
+        let at = if via.is_ipv6() { mapped(at) } else { at };
+        if let Some(Destination::Led { to, .. }) = self.destinations.get(&socket) {
+            self.destinations.note(&socket, Destination::Led { to, via: at });
+        }
+        let same = rustix::io::fcntl_dupfd_cloexec(&socket, 0)?;
+        let answer = self.connect_to(socket, at);
+        let from = getsockname(&same).and_then(SocketAddr::try_from).map(plain).ok();
+        if let Some(half_open) = &mut self.half_open {
+            half_open.comes_from(mark, from);
+        }
+        answer
+    }
+
+    /// The server has decided about a connection that is on its way, if it is.
+    pub(super) fn arrive(&mut self, mark: Mark, errno: Option<Errno>) {
+        let Some(half_open) = &mut self.half_open else { return };
+        match errno {
+            None => {
+                if let Some(Ok(socket)) = half_open.complete(mark) {
+                    let _ = self.channel.say(&self.epoll, Told::Arrived, Some(socket));
+                }
+            }
+            Some(Errno::TIMEDOUT) => {}
+            Some(_) => half_open.refuse(mark),
+        }
+    }
+
+    /// Hears what the server wants; what it has decided.
+    pub(super) fn hear(&mut self) -> Vec<(Mark, Option<i32>)> {
+        let mut decided = Vec::new();
+        while let Some(wanted) = self.channel.hear(&self.epoll) {
+            match wanted {
+                Wanted::Dial { token, to } => {
+                    let dialed = if self.rules.dial { self.listeners.dial(to) } else { Err(Errno::ACCESS) };
+                    let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
+                    let _ = self.channel.say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
+                }
+                Wanted::Decide { mark, errno } => decided.push((mark, errno)),
+            }
+        }
+        decided
+    }
+}
+
+/// Gives a port to a socket that has an address, and was to get its port when it connects.
+fn bind_now(socket: &OwnedFd, local: SocketAddr) -> Result<SocketAddr, Errno> {
+    bind_with_port(socket.as_fd()).map_err(|error| errno_of(&error))?;
+    bind(socket, &local)?;
+    SocketAddr::try_from(getsockname(socket)?)
+}
+
+/// Connects as the caller's own call would, but does not wait. Whether it is done; a socket that does not block fails with
+/// `EINPROGRESS` instead, which is what its owner has to hear.
+fn connect_without_waiting(socket: &OwnedFd, via: SocketAddr) -> Result<bool, Errno> {
+    let flags = fcntl_getfl(socket)?;
+    if flags.contains(OFlags::NONBLOCK) {
+        return connect(socket, &via).map(|()| true);
+    }
+    // The flag is the open file's, so the caller's too, for a moment in which it waits for this call.
+    fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
+    let mut done = connect(socket, &via);
+    if matches!(done, Err(Errno::INPROGRESS | Errno::ALREADY)) && is_writable(socket) {
+        // On this machine it mostly is done by now. Asked again, the kernel says how it went.
+        done = connect(socket, &via);
+    }
+    fcntl_setfl(socket, flags)?;
+    match done {
+        Ok(()) => Ok(true),
+        Err(Errno::INPROGRESS | Errno::ALREADY) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+fn is_writable(socket: &OwnedFd) -> bool {
+    let mut asked = [PollFd::new(socket, PollFlags::OUT)];
+    poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}

@@ -1,0 +1,133 @@
+//! A network for the datagrams of one command, in which there is only a loopback device.
+//!
+//! A socket stays in the network namespace in which it was made, whoever uses it. So a small process goes to one of its own and
+//! makes the datagram sockets of the command there, and those of the server that questions of names come to: whatever the
+//! command puts in whose place, no datagram of it leaves. The process ends with the supervisor.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use nix::unistd::Pid;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, socketpair};
+use serde::{Deserialize, Serialize};
+
+use crate::sandbox::fault::{Fault, Step};
+use crate::sandbox::namespaces;
+use crate::sandbox::sys::{self, SingleThread};
+use crate::sandbox::wire::{receive_packet, send_packet};
+
+/// The supervisor's end of the socket to that process.
+#[derive(Debug)]
+pub struct DatagramNetwork(OwnedFd);
+
+/// What it is asked for.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum Wish {
+    /// A socket of IPv6 or, if not so, of IPv4.
+    Socket { six: bool },
+    /// One that is bound there.
+    Bound(SocketAddr),
+    /// Whether one can be, and none.
+    Try(SocketAddr),
+}
+
+/// What the kernel said, a number of errno(3); with the socket if there is none.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Made {
+    errno: Option<i32>,
+}
+
+/// For who is not the supervisor.
+impl AsFd for DatagramNetwork {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl From<OwnedFd> for DatagramNetwork {
+    fn from(socket: OwnedFd) -> Self {
+        Self(socket)
+    }
+}
+
+impl DatagramNetwork {
+    /// Starts the process. Where it may have no network of its own it ends at once.
+    pub fn start(alone: &SingleThread) -> Result<(Self, Pid), Fault> {
+        let step = "start who makes datagram sockets";
+        let (here, there) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step(step)?;
+        match sys::fork(alone).step(step)? {
+            Some(maker) => Ok((Self(here), maker)),
+            None => serve(&there),
+        }
+    }
+
+    /// Whether there is such a network.
+    pub(super) fn stands(&self) -> bool {
+        self.socket(false).is_ok()
+    }
+
+    /// A socket of UDP in there.
+    pub(super) fn socket(&self, six: bool) -> Result<OwnedFd, Errno> {
+        self.ask(Wish::Socket { six })?.ok_or(Errno::MFILE)
+    }
+
+    pub(super) fn bound(&self, at: SocketAddr) -> Result<OwnedFd, Errno> {
+        self.ask(Wish::Bound(at))?.ok_or(Errno::MFILE)
+    }
+
+    /// Whether somebody receives what is sent to this address in there, who can only be the command or the server.
+    pub(super) fn is_taken(&self, at: SocketAddr) -> bool {
+        matches!(self.ask(Wish::Try(at)), Err(Errno::ADDRINUSE))
+    }
+
+    fn ask(&self, wish: Wish) -> Result<Option<OwnedFd>, Errno> {
+        let lost = |_: io::Error| Errno::NETDOWN;
+        send_packet(&self.0, &wish, &[]).map_err(lost)?;
+        match receive_packet(&self.0).map_err(lost)? {
+            Some((Made { errno: Some(errno) }, _)) => Err(Errno::from_raw_os_error(errno)),
+            Some((Made { errno: None }, mut sockets)) => Ok(sockets.pop()),
+            None => Err(Errno::NETDOWN),
+        }
+    }
+}
+
+/// The life of the process.
+fn serve(socket: &OwnedFd) -> ! {
+    if settle(socket).is_ok() {
+        let asked = rustix::stdio::stdin();
+        while let Ok(Some((wish, _))) = receive_packet::<Wish>(asked) {
+            let made = wish.make();
+            let errno = made.as_ref().err().map(|errno| errno.raw_os_error());
+            let sockets: Vec<BorrowedFd<'_>> = made.iter().flatten().map(AsFd::as_fd).collect();
+            if send_packet(asked, &Made { errno }, &sockets).is_err() {
+                break;
+            }
+        }
+    }
+    sys::exit_now(0)
+}
+
+/// Lets go of all that came from the launcher, and leaves its network.
+fn settle(socket: &OwnedFd) -> Result<(), Fault> {
+    rustix::stdio::dup2_stdin(socket).step("stdin")?;
+    rustix::stdio::dup2_stderr(rustix::stdio::stdout()).step("stderr")?;
+    sys::close_from(3).step("close_range")?;
+    namespaces::enter_quiet()
+}
+
+impl Wish {
+    fn make(self) -> Result<Option<OwnedFd>, Errno> {
+        let (six, at) = match self {
+            Self::Socket { six } => (six, None),
+            Self::Bound(at) | Self::Try(at) => (at.is_ipv6(), Some(at)),
+        };
+        let family = if six { AddressFamily::INET6 } else { AddressFamily::INET };
+        let socket = socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+        at.map_or(Ok(()), |at| bind(&socket, &at))?;
+        // What was only tried is free again before the answer is there.
+        Ok((!matches!(self, Self::Try(_))).then_some(socket))
+    }
+}

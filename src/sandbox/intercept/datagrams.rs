@@ -1,0 +1,199 @@
+//! Datagrams with addresses, and messages: sendto(2), sendmsg(2), recvfrom(2), recvmsg(2).
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SocketAddrAny, recvfrom};
+
+use super::Interceptor;
+use super::address::{Given, mapped, plain, read_from, somebody};
+use super::answer::{Answer, Deed};
+use super::call::Span;
+use super::descriptor::Kind;
+use super::destinations::Destination;
+use super::msghdr::{Header, MANY_HEADER_BYTES};
+use super::own_ports::Holder;
+use super::transfer::{Incoming, Outgoing, ReceiveBuffer, is_impatient, other, value};
+use crate::limits::{MAX_DATAGRAM_BYTES, MAX_INTERCEPTED_BYTES};
+use crate::sandbox::caller_memory::CallerMemory;
+use crate::sandbox::sys::seccomp::Notification;
+
+/// Flags with which a message is received here.
+const PLAIN_FLAGS: u32 =
+    (libc::MSG_PEEK | libc::MSG_TRUNC | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_CMSG_CLOEXEC)
+        .cast_unsigned();
+
+impl Interceptor {
+    /// What sendto(2) is to send.
+    pub(super) fn outgoing_to(
+        &mut self,
+        socket: &OwnedFd,
+        memory: CallerMemory,
+        pid: u32,
+        data: Span,
+        to: Span,
+    ) -> Result<Outgoing, Errno> {
+        let length = usize::try_from(data.length).unwrap_or(usize::MAX);
+        match Kind::of(socket)? {
+            Kind::Datagram { six } => {
+                if length > MAX_DATAGRAM_BYTES {
+                    return Err(Errno::MSGSIZE);
+                }
+                let data = memory.bytes(data.address, length)?;
+                let Given::Address(to) = read_from(memory, to)? else { return Err(Errno::AFNOSUPPORT) };
+                Ok(Outgoing { data, to: Some(Box::new(self.route(socket, six, to)?.into())), ..Outgoing::default() })
+            }
+            // The kernel overlooks the address of one that is connected.
+            Kind::Stream { .. } => Ok(Outgoing {
+                data: memory.bytes(data.address, length.min(MAX_INTERCEPTED_BYTES))?,
+                ..Outgoing::default()
+            }),
+            Kind::Other => {
+                let data = memory.bytes(data.address, length.min(MAX_INTERCEPTED_BYTES))?;
+                other(socket, memory, pid, data, length <= MAX_INTERCEPTED_BYTES, to)
+            }
+        }
+    }
+
+    /// The same of sendmsg(2).
+    pub(super) fn outgoing_of(
+        &mut self,
+        socket: &OwnedFd,
+        memory: CallerMemory,
+        pid: u32,
+        header: u64,
+    ) -> Result<Outgoing, Errno> {
+        let kind = Kind::of(socket)?;
+        let header = Header::read(memory, header)?;
+        let (data, whole) = header.gather(memory)?;
+        match kind {
+            Kind::Datagram { six } => {
+                if !whole || data.len() > MAX_DATAGRAM_BYTES {
+                    return Err(Errno::MSGSIZE);
+                }
+                let to = if header.name.address == 0 || header.name.length == 0 {
+                    None
+                } else {
+                    let Given::Address(to) = read_from(memory, header.name)? else { return Err(Errno::AFNOSUPPORT) };
+                    Some(Box::new(self.route(socket, six, to)?.into()))
+                };
+                Ok(Outgoing { data, to, ..Outgoing::default() })
+            }
+            Kind::Stream { .. } => Ok(Outgoing { data, ..Outgoing::default() }),
+            Kind::Other => {
+                let passed = header.passed(memory, pid)?;
+                Ok(Outgoing { passed, ..other(socket, memory, pid, data, whole, header.name)? })
+            }
+        }
+    }
+
+    /// Where a datagram goes, or that there is no route.
+    fn route(&mut self, socket: &OwnedFd, six: bool, to: SocketAddr) -> Result<SocketAddr, Errno> {
+        if to.is_ipv6() != six {
+            return Err(Errno::AFNOSUPPORT);
+        }
+        self.lead(socket, six, somebody(to)).ok_or_else(|| {
+            self.counts.datagrams_refused += 1;
+            Errno::NETUNREACH
+        })
+    }
+
+    pub(super) fn send(
+        &mut self,
+        socket: OwnedFd,
+        holder: Holder,
+        mut outgoing: Outgoing,
+        flags: u32,
+    ) -> Result<Answer, Errno> {
+        (outgoing.flags, outgoing.holder) = (flags, Some(holder));
+        self.send_now(socket, outgoing)
+    }
+
+    pub(super) fn send_now(&mut self, socket: OwnedFd, mut outgoing: Outgoing) -> Result<Answer, Errno> {
+        match outgoing.send(&socket)? {
+            Some(length) => {
+                // Its own servers answer to where it was sent from.
+                if let (Some(to), Some(holder)) = (&outgoing.to, outgoing.holder)
+                    && let Ok(to) = SocketAddr::try_from(SocketAddrAny::clone(to))
+                    && !self.is_names(to)
+                {
+                    self.note_datagrams(&socket, holder);
+                }
+                Ok(Answer::Value(value(length)))
+            }
+            None => Ok(Answer::Later(socket, Deed::Send(outgoing))),
+        }
+    }
+
+    /// sendmmsg(2): as many messages as go without waiting.
+    pub(super) fn send_all(
+        &mut self,
+        socket: &OwnedFd,
+        asked: &Notification,
+        headers: u64,
+        count: u32,
+        flags: u32,
+        mine: impl Fn() -> Result<(), Errno>,
+    ) -> Result<Answer, Errno> {
+        /// `UIO_MAXIOV`.
+        const MOST: u32 = 1024;
+        let memory = CallerMemory::of(asked.pid);
+        let mut sent = 0;
+        while sent < count.min(MOST) {
+            let header = headers.wrapping_add(u64::from(sent) * MANY_HEADER_BYTES);
+            let one = self.outgoing_of(socket, memory, asked.pid, header).and_then(|mut outgoing| {
+                mine()?;
+                outgoing.flags = flags | libc::MSG_DONTWAIT.cast_unsigned();
+                let length = outgoing.send(socket)?.unwrap_or(0);
+                memory.put(header.wrapping_add(MANY_HEADER_BYTES - 8), &(length as u32).to_ne_bytes())
+            });
+            match one {
+                Ok(()) => sent += 1,
+                Err(errno) if sent == 0 => return Err(errno),
+                Err(_) => break,
+            }
+        }
+        Ok(Answer::Value(i64::from(sent)))
+    }
+
+    /// Receives in the caller's place on a socket that asks for names; elsewhere the kernel goes on, which hurts nobody.
+    pub(super) fn receive(
+        &mut self,
+        socket: Result<OwnedFd, Errno>,
+        memory: CallerMemory,
+        flags: u32,
+        buffer: ReceiveBuffer,
+    ) -> Result<Answer, Errno> {
+        let Ok(socket) = socket else { return Ok(Answer::GoOn) };
+        let Some(Destination::Asks(from)) = self.destinations.get(&socket) else { return Ok(Answer::GoOn) };
+        if flags & !PLAIN_FLAGS != 0 {
+            return Ok(Answer::GoOn);
+        }
+        self.receive_now(socket, Incoming { memory, flags, buffer, from })
+    }
+
+    pub(super) fn receive_now(&mut self, socket: OwnedFd, incoming: Incoming) -> Result<Answer, Errno> {
+        let mut data = vec![0; usize::from(u16::MAX)];
+        let peek = incoming.flags & libc::MSG_PEEK.cast_unsigned();
+        let flags = RecvFlags::from_bits_retain(peek) | RecvFlags::DONTWAIT;
+        let (length, _, sender) = match recvfrom(&socket, &mut data[..], flags) {
+            Err(Errno::AGAIN) if !is_impatient(&socket, incoming.flags)? => {
+                return Ok(Answer::Later(socket, Deed::Receive(incoming)));
+            }
+            other => other?,
+        };
+        data.truncate(length);
+        let sender = sender.and_then(|sender| SocketAddr::try_from(sender).ok());
+        let from = match sender {
+            Some(sender) if self.is_names(sender) && incoming.from.is_ipv6() == sender.is_ipv6() => incoming.from,
+            // Asked in one family and answered in the other.
+            Some(sender) if self.is_names(sender) => mapped(plain(incoming.from)),
+            Some(sender) => sender,
+            None => incoming.from,
+        };
+        let room = incoming.buffer.put(incoming.memory, &data, from)?;
+        let all = incoming.flags & libc::MSG_TRUNC.cast_unsigned() != 0;
+        Ok(Answer::Value(value(if all { length } else { length.min(room) })))
+    }
+}

@@ -1,0 +1,109 @@
+//! Connections of sockets that do not wait, to servers that have not answered in the moment for which they are held: they stay
+//! on their way, as with any server that takes its time, until the server of the interception has decided.
+//!
+//! The socket is connected to a listener of our own whose queue is full, which the kernel answers with nothing (`listen(2)`,
+//! "backlog"), so that of the command goes on trying.
+//! When the real server has answered, a second socket with the address of that listener connects to the command's: where both
+//! open, both are open (RFC 9293, 3.5, "simultaneous open"). When it has refused, the listener is closed, and the kernel refuses
+//! the next try. When it has not answered in time, the command's kernel is left to its own patience.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_reuseport;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with};
+
+use super::answer::errno_of;
+use super::messages::Mark;
+use crate::limits::MAX_CONNECTIONS_ON_THEIR_WAY;
+use crate::sandbox::sys::sockets::bind_to_loopback;
+
+#[derive(Debug)]
+pub(super) struct HalfOpen {
+    /// Holds the port on all of 127.0.0.0/8, so that nobody else comes to listen there, and has no listener.
+    _port: OwnedFd,
+    port: u16,
+    held: HashMap<Mark, Held>,
+    /// The first one first; some are gone.
+    order: VecDeque<Mark>,
+}
+
+#[derive(Debug)]
+struct Held {
+    /// The listener, and what fills its queue.
+    _full: [OwnedFd; 2],
+    at: SocketAddr,
+    from: Option<SocketAddr>,
+}
+
+impl HalfOpen {
+    pub(super) fn new() -> Result<Self, Errno> {
+        let socket = bound(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0))?;
+        let port = SocketAddr::try_from(getsockname(&socket)?)?.port();
+        Ok(Self { _port: socket, port, held: HashMap::new(), order: VecDeque::new() })
+    }
+
+    /// Nobody answers at the address of this connection from now on, and nobody refuses. Only IPv4 has one for each.
+    pub(super) fn hold(&mut self, mark: Mark, ip: IpAddr) -> Result<SocketAddr, Errno> {
+        let ip = ip.to_canonical();
+        if !ip.is_ipv4() {
+            return Err(Errno::AFNOSUPPORT);
+        }
+        let at = SocketAddr::new(ip, self.port);
+        let listener = bound(at)?;
+        // One connection waits in a queue of none.
+        listen(&listener, 0)?;
+        let filler = bound(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0))?;
+        match connect(&filler, &at) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(errno) => return Err(errno),
+        }
+        if self.held.insert(mark, Held { _full: [listener, filler], at, from: None }).is_none() {
+            self.order.push_back(mark);
+        }
+        // The first ones are refused.
+        while self.order.len() > MAX_CONNECTIONS_ON_THEIR_WAY
+            && let Some(first) = self.order.pop_front()
+        {
+            self.held.remove(&first);
+        }
+        Ok(at)
+    }
+
+    /// Where the command's end of a connection is, if it is known.
+    pub(super) fn comes_from(&mut self, mark: Mark, from: Option<SocketAddr>) {
+        if let Some(held) = self.held.get_mut(&mark) {
+            held.from = from;
+        }
+    }
+
+    /// The kernel refuses the connection's next try.
+    pub(super) fn refuse(&mut self, mark: Mark) {
+        self.held.remove(&mark);
+    }
+
+    /// Completes a connection; the other end of it. `None` if none is on its way.
+    pub(super) fn complete(&mut self, mark: Mark) -> Option<Result<OwnedFd, Errno>> {
+        let held = self.held.remove(&mark)?;
+        let open = || {
+            let socket = bound(held.at)?;
+            // On this machine it is done when the call returns, or the command's end is gone.
+            match connect(&socket, &held.from.ok_or(Errno::NOTCONN)?) {
+                Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+                Err(errno) => Err(errno),
+            }
+        };
+        Some(open())
+    }
+}
+
+fn bound(at: SocketAddr) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    set_socket_reuseport(&socket, true)?;
+    bind_to_loopback(socket.as_fd()).map_err(|error| errno_of(&error))?;
+    bind(&socket, &at)?;
+    Ok(socket)
+}

@@ -1,0 +1,62 @@
+//! Where nothing is turned: the command is told of the server's socket, and may go there or not.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::epoll;
+
+use super::channel::Channel;
+use super::listeners::{self, Listeners};
+use super::messages::{Told, Wanted};
+use crate::sandbox::fault::{Fault, Step};
+
+/// Makes connections for the server from where the command is.
+#[derive(Debug)]
+pub struct ProxySocket {
+    epoll: OwnedFd,
+    channel: Channel,
+    listeners: Listeners,
+    may_dial: bool,
+}
+
+impl ProxySocket {
+    /// Makes the sockets and hands them to the server at the other end of `channel`. They belong to the network of this
+    /// process, which has to be the command's.
+    pub fn begin(channel: OwnedFd, may_dial: bool) -> Result<Self, Fault> {
+        let step = "listen as a proxy";
+        let (listeners, sockets) = listeners::open(Ipv4Addr::LOCALHOST, None)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
+        let channel = Channel::new(channel, &epoll).step(step)?;
+        let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();
+        channel.send(&Told::Ready { version_6: listeners.tcp_6.is_some() }, &sockets).step(step)?;
+        Ok(Self { epoll, channel, listeners, may_dial })
+    }
+
+    /// The port of the proxy on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.listeners.tcp_4
+    }
+
+    /// Does what the server wants. Does not block.
+    pub fn serve(&mut self) {
+        self.channel.flush(&self.epoll);
+        while let Some(wanted) = self.channel.hear(&self.epoll) {
+            // No connection waits here for what the server decides.
+            let Wanted::Dial { token, to } = wanted else { continue };
+            let dialed = self.dial(to);
+            let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
+            let _ = self.channel.say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
+        }
+    }
+
+    fn dial(&self, to: SocketAddr) -> Result<OwnedFd, rustix::io::Errno> {
+        if self.may_dial { self.listeners.dial(to) } else { Err(rustix::io::Errno::ACCESS) }
+    }
+}
+
+impl AsFd for ProxySocket {
+    /// Readable when there is something to serve.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}

@@ -1,0 +1,95 @@
+//! Filesystems of the kernel below what commands see, such as the /proc of an image that is being built: whoever is root would
+//! steer the machine there, and everybody would see its processes.
+//!
+//! In the view something empty lies over each; what is mounted later does not come into it, for its mounts are private. On the
+//! system's own root nothing can be put over them, so that no command is run there.
+#![expect(clippy::disallowed_methods, reason = "looks at what is mounted, in the view of commands or outside it")]
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, open as open_file, openat2, statx};
+
+use super::fault::{Fault, Step};
+use super::plan::Plan;
+use crate::limits::MAX_MOUNT_LOOKS;
+use crate::mounts::{self, Mount};
+
+const STEP: &str = "look for filesystems of the kernel";
+
+/// The allowed directories and those of programs.
+fn shown(plan: &Plan) -> Vec<PathBuf> {
+    let roots = plan.roots.iter().map(|root| &root.place.path);
+    roots.chain(&plan.system).map(|path| path.as_path().to_owned()).collect()
+}
+
+/// Looks for them outside the view, once for each change of what is mounted.
+#[derive(Debug)]
+pub struct MountCheck {
+    shown: Vec<PathBuf>,
+    table: OwnedFd,
+    is_clear: bool,
+}
+
+impl MountCheck {
+    /// Has not looked yet.
+    pub fn new(plan: &Plan) -> Result<Self, Fault> {
+        let table = open_file("/proc/self/mountinfo", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).step(STEP)?;
+        Ok(Self { shown: shown(plan), table, is_clear: false })
+    }
+
+    /// Fails where there is one.
+    pub fn refuse(&mut self) -> Result<(), Fault> {
+        self.is_clear &= !mounts::has_changed(&self.table);
+        if self.is_clear {
+            return Ok(());
+        }
+        visit_each(&self.shown, |mount, _| {
+            let reason = format!(
+                "`{}` is a filesystem of the kernel, which it cannot hide from commands: unmount it, or allow a directory that \
+                 it is not in",
+                mount.place.display()
+            );
+            Err(Fault::because("Landlock", &reason))
+        })?;
+        self.is_clear = true;
+        Ok(())
+    }
+}
+
+/// Visits each below what the plan shows to commands, as [`MountCheck`] does.
+pub fn each(plan: &Plan, visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>) -> Result<(), Fault> {
+    visit_each(&shown(plan), visit)
+}
+
+/// Visits each that can be reached by its name. Somebody may move a directory above one meanwhile: then all are looked at
+/// again.
+fn visit_each(shown: &[PathBuf], mut visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>) -> Result<(), Fault> {
+    for _ in 0..MAX_MOUNT_LOOKS {
+        let table = mounts::table().step(STEP)?;
+        let mut has_moved = false;
+        for mount in table.iter().filter(|mount| shown.iter().any(|above| mount.place.starts_with(above))) {
+            match open(&mount.place).filter(|(id, _)| *id == mount.id) {
+                Some((_, there)) if mount.is_of_devices() || mounts::is_kernels(&there).step(STEP)? => {
+                    visit(mount, &there)?;
+                    // What lies below is out of sight, of which the table knows nothing yet.
+                    has_moved = true;
+                }
+                Some(_) => {}
+                None => has_moved |= !mounts::is_covered(mount, &table),
+            }
+        }
+        if !has_moved {
+            return Ok(());
+        }
+    }
+    Err(Fault::because(STEP, "what is mounted in an allowed directory is being moved about"))
+}
+
+/// What is mounted at a place, and the number of the mount.
+fn open(place: &Path) -> Option<(u64, OwnedFd)> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let there = openat2(CWD, place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
+    let status = statx(&there, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
+    Some((status.stx_mnt_id, there))
+}

@@ -1,0 +1,223 @@
+//! What a supervisor does for its command while the command runs, in each of the three ways to hold it.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use super::broker::Broker;
+use super::intercept::Interceptor;
+use super::route_counters::RouteCounters;
+use super::supervisor_table::SupervisorLine;
+use super::wire::Denied;
+
+/// What the walls of one command need while it runs. Nothing, unless they say otherwise.
+pub trait Monitor {
+    /// A descriptor to wait for, beside the supervisor's own.
+    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Does what the descriptor is ready for.
+    fn serve(&mut self) {}
+
+    /// Takes the descriptor that came from the program's side of the walls.
+    fn take(&mut self, _from_program: OwnedFd) {}
+
+    /// Whether [`Monitor::look`] has work to do now and then.
+    fn has_to_look(&self) -> bool {
+        false
+    }
+
+    /// Looks whether the command has done what nothing tells about.
+    fn look(&mut self) {}
+
+    /// The command is over; `failed` if its program was. What the walls refused to it, as far as this process and who is
+    /// at the other end of the line know.
+    fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {
+        Vec::new()
+    }
+}
+
+/// No wall: nothing to serve but what is intercepted, and nothing to tell.
+pub struct Bare(Served);
+
+impl Bare {
+    /// With somebody who serves the calls over the network, if they are intercepted.
+    pub fn new(interceptor: Option<Interceptor>) -> Self {
+        Self(Served::new(interceptor))
+    }
+}
+
+impl Monitor for Bare {
+    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        self.0.waits_for()
+    }
+
+    fn serve(&mut self) {
+        self.0.serve();
+    }
+
+    fn take(&mut self, from_program: OwnedFd) {
+        self.0.begin(Broker::new(from_program, Vec::new(), Vec::new(), Vec::new()));
+    }
+
+    fn has_to_look(&self) -> bool {
+        self.0.has_to_look()
+    }
+
+    fn look(&mut self) {
+        self.0.look();
+    }
+
+    fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {
+        self.0.end();
+        Vec::new()
+    }
+}
+
+/// The broker of a command, once the program has handed its listener over.
+struct Served {
+    broker: Option<Broker>,
+    /// Until there is a broker.
+    interceptor: Option<Interceptor>,
+}
+
+impl Served {
+    fn new(interceptor: Option<Interceptor>) -> Self {
+        Self { broker: None, interceptor }
+    }
+
+    fn begin(&mut self, broker: Broker) {
+        // Without one every call that it would be asked for fails.
+        self.broker = match self.interceptor.take() {
+            Some(interceptor) => broker.with(interceptor).ok(),
+            None => Some(broker),
+        };
+    }
+
+    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        self.broker.as_ref().filter(|broker| !broker.is_over()).map(AsFd::as_fd)
+    }
+
+    fn serve(&mut self) {
+        // A listener that fails is closed: the calls that wait for it fail in their turn.
+        if self.broker.as_mut().is_some_and(|broker| broker.serve().is_err()) {
+            self.broker = None;
+        }
+    }
+
+    fn has_to_look(&self) -> bool {
+        self.broker.as_ref().is_some_and(Broker::has_to_look)
+    }
+
+    fn look(&mut self) {
+        if let Some(broker) = &mut self.broker {
+            broker.look();
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(broker) = &mut self.broker {
+            broker.end();
+        }
+    }
+}
+
+/// A command in its own root: mounts hold what it may change, but for what a filter cannot tell by itself.
+pub struct InView<'a> {
+    /// The kernel's count of ways out that were not there, for all commands, and how far it was when this one began.
+    refused: Option<(&'a RouteCounters, u64)>,
+    broker: Served,
+}
+
+impl<'a> InView<'a> {
+    /// Remembers how far the counters are; `before`, if that is known already.
+    pub fn new(counters: Option<&'a RouteCounters>, before: Option<u64>, interceptor: Option<Interceptor>) -> Self {
+        let refused = counters.and_then(|counters| Some((counters, before.or_else(|| counters.refused())?)));
+        Self { refused, broker: Served::new(interceptor) }
+    }
+}
+
+impl Monitor for InView<'_> {
+    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        self.broker.waits_for()
+    }
+
+    fn serve(&mut self) {
+        self.broker.serve();
+    }
+
+    fn take(&mut self, from_program: OwnedFd) {
+        let everywhere = || vec![PathBuf::from("/")];
+        self.broker.begin(Broker::new(from_program, everywhere(), Vec::new(), everywhere()));
+    }
+
+    fn has_to_look(&self) -> bool {
+        self.broker.has_to_look()
+    }
+
+    fn look(&mut self) {
+        self.broker.look();
+    }
+
+    fn close(&mut self, failed: bool, line: Option<&SupervisorLine>) -> Vec<Denied> {
+        self.broker.look();
+        self.broker.end();
+        // First what was counted: a command that begins now is not the one that did it.
+        let counted = failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before));
+        let account = line.map(SupervisorLine::over).unwrap_or_default();
+        let mut denied: Vec<Denied> = account.appeared.into_iter().map(Denied::Protected).collect();
+        if counted && account.was_alone {
+            denied.push(Denied::Network);
+        }
+        denied
+    }
+}
+
+/// A command on the system's own root: its changes of metadata are made for it, where they may be made, and attributes
+/// read for it where it may read.
+pub struct OnSystem {
+    broker: Served,
+    writable: Vec<PathBuf>,
+    protected: Vec<PathBuf>,
+    readable: Vec<PathBuf>,
+}
+
+impl OnSystem {
+    /// Metadata may be changed below `writable`, but not below `protected`, and attributes read below `readable`.
+    pub fn new(
+        writable: Vec<PathBuf>,
+        protected: Vec<PathBuf>,
+        readable: Vec<PathBuf>,
+        interceptor: Option<Interceptor>,
+    ) -> Self {
+        Self { broker: Served::new(interceptor), writable, protected, readable }
+    }
+}
+
+impl Monitor for OnSystem {
+    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        self.broker.waits_for()
+    }
+
+    fn serve(&mut self) {
+        self.broker.serve();
+    }
+
+    fn take(&mut self, from_program: OwnedFd) {
+        let (writable, protected, readable) = (self.writable.clone(), self.protected.clone(), self.readable.clone());
+        self.broker.begin(Broker::new(from_program, writable, protected, readable));
+    }
+
+    fn has_to_look(&self) -> bool {
+        self.broker.has_to_look()
+    }
+
+    fn look(&mut self) {
+        self.broker.look();
+    }
+
+    fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {
+        self.broker.end();
+        self.broker.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,137 @@
+//! Mounts, made by handle (`open_tree(2)`, `fsopen(2)`, `move_mount(2)`).
+#![expect(clippy::disallowed_methods, reason = "what commands see is put together from the system's own directories")]
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, fstat, mkdirat, open, openat, statat, statx};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_string,
+    fsmount, fsopen, move_mount, open_tree,
+};
+
+use super::fault::{Fault, Step};
+use super::plan::Place;
+use super::sys::{self, MountAttributes};
+use crate::limits::CERTIFICATES_BYTES;
+
+pub(super) fn read_only() -> MountAttributes {
+    MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES)
+}
+
+/// Makes what has this name in `dir`, if anything, read-only in this mount namespace; a link itself, not what it leads to.
+pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
+    match openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(there) => mount_on_itself(&there, Some(MountAttributes::READ_ONLY))
+            .map(drop)
+            .step_with(|| format!("make `{}` read-only", name.display())),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Mounts a directory, found in `above`, on itself, so that it cannot be moved in this mount namespace; it is as writable
+/// as before. The directory as it is from now on; `None` if it was removed meanwhile.
+pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
+    let step = "hold a directory in its place";
+    let mount = |fd: &OwnedFd| {
+        statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).map(|status| status.stx_mnt_id).step(step)
+    };
+    // Something is mounted here already.
+    if mount(above)? != mount(&dir)? {
+        return Ok(Some(dir));
+    }
+    mount_on_itself(&dir, None).step(step)
+}
+
+/// Mounts the file of this name, read-only, over an open one.
+pub fn cover(file: &OwnedFd, with: &Path) -> io::Result<()> {
+    let copy = read_only_copy(with)?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(&copy, "", file, "", flags)?)
+}
+
+/// `None` if it has no name any more.
+fn mount_on_itself(there: &OwnedFd, attributes: Option<MountAttributes>) -> io::Result<Option<OwnedFd>> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let tree = open_tree(there, "", flags)?;
+    if let Some(attributes) = attributes {
+        sys::mount_setattr(tree.as_fd(), attributes, true)?;
+    }
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    match move_mount(&tree, "", there, "", flags) {
+        Ok(()) => Ok(Some(tree)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+    open_tree(CWD, from, flags)
+}
+
+/// A read-only copy of what is mounted at `from`, mounted nowhere yet.
+pub fn read_only_copy(from: &Path) -> io::Result<OwnedFd> {
+    let tree = clone_tree(from)?;
+    sys::mount_setattr(tree.as_fd(), read_only(), true)?;
+    Ok(tree)
+}
+
+/// A small file system in memory, mounted nowhere yet.
+pub fn file_system_in_memory() -> Result<OwnedFd, Fault> {
+    file_system("tmpfs", &[("mode", "0755"), ("size", &CERTIFICATES_BYTES.to_string())], no_devices())
+}
+
+/// Whether the tree is the directory that policy opened when the server started.
+pub fn same(tree: &OwnedFd, place: &Place) -> Result<(), Fault> {
+    let stat = fstat(tree).step("fstat")?;
+    if (stat.st_dev, stat.st_ino) == (place.dev, place.ino) {
+        return Ok(());
+    }
+    let path = place.path.as_path().display();
+    Err(Fault::because(format!("mount `{path}`"), "another directory took its name while the server started"))
+}
+
+/// Makes a directory below the new root, and those above it.
+pub(super) fn directory(root: &OwnedFd, at: &Path) -> Result<(), Fault> {
+    let mut made = PathBuf::new();
+    for part in at.components() {
+        made.push(part);
+        match mkdirat(root, &made, Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            // Below something read-only: whether it is there shows when it is used.
+            Err(Errno::ROFS | Errno::ACCESS) if statat(root, &made, AtFlags::empty()).is_ok() => {}
+            Err(errno) => return Err(errno).step_with(|| format!("make `/{}`", made.display())),
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn no_devices() -> MountAttrFlags {
+    MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV
+}
+
+/// A file system of its own, mounted nowhere yet.
+pub(super) fn file_system(kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags) -> Result<OwnedFd, Fault> {
+    let fault = || format!("make a {kind}");
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC).step_with(fault)?;
+    for (key, value) in options {
+        fsconfig_set_string(context.as_fd(), *key, *value).step_with(fault)?;
+    }
+    fsconfig_create(context.as_fd()).step_with(fault)?;
+    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).step_with(fault)
+}
+
+/// Handles of the places that commands may write to, in the view; for the rules of Landlock.
+pub fn open_path(path: &Path) -> Result<OwnedFd, Fault> {
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step_with(|| format!("open `{}`", path.display()))
+}

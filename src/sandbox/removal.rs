@@ -1,0 +1,123 @@
+//! Removal of directory trees that commands could change, by handle.
+#![expect(clippy::disallowed_methods, reason = "the directories are the program's own")]
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags, chmod, fchmod, openat2, renameat, unlinkat};
+
+use crate::limits::MAX_REMOVED_LEVELS;
+
+pub(super) const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const PRIVATE: Mode = Mode::RWXU;
+
+/// Removes a directory tree by handle: links are removed and never followed, mounts are never entered. What cannot be
+/// removed, or not in time, stays.
+///
+/// Without recursion, and with few directories open: a command can nest deeper than a stack goes, or than there are
+/// descriptors. What lies too deep is moved up first.
+pub(super) fn remove(parent: &OwnedFd, name: &CStr, until: Option<Instant>) {
+    let Ok(top) = Level::open(parent.as_fd(), name, until) else { return };
+    let mut levels = vec![top];
+    let mut moved = 0_u64;
+    while let Some(level) = levels.last_mut() {
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return;
+        }
+        if let Some(next) = level.directories.pop() {
+            let Ok(below) = Level::open(level.handle.as_fd(), &next, until) else { continue };
+            if levels.len() < MAX_REMOVED_LEVELS {
+                levels.push(below);
+                continue;
+            }
+            let above = levels.last().map_or(parent, |level| &level.handle);
+            let Ok(up) = CString::new(format!("moved-up-{moved}")) else { continue };
+            moved += 1;
+            if !below.directories.is_empty() && renameat(above, &next, &levels[0].handle, &up).is_ok() {
+                levels[0].directories.push(up);
+            } else {
+                let _ = unlinkat(above, &next, AtFlags::REMOVEDIR);
+            }
+            continue;
+        }
+        let Some(done) = levels.pop() else { return };
+        let above = levels.last().map_or(parent, |level| &level.handle);
+        let _ = unlinkat(above, &done.name, AtFlags::REMOVEDIR);
+    }
+}
+
+/// One directory on the way down, emptied of everything but its directories.
+struct Level {
+    handle: OwnedFd,
+    name: CString,
+    directories: Vec<CString>,
+}
+
+impl Level {
+    fn open(parent: BorrowedFd<'_>, name: &CStr, until: Option<Instant>) -> rustix::io::Result<Self> {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        let open = |flags| openat2(parent, name, flags, Mode::empty(), resolve);
+        let handle = open(DIRECTORY).or_else(|_| {
+            // A command may have taken its own rights away. By handle: under the name could be something else by now.
+            let closed = open(OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
+            chmod(format!("/proc/self/fd/{}", closed.as_raw_fd()), PRIVATE)?;
+            open(DIRECTORY)
+        })?;
+        let _ = fchmod(&handle, PRIVATE);
+        let mut directories = Vec::new();
+        for entry in Dir::read_from(&handle)?.flatten() {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                break;
+            }
+            let name = entry.file_name();
+            let special = matches!(name.to_bytes(), b"." | b"..");
+            if !special && unlinkat(&handle, name, AtFlags::empty()).is_err() {
+                directories.push(name.to_owned());
+            }
+        }
+        Ok(Self { handle, name: name.to_owned(), directories })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use rustix::fs::{CWD, mkdirat, openat};
+
+    use super::*;
+
+    #[test]
+    fn goes_however_deep_it_is() {
+        let parent = tempfile::tempdir().unwrap();
+        fs::create_dir(parent.path().join("tree")).unwrap();
+        let handle = openat(CWD, parent.path(), DIRECTORY, Mode::empty()).unwrap();
+        let mut at = openat(&handle, "tree", DIRECTORY, Mode::empty()).unwrap();
+        for _ in 0..3 * MAX_REMOVED_LEVELS {
+            for name in ["d", "beside"] {
+                mkdirat(&at, name, PRIVATE).unwrap();
+            }
+            let below = openat(&at, "d", DIRECTORY, Mode::empty()).unwrap();
+            fchmod(&at, Mode::empty()).unwrap();
+            at = below;
+        }
+        remove(&handle, c"tree", None);
+        assert!(!parent.path().join("tree").try_exists().unwrap());
+    }
+
+    #[test]
+    fn no_right_is_changed_behind_a_link() {
+        let parent = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let before = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(outside.path(), before.clone()).unwrap();
+        symlink(outside.path(), parent.path().join("link")).unwrap();
+        let handle = openat(CWD, parent.path(), DIRECTORY, Mode::empty()).unwrap();
+        // What a directory that was found a moment ago can have become.
+        assert!(Level::open(handle.as_fd(), c"link", None).is_err());
+        assert_eq!(fs::metadata(outside.path()).unwrap().permissions().mode() & 0o777, before.mode());
+    }
+}

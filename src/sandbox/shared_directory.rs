@@ -1,0 +1,125 @@
+//! A directory below the commands' TMPDIR through which the server and one command exchange files.
+#![expect(clippy::disallowed_methods, reason = "the directory is the program's own, made and removed here")]
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
+use rustix::io::{Errno, pread};
+
+use super::removal::{DIRECTORY, PRIVATE, remove};
+use crate::limits::SWEEP_MS;
+
+/// Commands own the place: one of them could put a link there, or a pipe.
+const INSIDE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);
+
+/// Made by [`super::Scratch::lend`]; removed with what is in it when it is dropped.
+#[derive(Debug)]
+pub struct SharedDirectory {
+    name: String,
+    tmp: OwnedFd,
+    directory: OwnedFd,
+}
+
+impl SharedDirectory {
+    /// Makes a directory below `scratch`'s `tmp`, its name beginning with `kind`.
+    pub(super) fn make(scratch: &OwnedFd, kind: &str) -> io::Result<Self> {
+        let mut random = [0; 8];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+        let name = format!("{kind}-{:016x}", u64::from_ne_bytes(random));
+        let tmp = openat2(scratch, "tmp", DIRECTORY, Mode::empty(), INSIDE)?;
+        mkdirat(&tmp, &name, PRIVATE)?;
+        let directory = openat2(&tmp, &name, DIRECTORY, Mode::empty(), INSIDE)?;
+        Ok(Self { name, tmp, directory })
+    }
+
+    /// What the directory is called below the commands' TMPDIR.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Leaves the directory where it is, for as long as the private directory lives; its name.
+    pub(super) fn leave(mut self) -> String {
+        std::mem::take(&mut self.name)
+    }
+
+    /// Puts a new file there.
+    pub fn put(&self, file: &str, bytes: &[u8]) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat2(&self.directory, file, flags, Mode::RUSR | Mode::WUSR, INSIDE)?;
+        File::from(file).write_all(bytes)
+    }
+
+    /// What a command wrote to a file there, from `offset` on, at most `most` bytes; nothing if there is no such file, or
+    /// it is no regular one.
+    pub fn read(&self, file: &str, offset: u64, most: usize) -> io::Result<Vec<u8>> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = match openat2(&self.directory, file, flags, Mode::empty(), INSIDE) {
+            Ok(file) => file,
+            Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::XDEV) => return Ok(Vec::new()),
+            Err(errno) => return Err(errno.into()),
+        };
+        let stat = fstat(&file)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Ok(Vec::new());
+        }
+        let length = u64::try_from(stat.st_size).unwrap_or(0).saturating_sub(offset);
+        let mut bytes = vec![0; most.min(usize::try_from(length).unwrap_or(usize::MAX))];
+        let mut done = 0;
+        while done < bytes.len() {
+            match pread(&file, &mut bytes[done..], offset + done as u64) {
+                // It was made shorter meanwhile.
+                Ok(0) => break,
+                Ok(got) => done += got,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        bytes.truncate(done);
+        Ok(bytes)
+    }
+}
+
+impl Drop for SharedDirectory {
+    fn drop(&mut self) {
+        // What is not gone in time goes with the whole private directory. One that was left has no name here.
+        if !self.name.is_empty()
+            && let Ok(name) = CString::new(self.name.as_str())
+        {
+            remove(&self.tmp, &name, Some(Instant::now() + Duration::from_millis(SWEEP_MS)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::sandbox::Scratch;
+
+    #[test]
+    fn what_a_command_leaves_is_read_and_no_link_or_pipe_is_followed() {
+        let parent = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(parent.path()).unwrap();
+        let lent = scratch.lend("run").unwrap();
+        let place = scratch.path().join("tmp").join(lent.name());
+        lent.put("plugin.py", b"pass\n").unwrap();
+        assert_eq!(lent.read("plugin.py", 1, 3).unwrap(), b"ass");
+        assert_eq!(lent.read("plugin.py", 9, 3).unwrap(), b"");
+        assert_eq!(lent.put("plugin.py", b"again").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        std::fs::write(parent.path().join("secret"), "no").unwrap();
+        symlink(parent.path().join("secret"), place.join("link")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, place.join("pipe"), PRIVATE).unwrap();
+        std::fs::create_dir(place.join("directory")).unwrap();
+        for file in ["link", "pipe", "directory", "absent", "../../home"] {
+            assert_eq!(lent.read(file, 0, 9).unwrap(), b"", "{file}");
+        }
+        drop(lent);
+        assert!(!place.try_exists().unwrap());
+        assert_eq!(std::fs::read_to_string(parent.path().join("secret")).unwrap(), "no");
+    }
+}

@@ -1,0 +1,217 @@
+//! Which commands run, and the line that each of their supervisors has to the launcher: where it is told its command, says
+//! that this is over, hears what was seen meanwhile, and is told to end it.
+
+use std::collections::{HashMap, HashSet};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair};
+use serde::{Deserialize, Serialize};
+
+use super::fault::{Fault, Step};
+use super::raw_string::RawString;
+use super::wire::{Denied, Request, receive, send};
+use crate::limits::SUPERVISOR_SEND_MS;
+
+/// What a supervisor is told first. With it go descriptors.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Order {
+    pub request: Request,
+    /// The protected paths that it has to hold.
+    pub places: Vec<RawString>,
+    /// How many processes the kernel has ended for want of memory.
+    pub kernel_kills: Option<u64>,
+    /// How far the counters of the network are, if no command runs that could move them.
+    pub refused: Option<u64>,
+}
+
+/// What the launcher says.
+#[derive(Debug, Serialize, Deserialize)]
+enum Word {
+    /// The command has to end.
+    End(Denied),
+    Over(Account),
+}
+
+/// What is known of a command that is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// No other ran at any time, but for those that stay. Only then does what the kernel counts for all of them say something
+    /// about it.
+    pub was_alone: bool,
+    /// Protected paths at which something appeared while it ran.
+    pub appeared: Vec<RawString>,
+}
+
+/// A supervisor's end of its line.
+#[derive(Debug)]
+pub struct SupervisorLine(OwnedFd);
+
+impl SupervisorLine {
+    /// Both ends; the second one is the launcher's.
+    pub fn new() -> Result<(Self, OwnedFd), Fault> {
+        let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+        let (here, there) = pair.step("socketpair")?;
+        // Somebody may have stopped the supervisor, and the launcher has others to see to.
+        let most = Some(Duration::from_millis(SUPERVISOR_SEND_MS));
+        set_socket_timeout(&there, Timeout::Send, most).step("SO_SNDTIMEO")?;
+        Ok((Self(here), there))
+    }
+
+    /// Waits for the command, and what comes with it. `None` if there will be none.
+    pub fn order(&self) -> Option<(Order, Vec<OwnedFd>)> {
+        receive(&self.0).ok().flatten()
+    }
+
+    /// Nothing of the command is left. What is known of it: nothing, if the launcher has gone.
+    pub fn over(&self) -> Account {
+        let _ = rustix::net::send(&self.0, b"x", SendFlags::NOSIGNAL);
+        loop {
+            match receive(&self.0) {
+                Ok(Some((Word::Over(account), _))) => return account,
+                // It had ended before it was to.
+                Ok(Some((Word::End(_), _))) => {}
+                Ok(None) | Err(_) => return Account::default(),
+            }
+        }
+    }
+
+    /// Why the command has to end.
+    pub fn hear(&self) -> Denied {
+        match receive(&self.0) {
+            Ok(Some((Word::End(why), _))) => why,
+            Ok(_) | Err(_) => Denied::Unwatched("the launcher of commands has ended".into()),
+        }
+    }
+}
+
+/// Readable when [`SupervisorLine::hear`] has something to say.
+impl AsFd for SupervisorLine {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The commands of one launcher.
+#[derive(Debug, Default)]
+pub struct SupervisorTable {
+    /// By the number of the supervisor.
+    running: HashMap<i32, Entry>,
+    /// Without those that stay.
+    begun: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// The launcher's end; `None` when the other one is closed.
+    line: Option<OwnedFd>,
+    /// `None` if it stays.
+    number: Option<u64>,
+    began_alone: bool,
+    /// How much had appeared at protected paths before.
+    appearances: u64,
+}
+
+impl SupervisorTable {
+    /// This supervisor has a command, and the other end of the line.
+    pub fn begin(&mut self, supervisor: i32, line: OwnedFd, stays: bool, appearances: u64) {
+        let began_alone = self.running.values().all(|entry| entry.number.is_none());
+        self.begun += u64::from(!stays);
+        let number = (!stays).then_some(self.begun);
+        self.running.insert(supervisor, Entry { line: Some(line), number, began_alone, appearances });
+    }
+
+    /// Whether no command runs.
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// What to wait for, with whose it is.
+    pub fn lines(&self) -> (Vec<i32>, Vec<BorrowedFd<'_>>) {
+        self.running.iter().filter_map(|(supervisor, entry)| Some((*supervisor, entry.line.as_ref()?.as_fd()))).unzip()
+    }
+
+    /// Hears a supervisor. If its command is over it is told what was seen, and the command runs no more; else it has gone,
+    /// and the command may not be at its end yet.
+    pub fn hear(&mut self, supervisor: i32, appeared_since: impl FnOnce(u64) -> Vec<RawString>) {
+        let Some(entry) = self.running.get_mut(&supervisor) else { return };
+        let Some(line) = entry.line.take() else { return };
+        if let Ok(1) = rustix::io::read(&line, &mut [0; 1]) {
+            let was_alone = entry.began_alone && entry.number == Some(self.begun);
+            let account = Account { was_alone, appeared: appeared_since(entry.appearances) };
+            self.running.remove(&supervisor);
+            // It fails only where nobody hears it.
+            let _ = send(&line, &Word::Over(account), &[]);
+        }
+    }
+
+    /// Has all commands ended.
+    pub fn end_all(&self, why: &Denied) {
+        for line in self.running.values().filter_map(|entry| entry.line.as_ref()) {
+            // It fails where nobody hears it, or where it was said before and not yet heard.
+            let _ = rustix::io::ioctl_fionbio(line, true).map(|()| send(line, &Word::End(why.clone()), &[]));
+        }
+    }
+
+    /// Forgets commands whose supervisors are not among these any more.
+    pub fn retain(&mut self, supervisors: &HashSet<i32>) {
+        self.running.retain(|supervisor, _| supervisors.contains(supervisor));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn begin(supervisors: &mut SupervisorTable, supervisor: i32, stays: bool) -> SupervisorLine {
+        let (line, launcher) = SupervisorLine::new().unwrap();
+        supervisors.begin(supervisor, launcher, stays, u64::from(supervisor.cast_unsigned()));
+        line
+    }
+
+    /// Whether it was alone.
+    fn end(supervisors: &mut SupervisorTable, supervisor: i32, line: &SupervisorLine) -> bool {
+        rustix::io::write(&line.0, b"x").unwrap();
+        supervisors.hear(supervisor, |since| vec![since.to_string().as_str().into()]);
+        let account = line.over();
+        assert_eq!(account.appeared, [supervisor.to_string().as_str().into()]);
+        account.was_alone
+    }
+
+    #[test]
+    fn only_who_was_alone_from_its_beginning_to_its_end_was_alone() {
+        let mut supervisors = SupervisorTable::default();
+        let resident = begin(&mut supervisors, 9, true);
+        let first = begin(&mut supervisors, 10, false);
+        assert!(end(&mut supervisors, 10, &first));
+        let (second, third) = (begin(&mut supervisors, 11, false), begin(&mut supervisors, 12, false));
+        assert_eq!([end(&mut supervisors, 11, &second), end(&mut supervisors, 12, &third)], [false, false]);
+        // Its number was given away again.
+        let (fourth, fifth) = (begin(&mut supervisors, 10, false), begin(&mut supervisors, 11, false));
+        assert_eq!([end(&mut supervisors, 11, &fifth), end(&mut supervisors, 10, &fourth)], [false, false]);
+        let sixth = begin(&mut supervisors, 13, false);
+        assert!(end(&mut supervisors, 13, &sixth) && !end(&mut supervisors, 9, &resident) && supervisors.is_empty());
+    }
+
+    #[test]
+    fn who_has_to_end_is_told_and_who_has_gone_is_kept_until_it_was_reaped() {
+        let mut supervisors = SupervisorTable::default();
+        let (first, second) = (begin(&mut supervisors, 10, false), begin(&mut supervisors, 11, false));
+        supervisors.end_all(&Denied::Repeated);
+        assert_eq!(first.hear(), Denied::Repeated);
+        // Said again, to who is at its end by now.
+        supervisors.end_all(&Denied::Repeated);
+        assert!(!end(&mut supervisors, 10, &first));
+        drop(second);
+        supervisors.hear(11, |_| Vec::new());
+        assert_eq!((supervisors.lines().0, supervisors.is_empty()), (vec![], false));
+        supervisors.retain(&HashSet::new());
+        assert!(supervisors.is_empty());
+        let third = begin(&mut supervisors, 12, false);
+        drop(supervisors);
+        assert_eq!(third.hear(), Denied::Unwatched("the launcher of commands has ended".into()));
+        assert_eq!(third.over(), Account::default());
+    }
+}

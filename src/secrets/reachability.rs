@@ -1,0 +1,266 @@
+//! Whether an agent could reach a file, by any name: then it is no place for an audit log, or for secrets.
+//!
+//! Outside everything that the file tools and commands see, what keeps the agent inside its directories keeps it away from
+//! the log too. Below an allowed directory the log is hidden: `policy` denies it, and a mount covers it for commands
+//! (`sandbox/hidden_paths`). Both know it by its true path, so there must be no other: what is compared is which directory
+//! something is and where it lies on its filesystem, not what it is called.
+#![expect(clippy::disallowed_methods, reason = "files of the operator's, named on the command line")]
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::limits::MAX_LINKS;
+use crate::mounts::{self, Mount, Position};
+use crate::sandbox::Tier;
+use crate::tools::Services;
+
+/// What an agent may reach: directories, and what commands see beside them.
+#[derive(Default)]
+pub struct Reach {
+    /// The allowed directories, by true path.
+    roots: Vec<PathBuf>,
+    /// What commands see beside them, if any run.
+    system: Vec<PathBuf>,
+    /// Whether commands run without walls.
+    is_open: bool,
+    /// Whether commands run at all.
+    runs: bool,
+    /// Whether commands run where nothing can be hidden from them.
+    shows_all: bool,
+}
+
+type Id = (u64, u64);
+
+impl Reach {
+    /// Of these servers, whose commands see `system` beside the allowed directories.
+    pub fn of<'a>(all: impl Iterator<Item = &'a Services>, system: impl Iterator<Item = PathBuf>) -> Self {
+        let mut reach = Self::default();
+        for services in all {
+            reach.roots.extend(services.policy.roots().iter().map(|root| root.path().to_owned()));
+            let (tier, runs) = (services.commands.standing.tier, services.commands.launcher.is_some());
+            reach.is_open |= tier == Some(Tier::Off);
+            reach.runs |= runs;
+            reach.shows_all |= runs && tier != Some(Tier::Namespaces) && services.policy.hidden().next().is_some();
+        }
+        if reach.runs {
+            reach.system = system.filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+        }
+        reach
+    }
+
+    /// Adds what another server may reach.
+    pub fn add(&mut self, other: Self) {
+        self.roots.extend(other.roots);
+        self.system.extend(other.system);
+        self.is_open |= other.is_open;
+        self.runs |= other.runs;
+        self.shows_all |= other.shows_all;
+    }
+
+    /// Whether commands run without walls.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether a true path lies below an allowed directory.
+    pub fn covers(&self, real: &Path) -> bool {
+        self.roots.iter().any(|root| real.starts_with(root))
+    }
+
+    /// Fails, with the way out, if the file named by `flag` could be reached by an agent, or by another way than its true
+    /// path below an allowed directory, where it is hidden.
+    pub fn keeps_out(&self, flag: &str, path: &Path) -> Result<()> {
+        let name = path.display();
+        if self.is_open {
+            bail!(
+                "{flag} `{name}` cannot be kept from commands that run without walls (--sandbox off); leave that out, or the \
+                 tools that run commands (--tools files)"
+            );
+        }
+        let spelt = std::path::absolute(path).with_context(|| format!("`{name}` has no place"))?;
+        let real = std::fs::canonicalize(&spelt).with_context(|| format!("`{name}` cannot be found"))?;
+        if self.runs && is_shown_of_etc(&real)? {
+            bail!(
+                "{flag} `{name}` could be read by commands, which are shown what of /etc everybody may read; put it elsewhere, \
+                 such as below ~/.local/state, or take that from others (chmod 600)"
+            );
+        }
+        if let Some(link) = self.link_of_an_agent(&spelt)? {
+            bail!(
+                "{flag} `{name}` goes through the link `{}`, which an agent could lead elsewhere; name the file by its true \
+                 path, `{}`",
+                link.display(),
+                real.display()
+            );
+        }
+        let is_below_root = self.covers(&real);
+        if is_below_root && self.shows_all {
+            bail!(
+                "{flag} `{name}` lies below an allowed directory, and cannot be hidden from commands there; put it elsewhere, \
+                 such as below ~/.local/state"
+            );
+        }
+        let mounts = mounts()?;
+        let (above, position) = (above(&real), Position::of(&real, &mounts));
+        let reaches = |at: &Path| {
+            id(at).is_some_and(|id| above.contains(&id))
+                || position
+                    .as_ref()
+                    .is_some_and(|position| Position::of(at, &mounts).is_some_and(|at| position.is_below(&at)))
+        };
+        let roots = self.roots.iter().map(|root| (root, "an allowed directory"));
+        for (place, what) in roots.chain(self.system.iter().map(|place| (place, "a directory that commands see"))) {
+            let inner = mounts.iter().map(|mount| &mount.place).filter(|at| at.starts_with(place));
+            for at in std::iter::once(place).chain(inner) {
+                let is_reached = if is_below_root && real.starts_with(at) {
+                    let other = position.as_ref().and_then(|position| position.another_way(&real, at, &mounts));
+                    // Something else may be mounted over it.
+                    other.is_some_and(|other| id(&other).is_some_and(|other| above.first() == Some(&other)))
+                } else {
+                    reaches(at)
+                };
+                if is_reached {
+                    let again = if is_below_root { ", another way than by its own name" } else { "" };
+                    bail!(
+                        "{flag} `{name}` lies where an agent could reach it{again}: below `{}`, {what}; put it elsewhere, such \
+                         as below ~/.local/state",
+                        at.display()
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first symbolic link on the way to `path` that lies in an allowed directory.
+    fn link_of_an_agent(&self, path: &Path) -> Result<Option<PathBuf>> {
+        let roots: Vec<Id> = self.roots.iter().filter_map(|root| id(root)).collect();
+        let mut todo: VecDeque<OsString> = path.iter().map(Into::into).collect();
+        let (mut at, mut links) = (PathBuf::from("/"), 0);
+        while let Some(part) = todo.pop_front() {
+            if part == ".." {
+                at.pop();
+                continue;
+            }
+            let next = at.join(&part);
+            let Ok(target) = std::fs::read_link(&next) else {
+                at = next;
+                continue;
+            };
+            if at.ancestors().filter_map(id).any(|id| roots.contains(&id)) {
+                return Ok(Some(next));
+            }
+            links += 1;
+            if links > MAX_LINKS {
+                bail!("`{}` goes through more than {MAX_LINKS} symbolic links", path.display());
+            }
+            for part in target.iter().rev() {
+                todo.push_front(part.to_owned());
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A file and the directories above it.
+fn above(real: &Path) -> Vec<Id> {
+    real.ancestors().filter_map(id).collect()
+}
+
+/// Whether it is what commands are shown of `/etc`, in every tier.
+fn is_shown_of_etc(real: &Path) -> Result<bool> {
+    let mode = std::fs::metadata(real).with_context(|| format!("`{}` cannot be seen", real.display()))?.mode();
+    Ok(is_shown(real, mode))
+}
+
+fn is_shown(real: &Path, mode: u32) -> bool {
+    real.starts_with("/etc") && mode & 0o007 != 0
+}
+
+fn id(path: &Path) -> Option<Id> {
+    let known = std::fs::metadata(path).ok()?;
+    Some((known.dev(), known.ino()))
+}
+
+/// What is mounted, in order. Nothing where there is no /proc.
+fn mounts() -> Result<Vec<Mount>> {
+    match mounts::table() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        table => table.context("/proc/self/mountinfo cannot be read"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_file_is_hidden_below_an_allowed_directory_and_reached_by_no_other_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(dir.path()).unwrap();
+        let at = |path: &str| root.join(path);
+        std::fs::create_dir_all(at("w/sub")).unwrap();
+        std::fs::create_dir_all(at("logs")).unwrap();
+        std::os::unix::fs::symlink(at("w"), at("other")).unwrap();
+        std::os::unix::fs::symlink(at("logs"), at("w/out")).unwrap();
+        std::os::unix::fs::symlink(at("w/out"), at("logs/round")).unwrap();
+        for file in ["w/sub/a", "logs/a"] {
+            std::fs::write(at(file), "").unwrap();
+        }
+        let reach = || Reach { roots: vec![at("w")], runs: true, ..Reach::default() };
+        let kept = |path: &str| reach().keeps_out("--audit", &at(path)).is_ok();
+        assert_eq!(
+            ["logs/a", "w/sub/a", "other/sub/a", "w/out/a", "logs/round/a"].map(kept),
+            [true, true, true, false, false]
+        );
+        let refused = |reach: Reach, path: &str| reach.keeps_out("--audit", &at(path)).is_err();
+        assert!(refused(Reach { is_open: true, ..reach() }, "logs/a"));
+        let shows_all = || Reach { shows_all: true, ..reach() };
+        assert!(refused(shows_all(), "w/sub/a") && !refused(shows_all(), "logs/a"));
+        // Seen by commands, and not as part of an allowed directory.
+        assert!(refused(Reach { system: vec![at("logs")], ..reach() }, "logs/a"));
+        // An allowed directory is mounted over what commands see above it.
+        assert!(!refused(Reach { system: vec![root.clone()], ..reach() }, "w/sub/a"));
+    }
+
+    #[test]
+    fn two_mounts_of_one_tree_are_known_by_their_place_on_the_filesystem() {
+        let lines =
+            ["1 0 8:1 / / rw - ext4 a rw", "2 1 8:1 /x/data /data rw - ext4 a rw", "3 1 8:2 / /disk rw - ext4 b rw"];
+        let mounts: Vec<Mount> = lines.iter().filter_map(|line| Mount::parse(line.as_bytes())).collect();
+        let position = |path: &str| Position::of(Path::new(path), &mounts).unwrap();
+        let log = position("/data/logs/log");
+        let below =
+            ["/x", "/x/data/logs", "/data", "/x/data/other", "/disk/x", "/y"].map(|at| log.is_below(&position(at)));
+        assert_eq!(below, [true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn a_mount_inside_a_directory_shows_part_of_it_again() {
+        let lines =
+            ["1 0 8:1 / / rw - ext4 a rw", "2 1 8:1 /w/logs /w/in rw - ext4 a rw", "3 1 8:2 / /w/disk rw - ext4 b rw"];
+        let mounts: Vec<Mount> = lines.iter().filter_map(|line| Mount::parse(line.as_bytes())).collect();
+        let way = |real: &str, at: &str| {
+            Position::of(Path::new(real), &mounts).unwrap().another_way(Path::new(real), Path::new(at), &mounts)
+        };
+        assert_eq!(
+            [("/w/in/log", "/w"), ("/w/in/log", "/w/in"), ("/w/logs/log", "/w"), ("/w/disk/log", "/w")]
+                .map(|(real, at)| way(real, at)),
+            [Some(PathBuf::from("/w/logs/log")), None, None, None]
+        );
+    }
+
+    #[test]
+    fn commands_are_shown_what_everybody_may_read_of_etc() {
+        let cases = [("/etc/a/log", 0o644), ("/etc/a/log", 0o600), ("/etc/a/log", 0o640), ("/etcetera/log", 0o644)];
+        assert_eq!(cases.map(|(path, mode)| is_shown(Path::new(path), mode)), [true, false, false, false]);
+        let world_readable = Path::new("/etc/passwd");
+        let reach = |runs| Reach { runs, ..Reach::default() };
+        assert_eq!([true, false].map(|runs| reach(runs).keeps_out("--audit", world_readable).is_ok()), [false, true]);
+    }
+}

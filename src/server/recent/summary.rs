@@ -1,0 +1,156 @@
+//! What is told of one call. Most calls are never asked about, so what is short is written only when somebody asks.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::excerpt::{arguments, reply_text, started, subject};
+use crate::limits::{RECENT_LISTED_PATHS, RECENT_SUBJECT_BYTES, RECENT_UNWRITTEN_BYTES};
+use crate::policy::{Touch, TouchedPath};
+use crate::protocol::Outcome;
+use crate::server::ledger::{Begun, Entry};
+use crate::text::escape::show_path;
+
+/// What a value takes of memory beside its text, at most, as a multiple of that.
+const VALUE_FACTOR: usize = 32;
+
+/// What is told of one call: members of a JSON object, without its braces.
+#[derive(Clone, Debug)]
+pub enum Told {
+    Written {
+        /// What a list shows.
+        summary: String,
+        /// What is shown of the call alone, beside that; empty for nothing.
+        detail: String,
+    },
+    /// What a call that runs was asked.
+    Begun(Arc<Begun>),
+    /// How a call ended, the text of its reply, if it has one, and the background command that it has started.
+    Ended(Arc<Entry>, Option<String>, Option<String>),
+}
+
+impl Told {
+    /// Of a call that begins.
+    pub fn begun(call: &Arc<Begun>) -> Self {
+        let told = Self::Begun(Arc::clone(call));
+        if is_short(call) { told } else { told.written() }
+    }
+
+    /// Of one that has ended.
+    pub fn ended(entry: &Arc<Entry>, reply: Option<&Outcome>) -> Self {
+        let told = Self::Ended(Arc::clone(entry), reply.map(reply_text), reply.and_then(started));
+        if is_short(&entry.call) && entry.paths.len() <= RECENT_LISTED_PATHS { told } else { told.written() }
+    }
+
+    fn written(self) -> Self {
+        Self::Written { summary: self.summary().into_owned(), detail: self.detail().into_owned() }
+    }
+
+    /// What a list shows.
+    pub fn summary(&self) -> Cow<'_, str> {
+        match self {
+            Self::Written { summary, .. } => summary.into(),
+            Self::Begun(call) => members(&head(call, "running")).into(),
+            Self::Ended(entry, _, started) => {
+                let mut summary = end(entry);
+                if let Some(id) = started {
+                    summary["background"] = id.as_str().into();
+                }
+                members(&summary).into()
+            }
+        }
+    }
+
+    /// What is shown of the call alone, beside that.
+    pub fn detail(&self) -> Cow<'_, str> {
+        match self {
+            Self::Written { detail, .. } => detail.into(),
+            Self::Begun(call) => members(&what(call)).into(),
+            Self::Ended(entry, text, _) => {
+                let mut detail = what(&entry.call);
+                if entry.paths.len() > RECENT_LISTED_PATHS {
+                    detail["allPaths"] = paths(entry).1.into();
+                }
+                detail["text"] = text.as_deref().into();
+                members(&detail).into()
+            }
+        }
+    }
+
+    /// What it takes of memory, at most.
+    pub fn bytes(&self) -> usize {
+        let of = |call: &Begun| VALUE_FACTOR * call.request_bytes as usize + call.tool.len();
+        match self {
+            Self::Written { summary, detail } => summary.len() + detail.len(),
+            Self::Begun(call) => of(call),
+            Self::Ended(entry, text, started) => {
+                let path = |touched: &TouchedPath| {
+                    size_of::<TouchedPath>()
+                        + touched.path.as_os_str().len()
+                        + touched.real.as_ref().map_or(0, |real| real.as_os_str().len())
+                };
+                let paths: usize = entry.paths.iter().map(path).sum();
+                of(&entry.call)
+                    + size_of::<Entry>()
+                    + paths
+                    + [text, started].into_iter().flatten().map(String::len).sum::<usize>()
+            }
+        }
+    }
+}
+
+fn is_short(call: &Begun) -> bool {
+    call.request_bytes <= RECENT_UNWRITTEN_BYTES
+}
+
+/// The paths of a call for a list, what was refused first, and all of them.
+fn paths(entry: &Entry) -> (Vec<Value>, Vec<Value>) {
+    let told = |touched: &TouchedPath, most: usize| {
+        let path = show_path(&touched.path);
+        json!({"path": &path[..path.floor_char_boundary(most)], "access": touched.touch.as_str()})
+    };
+    let (refused, others): (Vec<_>, Vec<_>) = entry.paths.iter().partition(|touched| touched.touch == Touch::Denied);
+    let listed = refused.into_iter().chain(others).take(RECENT_LISTED_PATHS);
+    let listed = listed.map(|touched| told(touched, RECENT_SUBJECT_BYTES)).collect();
+    (listed, entry.paths.iter().map(|touched| told(touched, usize::MAX)).collect())
+}
+
+/// What is known of a call before its work.
+fn head(call: &Begun, state: &str) -> Value {
+    json!({
+        "at": humantime::format_rfc3339_millis(call.at).to_string(),
+        "client": &*call.client,
+        "session": call.session.as_deref(),
+        "tool": call.tool,
+        "subject": subject(call.excerpts.as_ref().unwrap_or(&call.arguments)),
+        "state": state,
+        "revision": call.revision.as_str(),
+        "trace": call.trace_id,
+        "requestBytes": call.request_bytes,
+    })
+}
+
+/// What is known of it behind its end.
+fn end(entry: &Entry) -> Value {
+    let mut summary = head(&entry.call, "done");
+    let (listed, all) = paths(entry);
+    summary["outcome"] = entry.outcome.as_str().into();
+    summary["code"] = entry.code.into();
+    summary["replyBytes"] = entry.reply_bytes.into();
+    summary["durationMs"] = (entry.duration.as_micros() as f64 / 1000.0).into();
+    summary["pathsMore"] = (entry.paths_more + (all.len() - listed.len()) as u64).into();
+    summary["paths"] = listed.into();
+    summary
+}
+
+/// What is shown of the call alone.
+fn what(call: &Begun) -> Value {
+    json!({"arguments": arguments(call.excerpts.as_ref().unwrap_or(&call.arguments))})
+}
+
+/// An object without its braces.
+fn members(value: &Value) -> String {
+    let text = value.to_string();
+    text.get(1..text.len() - 1).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,115 @@
+//! What a session remembers of its client.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::level::Level;
+use crate::limits::MAX_SPAN_TEXT_BYTES;
+use crate::protocol::{Body, Code, Outcome, Revision, RpcError};
+
+#[derive(Debug)]
+pub struct SessionState {
+    /// Index into [`Revision::ALL`] of what `initialize` agreed on.
+    negotiated: AtomicU8,
+    level: Mutex<Option<Level>>,
+    name: OnceLock<Arc<str>>,
+    client: OnceLock<ClientInfo>,
+}
+
+/// What a client says of itself, cut where it is long; nothing of it is checked.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+pub struct ClientInfo {
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub version: String,
+}
+
+impl SessionState {
+    /// Of a client that has agreed on this revision.
+    pub fn of(revision: Revision) -> Self {
+        let state = Self {
+            negotiated: AtomicU8::new(0),
+            level: Mutex::new(None),
+            name: OnceLock::new(),
+            client: OnceLock::new(),
+        };
+        state.negotiate(revision);
+        state
+    }
+
+    /// The revision of requests that name none themselves.
+    pub fn revision(&self) -> Revision {
+        Revision::ALL[usize::from(self.negotiated.load(Ordering::Relaxed)) % Revision::ALL.len()]
+    }
+
+    /// Lets those who look on know it by this name, which must not be one that lets anybody in. The first name stays.
+    pub fn set_name(&self, name: &str) {
+        self.name.get_or_init(|| name.into());
+    }
+
+    /// The name that those who look on know it by.
+    pub fn name(&self) -> Option<Arc<str>> {
+        self.name.get().cloned()
+    }
+
+    fn negotiate(&self, revision: Revision) {
+        let index = Revision::ALL.iter().position(|&known| known == revision).unwrap_or_default();
+        self.negotiated.store(index as u8, Ordering::Relaxed);
+    }
+
+    /// What the client said of itself when it opened the session.
+    pub fn client(&self) -> Option<&ClientInfo> {
+        self.client.get()
+    }
+
+    /// Agrees on a revision with a client that opens a session, and returns it.
+    pub fn negotiate_with(&self, params: Option<&RawValue>) -> Revision {
+        #[derive(Deserialize)]
+        struct Params {
+            #[serde(rename = "protocolVersion")]
+            protocol_version: Value,
+            #[serde(rename = "clientInfo", default)]
+            client_info: Value,
+        }
+        // A client that gets this wrong is told the truth rather than turned away.
+        let params = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
+        let requested = params.and_then(|params| {
+            if let Ok(ClientInfo { mut name, mut version }) = serde_json::from_value(params.client_info) {
+                name.truncate(name.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
+                version.truncate(version.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
+                let _ = self.client.set(ClientInfo { name, version });
+            }
+            Revision::parse(params.protocol_version.as_str()?)
+        });
+        let revision = requested.filter(|revision| !revision.is_stateless()).unwrap_or(Revision::NEWEST_HANDSHAKE);
+        self.negotiate(revision);
+        revision
+    }
+
+    pub fn set_level(&self, params: Option<&RawValue>) -> Outcome {
+        #[derive(Deserialize)]
+        struct Params {
+            level: Level,
+        }
+        let Some(params) = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok()) else {
+            let message = format!("`level` must be one of {}", Level::NAMES);
+            return Err(RpcError::new(Code::InvalidParams, message));
+        };
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(params.level);
+        Ok(Body::Raw("{}".into()))
+    }
+
+    /// Least severity of the log messages that the client wants.
+    pub fn level(&self) -> Option<Level> {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub fn stateless_revisions() -> impl Iterator<Item = &'static str> {
+    Revision::ALL.into_iter().filter(|revision| revision.is_stateless()).map(Revision::as_str)
+}

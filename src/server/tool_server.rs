@@ -1,0 +1,71 @@
+//! The server of tools: what all its sessions share.
+
+use std::sync::Arc;
+
+use super::listing::Lists;
+use crate::protocol::Revision;
+use crate::tools::{Callable, Hints, Registry, Services};
+
+/// How a tool's failure is reported to handshake revisions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ErrorStyle {
+    /// As JSON-RPC errors with the codes of the contract.
+    #[default]
+    Codes,
+    /// As results with `isError`, for clients that hide protocol errors from their model.
+    Results,
+}
+
+/// What all sessions share.
+pub struct Server {
+    pub(super) registry: Registry,
+    pub(super) services: Services,
+    pub(super) errors: ErrorStyle,
+    pub(super) lists: Lists,
+}
+
+impl Server {
+    /// A server for these tools.
+    pub fn new(registry: Registry, services: Services, errors: ErrorStyle) -> Arc<Self> {
+        let lists = Lists::default();
+        Arc::new(Self { registry, services, errors, lists })
+    }
+
+    /// What the tools share.
+    pub fn services(&self) -> &Services {
+        &self.services
+    }
+
+    /// Ends what calls have left behind: Python sessions, background commands, logs of tests, and commands that run now.
+    /// Nothing new starts. Files stay.
+    pub fn end_left_behind(&self) {
+        let Services { commands, python, tests, calls, .. } = &self.services;
+        commands.pause();
+        python.clear();
+        tests.clear();
+        calls.forget();
+    }
+
+    /// The same once more; whether nothing of it runs any more. To be asked when no call runs.
+    pub fn has_left_nothing(&self) -> bool {
+        // Calls that came to their end meanwhile may have left something.
+        self.end_left_behind();
+        self.services.commands.are_over()
+    }
+
+    /// The names of the tools, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.registry.iter().map(Callable::name)
+    }
+
+    /// The names of those that run programs or change something.
+    pub fn names_of_changing(&self) -> impl Iterator<Item = &str> {
+        let changing = self.registry.iter().filter(|tool| tool.hints() != Hints::Observes);
+        changing.map(Callable::name)
+    }
+
+    /// The tools, as clients of this revision see them: a `ListToolsResult`.
+    pub fn list(&self, revision: Revision) -> Arc<str> {
+        self.lists.tools(&self.registry, revision)
+    }
+}

@@ -1,0 +1,195 @@
+//! What cargo test and cargo-nextest have in common.
+
+use std::path::{Path, PathBuf};
+
+use crate::policy::{Checked, Read};
+use crate::testrun::command::{RunPlan, WantedRun};
+use crate::testrun::context::RunContext;
+use crate::testrun::error::TestrunError;
+use crate::testrun::evidence::Evidence;
+use crate::testrun::project::cargo::{self, CargoPart, CargoTargets, tables_of};
+use crate::testrun::project::disk::ProjectTree as _;
+use crate::testrun::project::files::{NamedPath, matching, written};
+use crate::testrun::reports::results::TestResults;
+use crate::testrun::selection::{FailedTest, TestSelection};
+
+/// The name of what Cargo itself runs.
+pub const NAME: &str = "cargo";
+
+/// The parts of a workspace that are asked for; empty for all.
+pub fn parts(wanted: &WantedRun<'_>) -> Result<Vec<CargoPart>, TestrunError> {
+    match wanted.selection {
+        TestSelection::Targets(targets) => cargo::cargo_parts(wanted.tree, targets, wanted.by_package),
+        TestSelection::All | TestSelection::Changed | TestSelection::Failed(_) => Ok(Vec::new()),
+    }
+}
+
+/// Says which packages, targets and names of tests are meant; returns the filters, which stand at the end.
+pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>) -> Result<Vec<String>, TestrunError> {
+    plan.add(["--no-fail-fast", "--color=never"]);
+    let parts = parts(wanted)?;
+    let mut packages: Vec<&str> = parts.iter().map(|part| part.package.as_str()).collect();
+    packages.dedup();
+    plan.argv.extend(packages.iter().map(|package| format!("--package={package}")));
+    if packages.is_empty() && cargo::is_workspace(wanted.tree, wanted.project) {
+        plan.argv.push("--workspace".to_owned());
+    }
+    let mut filters: Vec<String> = wanted.filter.map(str::to_owned).into_iter().collect();
+    let all = parts.iter().any(|part| part.what == CargoTargets::All);
+    let tests: Vec<String> = parts
+        .iter()
+        .filter_map(|part| match &part.what {
+            CargoTargets::Test(name) => Some(format!("--test={name}")),
+            _ => None,
+        })
+        .collect();
+    let modules = parts.iter().filter_map(|part| match &part.what {
+        CargoTargets::Module(module) => Some(module.clone()),
+        _ => None,
+    });
+    // Targets and filters are both obeyed, so that they cannot say "this file or that module".
+    if !all && !tests.is_empty() {
+        let modules = modules.count();
+        plan.argv.extend(tests);
+        if modules > 0 {
+            plan.argv.extend(["--lib", "--bins"].map(str::to_owned));
+        }
+    } else if !all && wanted.filter.is_none() {
+        filters.extend(modules.filter(|module| !module.is_empty()));
+    }
+    Ok(filters)
+}
+
+/// Hands filters to the test programs.
+pub fn add_filters(plan: &mut RunPlan, filters: Vec<String>) {
+    if !filters.is_empty() {
+        plan.add(["--"]);
+        plan.add(filters);
+    }
+}
+
+/// The paths of tests that failed. One that begins so would be an option of libtest.
+pub fn paths(failed: &[FailedTest]) -> impl Iterator<Item = String> {
+    failed.iter().map(|test| test.names.join("::")).filter(|name| !name.starts_with('-'))
+}
+
+/// Why a filter is none.
+pub fn refuse_filter(filter: &str) -> Option<String> {
+    filter.starts_with('-').then(|| {
+        format!(
+            "`filter` is `{filter}`, which the test programs of cargo take for an option; it must be a part of a test's path"
+        )
+    })
+}
+
+/// The manifests of a project: `all` of those that lie in it or, unless it is a workspace, its own.
+fn manifests(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<PathBuf> {
+    let all = all || cargo::is_workspace(&context.disk(), project.shown());
+    let found = if all { matching(context.call(), project, "**/Cargo.toml").ok() } else { None };
+    found.unwrap_or_else(|| vec![project.shown().join("Cargo.toml")])
+}
+
+/// Their texts.
+pub fn manifest_texts(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<String> {
+    manifests(context, project, all).iter().filter_map(|manifest| context.disk().text(manifest)).collect()
+}
+
+/// What to say of programs that tell of no tests.
+pub fn own_harness_note(what: &str, results: &TestResults) -> Option<String> {
+    let programs = results.own_harness.join(", ");
+    (!programs.is_empty()).then(|| {
+        format!("{what}, since they have a harness of their own (`harness = false`) and tell of no tests: {programs}")
+    })
+}
+
+/// What was named and did not run. Where there is a filter Cargo says nothing of what that leaves out.
+pub fn missed<'t>(
+    evidence: &Evidence<'_>,
+    targets: &[&'t NamedPath],
+    results: &TestResults,
+    is_nextest: bool,
+) -> Vec<&'t NamedPath> {
+    let ran = |target: &NamedPath| evidence.is_filtered || has_run(evidence, target, results, is_nextest);
+    targets.iter().copied().filter(|target| !ran(target)).collect()
+}
+
+fn has_run(evidence: &Evidence<'_>, target: &NamedPath, results: &TestResults, is_nextest: bool) -> bool {
+    // No tests to Cargo, whose whole package is tested then.
+    let of_dir = target.path.parent().and_then(Path::file_name).filter(|_| !target.is_dir);
+    if of_dir.is_some_and(|dir| dir == "benches" || dir == "examples") {
+        return false;
+    }
+    let Ok(CargoPart { package, what }) = cargo::cargo_part(evidence.tree, target, evidence.by_package) else {
+        return true;
+    };
+    let separator = if is_nextest { " " } else { " > " };
+    let is_of = |id: &str| {
+        let (program, path) = id.split_once(separator).unwrap_or(("", id));
+        match &what {
+            CargoTargets::All => true,
+            CargoTargets::Test(name) if is_nextest => program == format!("{package}::{name}"),
+            CargoTargets::Test(name) => {
+                program.is_empty()
+                    || program.contains(&format!("(tests/{name}.rs"))
+                    || program.contains(&format!("(tests/{name}/"))
+            }
+            CargoTargets::Module(module) => format!("::{path}").contains(&format!("::{module}::")),
+        }
+    };
+    what == CargoTargets::All || results.tests.iter().any(|test| is_of(&test.id))
+}
+
+/// What has tests and is switched off, each with the key that does it: of all, or of what was named. A library that is named is
+/// tested all the same.
+pub fn switched_off(context: &RunContext<'_>, root: &Path, selection: &TestSelection) -> Vec<String> {
+    let project = context.disk().directory(root).ok();
+    let manifests = project.map(|project| manifests(context, &project, false)).unwrap_or_default();
+    let off: Vec<(PathBuf, &str)> =
+        manifests.iter().filter_map(|file| file.parent()).flat_map(|dir| of_package(context, dir)).collect();
+    let is_meant = |path: &Path| match selection {
+        TestSelection::All => true,
+        TestSelection::Targets(targets) => targets.iter().any(|target| target.path == path),
+        TestSelection::Failed(_) | TestSelection::Changed => false,
+    };
+    let off = off.iter().filter(|(path, _)| is_meant(path));
+    off.map(|(path, why)| format!("{} ({why})", path.strip_prefix(root).unwrap_or(path).display())).collect()
+}
+
+/// What a package has and does not test: its own paths, and why.
+fn of_package(context: &RunContext<'_>, dir: &Path) -> Vec<(PathBuf, &'static str)> {
+    let manifest = context.disk().text(&dir.join("Cargo.toml")).unwrap_or_default();
+    let is_off = |kind: &str, key: &str| tables_of(&manifest, &[kind]).iter().any(|table| table.off.contains(&key));
+    let mut found = Vec::new();
+    if is_off("[lib]", "test") && has_tests(context, dir, "src/**/*.rs") {
+        found.push((dir.join("src"), "`test = false` of the library"));
+    }
+    let declared = tables_of(&manifest, &["[[test]]"]);
+    let names = |file: &Path| {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        [stem, file.strip_prefix(dir).unwrap_or(file).to_string_lossy().into_owned()]
+    };
+    let Ok(package) = context.disk().directory(dir) else { return found };
+    for file in matching(context.call(), &package, "tests/*.rs").unwrap_or_default() {
+        let names = names(&file);
+        let own = declared.iter().find(|table| table.named.iter().any(|name| names.contains(name)));
+        match own {
+            Some(own) if own.off.contains(&"test") => found.push((file, "`test = false`")),
+            None if is_off("[package]", "autotests") && is_tested(context, &file) => {
+                found.push((file, "`autotests = false`"));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn has_tests(context: &RunContext<'_>, dir: &Path, glob: &str) -> bool {
+    let Ok(package) = context.disk().directory(dir) else { return false };
+    let files = written(context.call(), &package, &[glob], &[]).unwrap_or_default();
+    files.iter().any(|file| is_tested(context, file))
+}
+
+/// Whether there is a test in a file.
+fn is_tested(context: &RunContext<'_>, file: &Path) -> bool {
+    context.disk().text(file).is_some_and(|text| text.contains("#[test]"))
+}

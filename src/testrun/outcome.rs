@@ -1,0 +1,43 @@
+//! What came of a run or a check, and how its process ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::history::RunLog;
+use crate::exec::{Denied, Exit, Outcome};
+
+/// What came of a run of tests or a check of types.
+#[derive(Debug)]
+pub struct RunOutcome<R> {
+    pub report: R,
+    /// What was chosen and why, and what else there is to say.
+    pub notes: Vec<String>,
+    /// What the walls refused.
+    pub denied: Vec<Denied>,
+    pub log: Option<Arc<RunLog>>,
+}
+
+/// How the process ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessEnding {
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// It was ended because its time was up.
+    pub timed_out: bool,
+    /// It was never started: there is no such program.
+    pub missing: bool,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+impl ProcessEnding {
+    /// How a process ended after this time; `missing` says that there was no such program.
+    pub fn of(outcome: &Outcome, took: Duration, missing: bool) -> Self {
+        let (exit_code, signal) = match outcome.exit {
+            Exit::Code(code) => (Some(code), None),
+            Exit::Signal(signal) => (None, Some(signal)),
+        };
+        Self { exit_code, signal, timed_out: outcome.timed_out, missing, duration_ms: took.as_millis() as u64 }
+    }
+}

@@ -1,0 +1,33 @@
+//! What a runner or a checker is written with.
+
+pub use std::collections::{BTreeSet, HashMap, HashSet};
+pub use std::path::Path;
+pub use std::time::Duration;
+
+pub use serde::Deserialize;
+pub use serde_json::Value;
+
+pub use super::changes::{Affected, GitChanges};
+pub use super::checker::{CheckSource, CheckWanted, Checker};
+pub use super::command::{PathStyle, REPORT, RunPlan, WantedRun, by_name, escape_regex, paths, safe, words};
+pub use super::context::RunContext;
+pub use super::error::TestrunError;
+pub use super::evidence::{Evidence, ProjectFacts, not_taken_up};
+pub use super::families::{cargo, javascript};
+pub use super::model::{Case, Diagnostic, Frame, Phase, Related, Severity, State, TestError, TestReport, TestStatus};
+pub use super::project::disk::{AllowedDisk, ProjectTree as _};
+pub use super::project::files::NamedPath;
+pub use super::project::language::Language;
+pub use super::project::program::ToolProgram;
+pub use super::project::signs::{ProjectLevel, Sign, SignWeight, stronger};
+pub use super::project::{go, node, python};
+pub use super::reports::collector::{ResultCollector, joined, millis, milliseconds, worse};
+pub use super::reports::findings::Findings;
+pub use super::reports::results::{CheckResults, Sources, TestResults};
+pub use super::reports::{go_text, junit, lines, rust_text, stack, visible_text};
+pub use super::runner::{ReporterEvent, Runner, TestCount};
+pub use super::selection::{FailedTest, TestSelection};
+pub use super::tool::{About, Origin, ProjectTool};
+pub use crate::cancel::Bound;
+pub use crate::exec::Outcome;
+pub use crate::policy::{Checked, Read};

@@ -1,0 +1,308 @@
+//! The body of a reply: one text, or a stream of events (WHATWG HTML, 9.2).
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::activity::Open;
+use super::feed::{Fed, Item};
+use super::in_flight::{Hangup, Pending};
+use super::message::Answer;
+use super::tenant::Tenant;
+use crate::limits::{EVENTS_ALIVE_MS, HTTP_CHUNK_BYTES};
+use crate::server::{Follower, News};
+
+/// A reply's bytes, and what belongs to it until the last of them is taken.
+pub struct ReplyBody {
+    /// What is to be taken next.
+    ready: Bytes,
+    /// What holds the memory of `ready` in account.
+    answer: Answer,
+    events: Option<Events>,
+    open: Option<Open>,
+    /// What was not read of the request: to drop it breaks the request off.
+    unread: Option<Box<Incoming>>,
+    /// Says, when it is dropped, that all has left.
+    leaving: Option<oneshot::Sender<()>>,
+}
+
+struct Events {
+    source: Source,
+    /// The reply, after which the stream ends.
+    pending: Option<Pending>,
+    /// The reply is here, and goes out when what came before it has.
+    last: Option<Answer>,
+    ended: bool,
+    alive: Pin<Box<Sleep>>,
+    /// Stops the work if the client goes away.
+    hangup: Option<Hangup>,
+}
+
+/// Where it comes from.
+enum Source {
+    /// Messages of the protocol's.
+    Fed(Fed),
+    /// What somebody who looks on is told.
+    Followed(Follower),
+}
+
+impl Source {
+    /// The next event; `None` when there is to be no more.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Bytes, Answer)>> {
+        match self {
+            Self::Fed(fed) => fed.poll_next(cx).map(|item| match item {
+                Some(Item::Message(bytes)) => Some((event(&bytes), Answer::default())),
+                Some(Item::Answer(answer)) => Some((event(&answer.bytes), answer)),
+                Some(Item::End) | None => None,
+            }),
+            Self::Followed(follower) => follower.poll_next(cx).map(|news| Some((told(&news?), Answer::default()))),
+        }
+    }
+}
+
+impl ReplyBody {
+    /// A body of these bytes.
+    pub fn whole(mut answer: Answer) -> Self {
+        let ready = Bytes::from(std::mem::take(&mut answer.bytes));
+        Self { ready, answer, events: None, open: None, unread: None, leaving: None }
+    }
+
+    /// The same, and the request is not broken off before it has left.
+    #[must_use]
+    pub fn holding(mut self, unread: Incoming) -> Self {
+        self.unread = Some(Box::new(unread));
+        self
+    }
+
+    /// Whether it holds what was not read of the request.
+    pub fn is_early(&self) -> bool {
+        self.unread.is_some()
+    }
+
+    /// What was not read of the request, for somebody who goes on to read it, and what ends when the reply has left.
+    pub fn part(&mut self) -> Option<(Incoming, oneshot::Receiver<()>)> {
+        let unread = self.unread.take()?;
+        let (leaving, left) = oneshot::channel();
+        self.leaving = Some(leaving);
+        Some((*unread, left))
+    }
+
+    pub fn text(text: impl Into<Vec<u8>>) -> Self {
+        Self::whole(Answer { bytes: text.into(), ..Answer::default() })
+    }
+
+    /// Bytes of which there is one copy for all.
+    pub fn shared(ready: Bytes) -> Self {
+        Self { ready, answer: Answer::default(), events: None, open: None, unread: None, leaving: None }
+    }
+
+    /// The same, its bytes in account until they are taken; `None` if replies that nobody has read leave no room for it.
+    pub fn accounted(mut self, tenant: &Tenant) -> Option<Self> {
+        self.answer.room = Some(Arc::new(tenant.try_give_out(self.ready.len())?));
+        Some(self)
+    }
+
+    /// One reply as a stream of a single event.
+    pub fn single(mut answer: Answer) -> Self {
+        let ready = event(&std::mem::take(&mut answer.bytes));
+        Self { ready, answer, events: None, open: None, unread: None, leaving: None }
+    }
+
+    /// A stream of what is fed, which begins with `first`, and ends with the `pending` reply, if there is to be one.
+    pub fn events(first: Option<Item>, fed: Fed, pending: Option<Pending>, hangup: Option<Hangup>) -> Self {
+        // A comment, so that the head leaves at once.
+        let ready = first.map_or_else(|| Bytes::from_static(b":\n\n"), |first| event(first.bytes()));
+        Self::later(ready, Source::Fed(fed), pending, hangup)
+    }
+
+    /// A stream of what somebody who looks on is told, until the server ends.
+    pub fn followed(follower: Follower) -> Self {
+        Self::later(Bytes::from_static(b":\n\n"), Source::Followed(follower), None, None)
+    }
+
+    fn later(ready: Bytes, source: Source, pending: Option<Pending>, hangup: Option<Hangup>) -> Self {
+        let alive = Box::pin(sleep(Duration::from_millis(EVENTS_ALIVE_MS)));
+        let events = Events { source, pending, last: None, ended: false, alive, hangup };
+        Self { ready, answer: Answer::default(), events: Some(events), open: None, unread: None, leaving: None }
+    }
+
+    /// Joins it with the request that it answers.
+    #[must_use]
+    pub fn on(mut self, open: Open) -> Self {
+        self.open = Some(open);
+        self.owes(true);
+        self
+    }
+
+    fn owes(&mut self, owes: bool) {
+        if let Some(open) = &mut self.open {
+            open.owes(owes);
+        }
+    }
+}
+
+/// A message as an event. It holds no newline, which would end its line.
+fn event(message: &[u8]) -> Bytes {
+    [b"event: message\ndata: ", message, b"\n\n"].concat().into()
+}
+
+/// What somebody who looks on is told, as an event. `id` is where it can go on from after it.
+fn told(news: &News) -> Bytes {
+    match news {
+        News::Call { position, call } => format!("id: {position}\nevent: call\ndata: {call}\n\n").into(),
+        News::Gap { position } => format!("id: {position}\nevent: gap\ndata: {{}}\n\n").into(),
+    }
+}
+
+impl Events {
+    /// The next bytes, with what holds them in account.
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Bytes, Answer)>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        // Asked first: what was sent before the reply is in the queue once the reply is here.
+        if let Some(pending) = &mut self.pending
+            && let Poll::Ready(answer) = Pin::new(pending).poll(cx)
+        {
+            self.pending = None;
+            self.last = Some(answer.unwrap_or_default());
+        }
+        match self.source.poll_next(cx) {
+            Poll::Ready(Some(next)) => return Poll::Ready(Some(next)),
+            Poll::Ready(None) if self.pending.is_none() && self.last.is_none() => {
+                self.ended = true;
+                return Poll::Ready(None);
+            }
+            Poll::Ready(None) | Poll::Pending => {}
+        }
+        if let Some(last) = self.last.take() {
+            self.ended = true;
+            if let Some(hangup) = self.hangup.take() {
+                hangup.disarm();
+            }
+            // A request that was cancelled has no reply.
+            let bytes = if last.bytes.is_empty() { Bytes::new() } else { event(&last.bytes) };
+            return Poll::Ready(Some((bytes, last)));
+        }
+        if self.alive.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Some((Bytes::from_static(b":\n\n"), Answer::default())));
+        }
+        Poll::Pending
+    }
+}
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let this = self.get_mut();
+        while this.ready.is_empty() {
+            let Some(events) = &mut this.events else {
+                this.owes(false);
+                return Poll::Ready(None);
+            };
+            match events.poll_ready(cx) {
+                Poll::Ready(Some((bytes, answer))) => {
+                    let again = Instant::now() + Duration::from_millis(EVENTS_ALIVE_MS);
+                    events.alive.as_mut().reset(again);
+                    (this.ready, this.answer) = (bytes, Answer { bytes: Vec::new(), ..answer });
+                }
+                Poll::Ready(None) => {
+                    this.owes(false);
+                    return Poll::Ready(None);
+                }
+                Poll::Pending => {
+                    this.owes(false);
+                    return Poll::Pending;
+                }
+            }
+        }
+        let chunk = this.ready.split_to(this.ready.len().min(HTTP_CHUNK_BYTES));
+        this.owes(true);
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ready.is_empty() && self.events.as_ref().is_none_or(|events| events.ended)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.events {
+            Some(_) => SizeHint::default(),
+            None => SizeHint::with_exact(self.ready.len() as u64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Outbox as _;
+    use crate::transport::http::feed::feed;
+
+    fn taken(body: &mut ReplyBody) -> (String, bool) {
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let mut text = String::new();
+        loop {
+            match Pin::new(&mut *body).poll_frame(&mut cx) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    let data = frame.into_data().unwrap();
+                    assert!(data.len() <= HTTP_CHUNK_BYTES);
+                    text.push_str(std::str::from_utf8(&data).unwrap());
+                }
+                Poll::Ready(None) => return (text, true),
+                Poll::Pending => return (text, false),
+            }
+        }
+    }
+
+    fn answer(text: &str) -> Answer {
+        Answer { bytes: text.as_bytes().to_vec(), ..Answer::default() }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn the_reply_is_the_last_event_whenever_it_comes() {
+        let (feed, fed) = feed();
+        let (reply, waiting) = tokio::sync::oneshot::channel();
+        let pending = Pending::Task(tokio::spawn(async { waiting.await.ok() }));
+        let mut body = ReplyBody::events(Some(Item::Message(b"1".to_vec())), fed, Some(pending), None);
+        assert_eq!(taken(&mut body), ("event: message\ndata: 1\n\n".to_owned(), false));
+        feed.send(b"2");
+        reply.send(answer("3")).unwrap();
+        tokio::task::yield_now().await;
+        assert!(!body.is_end_stream());
+        let rest = "event: message\ndata: 2\n\nevent: message\ndata: 3\n\n";
+        assert_eq!(taken(&mut body), (rest.to_owned(), true));
+        assert!(body.is_end_stream());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_silent_stream_gets_comments_and_ends_when_nobody_feeds_it() {
+        let (feed, fed) = feed();
+        let mut body = ReplyBody::events(None, fed, None, None);
+        assert_eq!(taken(&mut body), (":\n\n".to_owned(), false));
+        let alive = &mut body.events.as_mut().unwrap().alive;
+        alive.as_mut().reset(Instant::now());
+        alive.as_mut().await;
+        assert_eq!(taken(&mut body), (":\n\n".to_owned(), false));
+        drop(feed);
+        assert_eq!(taken(&mut body), (String::new(), true));
+    }
+
+    #[test]
+    fn a_whole_body_knows_its_length_and_leaves_in_pieces() {
+        let long = "x".repeat(HTTP_CHUNK_BYTES * 2 + 1);
+        let mut body = ReplyBody::whole(answer(&long));
+        assert_eq!(body.size_hint().exact(), Some(long.len() as u64));
+        assert_eq!(taken(&mut body), (long, true));
+        assert!(ReplyBody::text("").is_end_stream());
+    }
+}

@@ -1,0 +1,56 @@
+//! What the tests of this folder share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::conversation::Conversation;
+use super::tenant::{Nothing, Offer, Tenant, TenantLimits, Usage};
+use crate::protocol::{Body, Outcome, Request};
+use crate::server::{Exchange, Service, Session};
+use crate::tools::Weight;
+
+/// A service that has nothing to say.
+struct Silent;
+
+impl Service for Silent {
+    fn weight(&self, _request: &Request<'_>) -> Weight {
+        Weight::Light
+    }
+
+    fn serve(&self, _exchange: &Exchange<'_>) -> Option<Outcome> {
+        Some(Ok(Body::Raw("{}".into())))
+    }
+}
+
+/// A conversation with a service that has nothing to say.
+pub fn conversation() -> Arc<Conversation> {
+    Conversation::new(Session::new(Arc::new(Silent)))
+}
+
+/// A tenant of this name with nothing to say, and so many connections.
+pub fn tenant(name: &str, max_connections: usize) -> Arc<Tenant> {
+    tenant_with(name, max_connections, Usage::default)
+}
+
+/// The same with something that runs.
+pub fn tenant_with(name: &str, max_connections: usize, usage: fn() -> Usage) -> Arc<Tenant> {
+    served(name, max_connections, usage, Arc::new(Silent))
+}
+
+/// A tenant that is served this, one call at a time.
+pub fn served(name: &str, max_connections: usize, usage: fn() -> Usage, service: Arc<dyn Service>) -> Arc<Tenant> {
+    let place = Box::new(|| Value::Null);
+    let leavings = Box::new(Nothing);
+    let offer = Offer { service, tools: Vec::new(), usage: Box::new(usage), place, leavings };
+    let limits = TenantLimits {
+        per_minute: 0,
+        burst: 1,
+        max_calls: 1,
+        max_sessions: 1,
+        session_idle: Duration::from_secs(1),
+        max_connections,
+    };
+    Tenant::new(name.to_owned(), None, true, offer, limits)
+}

@@ -1,0 +1,68 @@
+//! The tenants of a server: what each is served, and what its calls leave behind.
+
+use std::sync::Arc;
+
+use crate::config::TokenEntry;
+use crate::exec::BackgroundCommands;
+use crate::server::{Ledger, Server, Traced, Way};
+use crate::telemetry::Tracer;
+use crate::tools::Services;
+use crate::transport::http::{Leavings, Offer, Tenant, TenantLimits, Usage};
+
+/// Whoever comes to a server without tokens.
+pub const ANYONE: &str = "anyone";
+
+/// The tenant of a token, which this server serves.
+pub fn tenant_of(
+    entry: &TokenEntry,
+    server: &Arc<Server>,
+    ledger: &Arc<Ledger>,
+    tracer: Option<&Arc<Tracer>>,
+    usual: TenantLimits,
+) -> Arc<Tenant> {
+    let offer = offer(server, ledger, tracer, Some(&entry.name));
+    Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer, entry.limits(usual))
+}
+
+/// What this server serves to the holder of the token of this name, or to anyone.
+pub fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, tracer: Option<&Arc<Tracer>>, token: Option<&str>) -> Offer {
+    let tools = server.names().map(str::to_owned).collect();
+    let service = ledger.over(server.clone(), token.unwrap_or(ANYONE));
+    let service = Traced::over(service, tracer, Way::Http(token.map(str::to_owned)));
+    let counted = Arc::clone(server);
+    let usage = Box::new(move || {
+        let Services { commands, python, .. } = counted.services();
+        Usage {
+            commands: commands.running.len(),
+            background: commands.background.as_ref().map_or(0, BackgroundCommands::running),
+            python: python
+                .list()
+                .0
+                .iter()
+                .filter(|session| session.was_started())
+                .map(|session| (session.name().to_owned(), session.word()))
+                .collect(),
+        }
+    });
+    let described = Arc::clone(server);
+    let place = Box::new(move || described.place());
+    let leavings = Box::new(LeftBehind(Arc::clone(server)));
+    Offer { service, tools, usage, place, leavings }
+}
+
+/// What the calls of one server have left behind.
+pub struct LeftBehind(pub Arc<Server>);
+
+impl Leavings for LeftBehind {
+    fn end(&self) {
+        self.0.end_left_behind();
+    }
+
+    fn have_ended(&self) -> bool {
+        self.0.has_left_nothing()
+    }
+
+    fn remove(&self) -> usize {
+        self.0.services().commands.end_all()
+    }
+}
