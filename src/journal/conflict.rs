@@ -166,11 +166,14 @@ impl Check<'_> {
             }
         }
         let now = self.survey.names.get(&(dir, name.clone())).copied().flatten();
-        let kept = noted.before.and_then(|id| self.kept.get(&id)).zip(old.and_then(|old| old.after));
-        if kept.is_some_and(|(now, after)| {
-            !self.same.is(&after.stat, now) && !old.is_some_and(|old| self.same.is(&old.stat, now))
-        }) {
-            return Some("it was changed since, by another of its names".into());
+        // Wherever it is now: under another name, or in the store.
+        let lies = noted.before.and_then(|id| self.survey.objects.get(&id).or(self.kept.get(&id)));
+        if let Some((now, old)) = lies.filter(|now| !now.is_dir()).zip(old)
+            && let Some(after) = old.after
+            && !self.same.is(&after.stat, now)
+            && !self.same.is(&old.stat, now)
+        {
+            return Some("it was changed since".into());
         }
         let is_as = |was: &Stat, now: &Stat| {
             if now.is_dir() { was.id == now.id && was.rights() == now.rights() } else { self.same.is(was, now) }

@@ -209,7 +209,8 @@ fn set_attributes(handle: BorrowedFd<'_>, were: &Attributes) -> Result<(), Errno
     for (name, _) in present.iter().filter(|(name, _)| !were.iter().any(|(other, _)| other == name)) {
         removexattr(&path, name.0.as_slice())?;
     }
-    for (name, value) in were.iter().filter(|attribute| !present.contains(attribute)) {
+    // Sorted, so that an access control list, which may forbid the rest, comes last.
+    for (name, value) in were.iter().rev().filter(|attribute| !present.contains(attribute)) {
         setxattr(&path, name.0.as_slice(), &value.0, XattrFlags::empty())?;
     }
     Ok(())
