@@ -35,8 +35,8 @@ pub(super) struct Survey {
 /// What is looked for.
 #[derive(Clone, Copy)]
 pub(super) enum Look<'a> {
-    /// What the entry has changed; this is its directory in the store, where links to what is still there are let go of. Directories that it made are looked through only if something
-    /// old was put into one.
+    /// What the entry has changed; this is its directory in the store, where links to what is still there are let go of. Directories
+    /// that it made are looked through only if something old was put into one.
     Changes(BorrowedFd<'a>),
     /// What is there.
     All,
