@@ -5,12 +5,13 @@
 mod audit;
 mod calls;
 mod http;
+mod journal;
 mod python;
 mod recent;
 mod telemetry;
 mod testrun;
 
-pub use self::{audit::*, calls::*, http::*, python::*, recent::*, telemetry::*, testrun::*};
+pub use self::{audit::*, calls::*, http::*, journal::*, python::*, recent::*, telemetry::*, testrun::*};
 
 /// Longest line accepted on stdin, in bytes. A 10 MB `write_file` can be more than 20 MB of escaped JSON.
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
-const LAYERS: [&[&str]; 20] = [
+const LAYERS: [&[&str]; 21] = [
     &["main"],
     &["internals"],
     &["commands"],
@@ -26,6 +26,7 @@ const LAYERS: [&[&str]; 20] = [
     &["search", "calls", "python"],
     &["edit", "fs", "exec", "record", "schema", "telemetry"],
     &["policy", "sandbox", "pattern", "text", "protocol", "outbound"],
+    &["journal"],
     &["budget"],
     &["cancel", "mounts"],
     &["limits"],

@@ -1,0 +1,129 @@
+//! Undoing on a filesystem that is not the store's, into which nothing can be renamed or linked.
+//!
+//! What is to stand elsewhere again waits under a name of its own in a directory beside it. What is new goes name by name, a copy of
+//! each in the store. The one thing that is not restored: a hard link between a file that comes back as a copy and names that the call
+//! did not touch.
+
+use std::os::fd::AsFd as _;
+
+use rustix::fs::{AtFlags, RenameFlags, renameat_with, unlinkat};
+use rustix::io::Errno;
+
+use super::bytes::Bytes;
+use super::error::JournalError;
+use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
+use super::passes::{Staged, Undo};
+use super::recorder::At;
+
+/// What waits bears such a name, with the numbers of the undo and of the file.
+const PREFIX: &str = ".replay-undo";
+
+impl Undo<'_> {
+    /// Whether an object lies on another filesystem than the store.
+    pub(super) fn is_apart(&self, stat: &Stat) -> bool {
+        stat_of(&self.recorder.dir).is_ok_and(|store| store.id.0 != stat.id.0)
+    }
+
+    /// Where something waits: in the directory that stays, or in its own.
+    fn next_stage(&mut self, at: At<'_>) -> Result<Staged, JournalError> {
+        let (file, _) = self.recorder.next_file();
+        let name = Bytes(format!("{PREFIX}-{}-{file}", self.recorder.number()).into_bytes());
+        let stage = self.stage.as_ref().map_or(at, Staged::at);
+        Staged::of(stage, name).map_err(self.failed(at, "duplicating a handle"))
+    }
+
+    pub(super) fn take_apart(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+        if !self.entry.olds.contains_key(&stat.id) {
+            return self.remove_apart(at);
+        }
+        if self.staged.contains_key(&stat.id) {
+            self.recorder.loses(at)?;
+            return with_access(at.dir, || unlinkat(at.dir, at.name, AtFlags::empty()))
+                .map_err(self.failed(at, "taking it away"));
+        }
+        let stage = self.next_stage(at)?;
+        self.recorder.renames(at, stage.at(), false)?;
+        self.rename(at, stage.at())?;
+        self.staged.entry(stat.id).or_default().push(stage);
+        Ok(())
+    }
+
+    fn rename(&self, from: At<'_>, to: At<'_>) -> Result<(), JournalError> {
+        let rename = || renameat_with(from.dir, from.name, to.dir, to.name, RenameFlags::NOREPLACE);
+        let renamed = with_access(from.dir, || {
+            with_access(to.dir, || match rename() {
+                Err(Errno::ACCESS) => {
+                    let dir = open_dir(from.dir, from.name)?.ok_or(Errno::ACCESS)?;
+                    with_access(dir.as_fd(), rename)
+                }
+                renamed => renamed,
+            })
+        });
+        renamed.map_err(self.failed(from, "taking it away"))
+    }
+
+    pub(super) fn hold_apart(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+        if self.staged.contains_key(&stat.id) {
+            return Ok(());
+        }
+        let stage = self.next_stage(at)?;
+        self.recorder.links(at, stage.at())?;
+        let linked = with_access(stage.at().dir, || object::link(at.dir, at.name, stage.at().dir, stage.at().name));
+        linked.map_err(self.failed(at, "linking to it"))?;
+        self.staged.entry(stat.id).or_default().push(stage);
+        Ok(())
+    }
+
+    /// Removes what is new, and keeps all of it.
+    fn remove_apart(&mut self, at: At<'_>) -> Result<(), JournalError> {
+        let failed = || self.failed(at, "taking it away");
+        let mut flags = AtFlags::empty();
+        if let Some(dir) = open_dir(at.dir, at.name).map_err(failed())? {
+            flags = AtFlags::REMOVEDIR;
+            let path = at.path.join(at.name);
+            for name in with_access(dir.as_fd(), || object::names(&dir)).map_err(failed())? {
+                self.remove_apart(At { dir: dir.as_fd(), name: &name, root: at.root, path: &path })?;
+            }
+        }
+        self.recorder.loses(at)?;
+        with_access(at.dir, || unlinkat(at.dir, at.name, flags)).map_err(self.failed(at, "taking it away"))
+    }
+
+    /// Puts an object back that waits, or that was put back by another name. `false` if there is none.
+    pub(super) fn put_staged(&mut self, at: At<'_>, id: Id) -> Result<bool, JournalError> {
+        let placed = self.placed.get(&id).or_else(|| self.staged.get(&id).and_then(|all| all.first()));
+        let Some(source) = placed else { return Ok(false) };
+        let Some(found) =
+            object::stat(source.at().dir, source.at().name).map_err(self.failed(at, "putting it back"))?
+        else {
+            return Ok(false);
+        };
+        if found.is_dir() {
+            self.recorder.renames(source.at(), at, false)?;
+            // That directory may have its time back already.
+            let time = stat_of(source.at().dir).map_err(self.failed(at, "putting it back"))?.mtime;
+            self.rename(source.at(), at)?;
+            object::set_mtime(source.at().dir, time).map_err(self.failed(at, "putting it back"))?;
+        } else {
+            self.recorder.links(source.at(), at)?;
+            let linked = with_access(at.dir, || object::link(source.at().dir, source.at().name, at.dir, at.name));
+            linked.map_err(self.failed(at, "putting it back"))?;
+        }
+        Ok(true)
+    }
+
+    /// What waited and has its names again does so no more.
+    pub(super) fn clear_stages(&mut self) -> Result<(), JournalError> {
+        for (id, stages) in std::mem::take(&mut self.staged) {
+            for stage in stages.iter().filter(|_| self.back.contains(&id)) {
+                let at = stage.at();
+                let gone = stat_of(at.dir).and_then(|dir| {
+                    with_access(at.dir, || object::there(unlinkat(at.dir, at.name, AtFlags::empty())))?;
+                    object::set_mtime(at.dir, dir.mtime)
+                });
+                gone.map_err(self.failed(at, "letting go of it"))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! Names and values that need not be UTF-8, as text.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
+
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Printable ASCII stands for itself, but for what begins an escape.
+const CODED: &AsciiSet = &CONTROLS.add(b'%');
+
+/// A name, or a value.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Bytes {
+    pub(super) fn of(name: &OsStr) -> Self {
+        Self(name.as_bytes().to_vec())
+    }
+
+    pub(super) fn name(&self) -> &OsStr {
+        OsStr::from_bytes(&self.0)
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name().fmt(out)
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&percent_encode(&self.0, CODED))
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Ok(Self(percent_decode_str(&text).collect()))
+    }
+}

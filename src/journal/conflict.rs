@@ -1,0 +1,242 @@
+//! What stands against undoing: whatever somebody else did since to what the entry left.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::bytes::Bytes;
+use super::entry::{Entry, Place};
+use super::log::{Content, Version};
+use super::object::{Id, Stat};
+use super::survey::Survey;
+
+/// A place that is not as the entry left it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Conflict {
+    pub place: Place,
+    /// What is different.
+    pub why: String,
+}
+
+/// What undoing has made that is the same as what was, by the undos that are newer than what is to be undone. To an undo itself the
+/// two are different things.
+#[derive(Debug, Default)]
+pub(super) struct Same {
+    ids: HashMap<Id, Id>,
+    versions: HashMap<Version, Version>,
+    /// When undos were at work.
+    spans: Vec<(i64, i64)>,
+}
+
+impl Same {
+    pub(super) fn of<'e>(undos: impl Iterator<Item = &'e Entry> + Clone) -> Self {
+        let mut same =
+            Self { spans: undos.clone().flat_map(|undo| undo.spans.iter().copied()).collect(), ..Self::default() };
+        let all = undos.flat_map(|undo| &undo.same);
+        for (new, old) in all.clone().filter(|(new, _)| new.1 == 0) {
+            same.add_id(new.0, old.0);
+        }
+        for (new, old) in all.filter(|(new, _)| new.1 != 0) {
+            let (new, old) = ((same.first(new.0), new.1), (same.first(old.0), old.1));
+            if new != old {
+                same.versions.insert(new, old);
+            }
+        }
+        same
+    }
+
+    pub(super) fn add_id(&mut self, new: Id, old: Id) {
+        let old = self.first(old);
+        if new != old {
+            self.ids.insert(new, old);
+        }
+    }
+
+    /// The identity that an object had before it was made again.
+    pub(super) fn first(&self, mut id: Id) -> Id {
+        while let Some(older) = self.ids.get(&id) {
+            id = *older;
+        }
+        id
+    }
+
+    /// The time of the change after which an object was first as it is, of one that goes by its first identity.
+    fn changed(&self, stat: &Stat) -> i64 {
+        let mut version = (stat.id, stat.ctime);
+        // A forged log could lead in a circle.
+        for _ in 0..=self.versions.len() {
+            match self.versions.get(&version) {
+                Some(older) => version = *older,
+                None => break,
+            }
+        }
+        version.1
+    }
+
+    /// Whether it is the same object with the same content and metadata. Links come and go with the store's own, and what an undo had its
+    /// hands on last looks the same only if it is.
+    pub(super) fn is(&self, one: &Stat, other: &Stat) -> bool {
+        let by_undo = |stat: &Stat| self.spans.iter().any(|(start, end)| (*start..=*end).contains(&stat.ctime));
+        let is_stamped = one.links != other.links || by_undo(one) || by_undo(other);
+        one.plain() == other.plain() && (is_stamped || self.changed(one) == self.changed(other))
+    }
+}
+
+/// The names that are to be undone.
+pub(super) type Selected = BTreeSet<(Id, Bytes)>;
+
+pub(super) struct Check<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) survey: &'a Survey,
+    /// What the store alone has by the names that were noted, as it is.
+    pub(super) kept: &'a HashMap<Id, Stat>,
+    pub(super) same: &'a Same,
+    pub(super) selected: &'a Selected,
+    /// Where directories were when the entry began, and when it ended.
+    pub(super) before: &'a HashMap<Id, Place>,
+    pub(super) after: &'a HashMap<Id, Place>,
+    /// Entries that are not undone and began later than the first that is.
+    pub(super) others: &'a [Entry],
+}
+
+impl Check<'_> {
+    pub(super) fn conflicts(&self) -> Vec<Conflict> {
+        let mut found = BTreeSet::new();
+        // What the entry left somewhere in the tree.
+        let left = self.entry.all_names().filter_map(|(.., noted)| noted.after);
+        let left: BTreeSet<Id> = left.chain(self.entry.inside.keys().copied()).collect();
+        for (dir, name) in self.selected {
+            if let Some(why) = self.name(*dir, name, &left) {
+                let dir = self.survey.dirs.get(dir).or_else(|| self.after.get(dir)).or_else(|| self.before.get(dir));
+                found.extend(dir.map(|dir| Conflict { place: dir.join(name), why }));
+            }
+        }
+        let back: BTreeSet<Id> =
+            self.selected.iter().filter_map(|(dir, name)| self.entry.names[dir][name].before).collect();
+        for (place, stat, below) in &self.survey.inner {
+            let leads = &self.entry.names[&below.0][&below.1];
+            let goes = self.selected.contains(below) && leads.before != leads.after;
+            if (goes || back.contains(&stat.id)) && !self.is_own(stat) {
+                found.insert(Conflict { place: place.clone(), why: "it was put there or changed since".into() });
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// Whether what lies in a directory that the entry made is as the entry left it.
+    fn is_own(&self, stat: &Stat) -> bool {
+        if let Some(old) = self.entry.olds.get(&stat.id)
+            && let Some(after) = old.after
+        {
+            // A part of it may be undone already.
+            let is_as_left = stat.is_dir() || self.same.is(&after.stat, stat) || self.same.is(&old.stat, stat);
+            return self.entry.inside.contains_key(&stat.id) && is_as_left;
+        }
+        let time = if stat.is_dir() { stat.id.born() } else { self.same.changed(stat) };
+        self.entry.spans.iter().any(|(start, end)| (*start..=*end).contains(&time))
+    }
+
+    fn name(&self, dir: Id, name: &Bytes, left: &BTreeSet<Id>) -> Option<String> {
+        let entry = self.entry;
+        let noted = entry.names[&dir][name];
+        let old = noted.before.and_then(|id| entry.olds.get(&id));
+        if old.is_some_and(|old| old.content == Content::NotKept && old.after.is_none_or(|after| after.content)) {
+            return Some("its content was not kept: it was too large, or could not be read".into());
+        }
+        let ids = noted.before.into_iter().chain(noted.after);
+        if ids.clone().any(|id| entry.between.contains(&id)) {
+            return Some("it was changed between two of the calls".into());
+        }
+        let is_kept = noted.before.is_some_and(|id| self.kept.contains_key(&id))
+            || old.is_some_and(|old| old.kept.iter().any(|kept| kept.is_copy));
+        let is_moved = |id: &Id| left.contains(id) && !self.survey.objects.contains_key(id) && !is_kept;
+        if noted.before != noted.after && noted.before.as_ref().is_some_and(is_moved) {
+            return Some("it is gone from where it was moved to".into());
+        }
+        let comes_back = self.selected.iter().any(|(above, name)| entry.names[above][name].before == Some(dir));
+        if noted.before.or(noted.after).is_some() && !self.survey.dirs.contains_key(&dir) && !comes_back {
+            return Some("its directory is gone".into());
+        }
+        for other in self.others {
+            let changes = |id: &Id| {
+                other.olds.get(id).and_then(|old| old.after).is_some_and(|after| after.content || after.metadata)
+            };
+            let renames =
+                other.names.get(&dir).and_then(|names| names.get(name)).is_some_and(|its| its.before != its.after);
+            if renames || ids.clone().any(|id| changes(&id)) {
+                return Some(format!("{} (entry {}) changed it later", other.title, other.number));
+            }
+        }
+        let now = self.survey.names.get(&(dir, name.clone())).copied().flatten();
+        // Wherever it is now: under another name, or in the store.
+        let lies = noted.before.and_then(|id| self.survey.objects.get(&id).or(self.kept.get(&id)));
+        if let Some((now, old)) = lies.filter(|now| !now.is_dir()).zip(old)
+            && let Some(after) = old.after
+            && !self.same.is(&after.stat, now)
+            && !self.same.is(&old.stat, now)
+        {
+            return Some("it was changed since".into());
+        }
+        let is_as = |was: &Stat, now: &Stat| {
+            if now.is_dir() { was.id == now.id && was.rights() == now.rights() } else { self.same.is(was, now) }
+        };
+        match (noted.after, now) {
+            (None, None) => None,
+            // Somebody has undone it.
+            (_, Some(now)) if old.is_some_and(|old| is_as(&old.stat, &now)) => None,
+            (None, Some(_)) => Some("something has its name again".into()),
+            (Some(_), None) if noted.before.is_none() => None,
+            (Some(_), None) => Some("it is gone".into()),
+            (Some(after), Some(now)) if after != now.id => Some("something else has its name".into()),
+            (Some(after), Some(now)) => {
+                let left = entry.olds.get(&after).and_then(|old| old.after).map(|after| after.stat);
+                let left = left.or_else(|| entry.news.get(&after).copied())?;
+                let what = if now.is_dir() { "its mode or owner was changed since" } else { "it was changed since" };
+                (!is_as(&left, &now)).then(|| what.into())
+            }
+        }
+    }
+}
+
+/// The names that undoing these places is about, all for none. What belongs together comes along: both ends of a move, the directories
+/// that are needed, and what was put into a new directory that goes.
+pub(super) fn select(
+    entry: &Entry,
+    survey: &Survey,
+    before: &HashMap<Id, Place>,
+    after: &HashMap<Id, Place>,
+    paths: &[Place],
+) -> Selected {
+    let changed: BTreeMap<(Id, &Bytes), _> = entry
+        .all_names()
+        .filter(|(.., noted)| entry.is_changed(noted))
+        .map(|(dir, name, noted)| ((dir, name), noted))
+        .collect();
+    let is_asked_for = |dir: &Id, name: &Bytes| {
+        let mut places = before.get(dir).into_iter().chain(after.get(dir)).map(|dir| dir.join(name));
+        paths.is_empty() || places.any(|place| paths.iter().any(|path| place.is_at_or_below(path)))
+    };
+    let mut selected: BTreeSet<(Id, &Bytes)> =
+        changed.keys().filter(|(dir, name)| is_asked_for(dir, name)).copied().collect();
+    loop {
+        let had = selected.len();
+        let mut wanted: BTreeSet<Id> = BTreeSet::new();
+        for key in &selected {
+            wanted.extend(changed[key].before.into_iter().chain(changed[key].after));
+            if !survey.dirs.contains_key(&key.0) {
+                wanted.insert(key.0);
+            }
+        }
+        for (_, stat, (dir, name)) in &survey.inner {
+            if selected.contains(&(*dir, name)) {
+                wanted.insert(stat.id);
+            }
+        }
+        let belongs = |id: Option<Id>| id.is_some_and(|id| wanted.contains(&id));
+        selected.extend(
+            changed.iter().filter(|(_, noted)| belongs(noted.before) || belongs(noted.after)).map(|(key, _)| *key),
+        );
+        if selected.len() == had {
+            break;
+        }
+    }
+    selected.into_iter().map(|(dir, name)| (dir, name.clone())).collect()
+}

@@ -1,0 +1,344 @@
+//! An entry: what stood where and what it was like when the call began, and when it ended.
+//!
+//! It is a graph, not a list of paths: a name in a directory (by the identity of that) leads to an object. What a directory was called
+//! follows from the name that led to it, so nothing has to be said again when a directory moves.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::bytes::Bytes;
+use super::log::{Content, Event, VERSION, Version};
+use super::object::{Attributes, Id, Stat, is_name};
+
+/// A place in one of the roots: the root's number, and the path below it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    pub root: usize,
+    pub path: Bytes,
+}
+
+impl Place {
+    pub(super) fn join(&self, name: &Bytes) -> Self {
+        let path = if self.path.0.is_empty() { name.0.clone() } else { [&self.path.0, &b"/"[..], &name.0].concat() };
+        Self { root: self.root, path: Bytes(path) }
+    }
+
+    /// Whether it is the other place, or lies below that.
+    pub(super) fn is_at_or_below(&self, other: &Self) -> bool {
+        let rest = self.path.0.strip_prefix(other.path.0.as_slice());
+        self.root == other.root
+            && rest.is_some_and(|rest| rest.is_empty() || other.path.0.is_empty() || rest[0] == b'/')
+    }
+}
+
+/// What stood under a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Name {
+    pub(super) before: Option<Id>,
+    pub(super) after: Option<Id>,
+}
+
+/// A file of an entry's directory in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Kept {
+    pub(super) entry: u64,
+    pub(super) file: u32,
+    pub(super) is_copy: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct After {
+    pub(super) stat: Stat,
+    /// Whether it is another content than before.
+    pub(super) content: bool,
+    pub(super) metadata: bool,
+}
+
+/// An object that is older than the entry.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Old {
+    pub(super) stat: Stat,
+    pub(super) attributes: Option<Attributes>,
+    pub(super) content: Content,
+    /// The entry whose file a copied content is.
+    pub(super) copied_by: u64,
+    /// One by each entry that kept it; some may be gone again.
+    pub(super) kept: Vec<Kept>,
+    pub(super) after: Option<After>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    pub(super) time: i64,
+    pub(super) interrupted: bool,
+}
+
+/// What an entry did at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Created,
+    Deleted,
+    /// It has another content, or something else has its name.
+    Edited,
+    /// Its mode, owner, times or attributes.
+    Metadata,
+    Renamed {
+        /// Where it was.
+        from: Place,
+    },
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    pub number: u64,
+    /// What the caller named it by.
+    pub title: String,
+    /// The entries that this one undoes; none, if it is no undo.
+    pub undoes: Vec<u64>,
+    /// Whether it undoes only a part of those.
+    pub(super) is_partial: bool,
+    pub(super) start: i64,
+    pub(super) end: Option<End>,
+    pub(super) is_deep: bool,
+    /// By directory.
+    pub(super) names: BTreeMap<Id, BTreeMap<Bytes, Name>>,
+    pub(super) olds: BTreeMap<Id, Old>,
+    /// What is new under noted names, as it was left.
+    pub(super) news: BTreeMap<Id, Stat>,
+    pub(super) inside: BTreeMap<Id, Place>,
+    pub(super) same: Vec<(Version, Version)>,
+    /// From the beginning to the end of each entry that this one is joined from.
+    pub(super) spans: Vec<(i64, i64)>,
+    /// What was changed between two of those.
+    pub(super) between: BTreeSet<Id>,
+}
+
+impl Entry {
+    /// Takes what was noted; fails for what no entry of ours says.
+    pub(super) fn apply(&mut self, event: Event) -> Result<(), String> {
+        let unknown = |id: Id| format!("nothing was said of object {id:?} before");
+        match event {
+            Event::Begin { version, .. } if version != VERSION => {
+                return Err(format!("it is of version {version}, and this program reads version {VERSION}"));
+            }
+            Event::Begin { start, title, undoes, partial, .. } => {
+                (self.start, self.title, self.undoes, self.is_partial) = (start, title, undoes, partial);
+            }
+            Event::Name { name, .. } | Event::Left { name, .. } if !is_name(name.name()) => {
+                return Err(format!("{name:?} is no name of a file"));
+            }
+            Event::Name { dir, name, before } => {
+                self.names.entry(dir).or_default().entry(name).or_default().before = before;
+            }
+            Event::Object(stat) => {
+                let old = Old {
+                    stat,
+                    attributes: None,
+                    content: Content::Same,
+                    copied_by: self.number,
+                    kept: Vec::new(),
+                    after: None,
+                };
+                self.olds.entry(stat.id).or_insert(old);
+            }
+            Event::Attributes { id, all } => {
+                self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.attributes = Some(all);
+            }
+            Event::Content { id, content } => self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.content = content,
+            Event::Kept { id, file, is_copy } => {
+                let entry = self.number;
+                self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.kept.push(Kept { entry, file, is_copy });
+            }
+            Event::Deep => self.is_deep = true,
+            Event::Left { dir, name, after } => {
+                let noted = self.names.get_mut(&dir).and_then(|names| names.get_mut(&name));
+                noted.ok_or_else(|| format!("the name {name:?} was not noted before"))?.after = Some(after);
+            }
+            Event::State { stat, content, metadata } => match self.olds.get_mut(&stat.id) {
+                Some(old) => old.after = Some(After { stat, content, metadata }),
+                None => drop(self.news.insert(stat.id, stat)),
+            },
+            Event::Inside { id, root, path } => drop(self.inside.insert(id, Place { root, path })),
+            Event::End { time, interrupted } => {
+                self.end = Some(End { time, interrupted });
+                self.spans = vec![(self.start, time)];
+            }
+            Event::Same { new, old } => self.same.push((new, old)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_new(&self, id: Id) -> bool {
+        id.born() > self.start
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Whether it is an undo that was carried out.
+    pub(super) fn is_whole_undo(&self) -> bool {
+        !self.undoes.is_empty() && self.end.is_some_and(|end| !end.interrupted)
+    }
+
+    pub(super) fn all_names(&self) -> impl Iterator<Item = (Id, &Bytes, &Name)> {
+        self.names.iter().flat_map(|(dir, names)| names.iter().map(move |(name, noted)| (*dir, name, noted)))
+    }
+
+    /// Whether undoing has something to do under a name.
+    pub(super) fn is_changed(&self, noted: &Name) -> bool {
+        let own = |old: &Old| old.after.is_some_and(|after| after.content || after.metadata);
+        noted.before != noted.after || noted.before.and_then(|id| self.olds.get(&id)).is_some_and(own)
+    }
+
+    /// Where the directories with noted names were, or are when the entry ends, by what led to them.
+    pub(super) fn places(&self, roots: &[Id], side: impl Fn(&Name) -> Option<Id>) -> HashMap<Id, Place> {
+        let mut found = HashMap::new();
+        let mut waiting: Vec<(Id, Place)> =
+            roots.iter().enumerate().map(|(root, id)| (*id, Place { root, path: Bytes(Vec::new()) })).collect();
+        waiting.extend(self.inside.iter().map(|(id, place)| (*id, place.clone())));
+        while let Some((id, place)) = waiting.pop() {
+            if found.contains_key(&id) {
+                continue;
+            }
+            for (name, noted) in self.names.get(&id).into_iter().flatten() {
+                if let Some(next) = side(noted).filter(|next| self.names.contains_key(next)) {
+                    waiting.push((next, place.join(name)));
+                }
+            }
+            found.insert(id, place);
+        }
+        found
+    }
+
+    /// What the entry did, in the order of the places.
+    pub(super) fn changes(&self, roots: &[Id]) -> Vec<(Place, Change)> {
+        let before = self.places(roots, |noted| noted.before);
+        let after = self.places(roots, |noted| noted.after);
+        let still: BTreeSet<Id> =
+            self.all_names().filter_map(|(.., noted)| noted.after).chain(self.inside.keys().copied()).collect();
+        let mut sources = HashMap::new();
+        for (dir, name, noted) in self.all_names() {
+            if let (Some(id), Some(dir)) = (noted.before, before.get(&dir))
+                && noted.after != Some(id)
+            {
+                sources.insert(id, dir.join(name));
+            }
+        }
+        let mut changes = BTreeMap::new();
+        for (dir, name, noted) in self.all_names().filter(|(.., noted)| self.is_changed(noted)) {
+            let change = match (noted.before, noted.after) {
+                (None, None) => continue,
+                (Some(id), None) if still.contains(&id) => continue,
+                (Some(_), None) => Change::Deleted,
+                (Some(before), Some(after)) if before == after => {
+                    let edited = self.olds.get(&before).and_then(|old| old.after).is_some_and(|after| after.content);
+                    if edited { Change::Edited } else { Change::Metadata }
+                }
+                (before, Some(after)) => match sources.get(&after) {
+                    Some(from) => Change::Renamed { from: from.clone() },
+                    None if before.is_some() => Change::Edited,
+                    None => Change::Created,
+                },
+            };
+            let dir = if change == Change::Deleted { before.get(&dir) } else { after.get(&dir).or(before.get(&dir)) };
+            if let Some(dir) = dir {
+                changes.insert(dir.join(name), change);
+            }
+        }
+        for (id, place) in &self.inside {
+            if let Some(from) = sources.get(id) {
+                changes.insert(place.clone(), Change::Renamed { from: from.clone() });
+            }
+        }
+        changes.into_iter().collect()
+    }
+
+    /// This entry and a newer one as one: what was before this, and what was after that. `is_same`: of versions of an object.
+    pub(super) fn join(mut self, newer: Self, roots: &[Id], is_same: impl Fn(&Stat, &Stat) -> bool) -> Self {
+        let start = self.start;
+        let is_new = |id: Id| id.born() > start;
+        let left: BTreeSet<Id> = newer.all_names().filter_map(|(.., noted)| noted.after).collect();
+        // A directory lies in one place.
+        let is_dir = |id: &Id| self.olds.get(id).is_some_and(|old| old.stat.is_dir());
+        self.inside.retain(|id, _| !is_dir(id) || !newer.olds.contains_key(id) || left.contains(id));
+        // Names in what is new to this one are not noted; what is old and stands there lies inside.
+        let after = newer.places(roots, |noted| noted.after);
+        for (dir, name, noted) in newer.all_names().filter(|(dir, ..)| is_new(*dir)) {
+            if let (Some(id), Some(dir)) = (noted.after.filter(|id| !is_new(*id)), after.get(&dir)) {
+                self.inside.insert(id, dir.join(name));
+            }
+        }
+        for (dir, names) in newer.names.into_iter().filter(|(dir, _)| !is_new(*dir)) {
+            let own = self.names.entry(dir).or_default();
+            for (name, noted) in names {
+                let before = noted.before.filter(|id| !is_new(*id));
+                match own.get_mut(&name) {
+                    None => drop(own.insert(name, Name { before, after: noted.after })),
+                    Some(known) => {
+                        if known.after != noted.before {
+                            self.between.extend(known.after.into_iter().chain(noted.before));
+                        }
+                        known.after = noted.after;
+                    }
+                }
+            }
+        }
+        for (id, old) in newer.olds {
+            let known = self.olds.get(&id).and_then(|own| own.after).map(|after| after.stat);
+            if known.or(self.news.get(&id).copied()).is_some_and(|left| !left.is_dir() && !is_same(&left, &old.stat)) {
+                self.between.insert(id);
+            }
+            match self.olds.get_mut(&id) {
+                None if is_new(id) => self.news.extend(old.after.map(|after| (id, after.stat))),
+                None => drop(self.olds.insert(id, old)),
+                Some(own) => own.join(old),
+            }
+        }
+        self.news.extend(newer.news);
+        self.inside.extend(newer.inside);
+        self.is_deep |= newer.is_deep;
+        self.spans.extend(newer.spans);
+        self.end = newer.end;
+        self
+    }
+
+    /// The same with the identities that the objects had before they were made again.
+    pub(super) fn with_ids(self, first: impl Fn(Id) -> Id) -> Self {
+        let noted = |noted: Name| Name { before: noted.before.map(&first), after: noted.after.map(&first) };
+        let stat = |stat: Stat| Stat { id: first(stat.id), ..stat };
+        let names = self
+            .names
+            .into_iter()
+            .map(|(dir, names)| (first(dir), names.into_iter().map(|(name, known)| (name, noted(known))).collect()));
+        let olds = self.olds.into_iter().map(|(id, old)| {
+            let after = old.after.map(|after| After { stat: stat(after.stat), ..after });
+            (first(id), Old { stat: stat(old.stat), after, ..old })
+        });
+        Self {
+            names: names.collect(),
+            olds: olds.collect(),
+            news: self.news.into_iter().map(|(id, left)| (first(id), stat(left))).collect(),
+            inside: self.inside.into_iter().map(|(id, place)| (first(id), place)).collect(),
+            ..self
+        }
+    }
+}
+
+impl Old {
+    fn join(&mut self, newer: Self) {
+        // What the older one only saw grow begins with the same bytes in the newer one's copy.
+        if matches!(self.content, Content::Same | Content::Grew) && newer.content != Content::Same {
+            (self.content, self.copied_by) = (newer.content, newer.copied_by);
+        }
+        self.kept.extend(newer.kept);
+        self.attributes = self.attributes.take().or(newer.attributes);
+        self.after = match (self.after, newer.after) {
+            (Some(first), Some(last)) => Some(After {
+                stat: last.stat,
+                content: first.content || last.content,
+                metadata: first.metadata || last.metadata,
+            }),
+            (first, last) => last.or(first),
+        };
+    }
+}

@@ -1,0 +1,47 @@
+//! Why the journal cannot do something, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+
+/// What went wrong with the store, an entry of it, or a place in the tree.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// A system call failed; `what` says at what.
+    #[error("journal: {what}: {source}")]
+    Io {
+        /// The path and what was done to it.
+        what: String,
+        source: io::Error,
+    },
+    #[error(
+        "{}, line {line}: {why}; the journal of this entry is damaged or not ours, and nothing was undone: move the directory `{}` out of the journal's store",
+        path.display(),
+        path.parent().unwrap_or(path).display()
+    )]
+    Damaged {
+        /// Of the log, below the store.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        why: String,
+    },
+    #[error("{}: not a journal's store for this user alone: got {got}, and it must be a directory of mode 0700 that belongs to user {user}; make it so, or name another", path.display())]
+    Store { path: PathBuf, got: String, user: u32 },
+    #[error("entry {number} is not in the journal, which has {known}; list them first")]
+    Unknown { number: u64, known: String },
+    #[error("entry {number} has not ended; undo it when it has")]
+    Running { number: u64 },
+    #[error("{}: is not where the directory is now; look it up again", path.display())]
+    Moved { path: PathBuf },
+    #[error("{}: its filesystem does not tell when a file was made (statx, STATX_BTIME), which the journal needs; turn undo off for this tree", path.display())]
+    Birthless { path: PathBuf },
+}
+
+impl JournalError {
+    pub(super) fn io(what: impl Into<String>) -> impl FnOnce(Errno) -> Self {
+        let what = what.into();
+        move |errno| Self::Io { what, source: errno.into() }
+    }
+}

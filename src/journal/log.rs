@@ -1,0 +1,146 @@
+//! The log of an entry: the one declaration of what is noted, and how it lies on the disk.
+//!
+//! A log is lines of JSON, one [`Event`] each, in the order in which they happened. Bytes that need not be UTF-8 (names, attributes) are
+//! percent-coded where they are no printable ASCII. A line is in the file before the change that it is about happens, so what comes after
+//! the last line break belongs to a change that never happened, and is left out. Whatever else cannot be read is refused.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::bytes::Bytes;
+use super::error::JournalError;
+use super::object::{Attributes, Id, Stat};
+use crate::limits::JOURNAL_LINE_BYTES;
+
+pub(super) const VERSION: u32 = 1;
+
+/// How the content of an object can be had again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Content {
+    /// It was not in danger.
+    #[default]
+    Same,
+    /// A copy is the file of this number.
+    Copy(u32),
+    /// It only grew: its first bytes, as many as it had.
+    Grew,
+    /// It is too large, or may not be read.
+    NotKept,
+}
+
+/// A version of an object: which one, and the time of its last change of status; that is 0 where only the object is meant.
+pub(super) type Version = (Id, i64);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) enum Event {
+    /// The first line. What is born later than `start` is new; `undoes` are the entries that this one undoes, all of them or
+    /// a part.
+    Begin {
+        version: u32,
+        start: i64,
+        title: String,
+        undoes: Vec<u64>,
+        partial: bool,
+    },
+    /// What stood under a name when the entry began. Noted of a directory's own name, too, once something in it is noted.
+    Name {
+        dir: Id,
+        name: Bytes,
+        before: Option<Id>,
+    },
+    /// What an object was like when the entry began.
+    Object(Stat),
+    Attributes {
+        id: Id,
+        all: Attributes,
+    },
+    Content {
+        id: Id,
+        content: Content,
+    },
+    /// The file of this number is the object, by a hard link, or a copy of what cannot be linked.
+    Kept {
+        id: Id,
+        file: u32,
+        is_copy: bool,
+    },
+    /// An object that is older than the entry went where no names are noted: into a directory that is new.
+    Deep,
+    /// What stands under a noted name when the entry ends, where something does.
+    Left {
+        dir: Id,
+        name: Bytes,
+        after: Id,
+    },
+    /// What an object is like when the entry ends, and whether its content or its metadata are others than they were.
+    State {
+        stat: Stat,
+        content: bool,
+        metadata: bool,
+    },
+    /// An object that is older than the entry lies in a new directory when it ends: the root's number, and the path below it.
+    Inside {
+        id: Id,
+        root: usize,
+        path: Bytes,
+    },
+    /// By the clock of the filesystem.
+    End {
+        time: i64,
+        interrupted: bool,
+    },
+    /// What this undo made is the same as what was.
+    Same {
+        new: Version,
+        old: Version,
+    },
+}
+
+/// Appends all of it or nothing.
+pub(super) fn write(log: &mut File, events: &[Event]) -> io::Result<()> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let mut lines = Vec::new();
+    for event in events {
+        serde_json::to_writer(&mut lines, event)?;
+        lines.push(b'\n');
+    }
+    let whole = log.metadata()?.len();
+    log.write_all(&lines).inspect_err(|_| drop(log.set_len(whole)))
+}
+
+/// Reads a log to its last whole line; how long it is to there, in bytes. `path` is for errors.
+pub(super) fn read(
+    log: File,
+    path: &Path,
+    mut take: impl FnMut(Event) -> Result<(), String>,
+) -> Result<u64, JournalError> {
+    let mut length = 0;
+    let mut reader = BufReader::new(log);
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let got = reader.by_ref().take(JOURNAL_LINE_BYTES as u64).read_until(b'\n', &mut line);
+        let damaged = |why: String| JournalError::Damaged { path: path.into(), line: number, why };
+        let got = got.map_err(|error| damaged(error.to_string()))?;
+        if line.last() != Some(&b'\n') {
+            if line.len() == JOURNAL_LINE_BYTES {
+                return Err(damaged(format!("it is longer than {JOURNAL_LINE_BYTES} bytes")));
+            }
+            break;
+        }
+        let event = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
+        let is_first = matches!(event, Event::Begin { .. });
+        if is_first != (number == 1) {
+            return Err(damaged("the beginning of an entry stands in the first line and nowhere else".into()));
+        }
+        take(event).map_err(damaged)?;
+        length += got as u64;
+    }
+    Ok(length)
+}

@@ -1,0 +1,341 @@
+//! Objects of a filesystem: which one it is, its metadata, its content, all by handles.
+#![expect(clippy::disallowed_methods, reason = "everything starts at a handle of a root or of the store")]
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, SeekFrom, StatxFlags, Timespec, Timestamps, UTIME_OMIT, Uid,
+    XattrFlags, chmodat, chownat, copy_file_range, ftruncate, getxattr, ioctl_ficlone, linkat, listxattr, makedev,
+    mkfifoat, openat, readlinkat, removexattr, seek, setxattr, statx, symlinkat, utimensat,
+};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, pread, pwrite};
+use serde::{Deserialize, Serialize};
+
+use super::bytes::Bytes;
+
+const NANOSECONDS: i64 = 1_000_000_000;
+/// Largest list of names, and largest value (xattr(7)).
+const ATTRIBUTE_BYTES: usize = 64 * 1024;
+/// What is compared, or copied, at a time.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Which object it is: device, inode number, time of birth in nanoseconds since 1970. The number of an inode is given again once
+/// it is free; its time of birth is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Id(pub u64, pub u64, pub i64);
+
+impl Id {
+    pub(super) fn born(self) -> i64 {
+        self.2
+    }
+}
+
+/// What statx(2) says of an object. Times are in nanoseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stat {
+    pub id: Id,
+    /// With the kind.
+    pub mode: u32,
+    pub uid: u32,
+    pub gid: u32,
+    pub size: u64,
+    pub links: u32,
+    pub mtime: i64,
+    pub ctime: i64,
+    /// On the disk.
+    pub bytes: u64,
+}
+
+/// Names and values, sorted.
+pub(super) type Attributes = Vec<(Bytes, Bytes)>;
+
+impl Stat {
+    fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.mode)
+    }
+
+    pub(super) fn is_dir(&self) -> bool {
+        self.kind() == FileType::Directory
+    }
+
+    pub(super) fn is_file(&self) -> bool {
+        self.kind() == FileType::RegularFile
+    }
+
+    pub(super) fn is_link(&self) -> bool {
+        self.kind() == FileType::Symlink
+    }
+
+    pub(super) fn rights(&self) -> (u32, u32, u32) {
+        (self.mode, self.uid, self.gid)
+    }
+
+    /// All but what hard links change.
+    pub(super) fn plain(&self) -> (Id, (u32, u32, u32), u64, i64) {
+        (self.id, self.rights(), self.size, self.mtime)
+    }
+}
+
+/// Nothing there is no error here.
+pub(super) fn there<T>(found: Result<T, Errno>) -> Result<Option<T>, Errno> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// What stands under a name; of an empty name, the object of the handle.
+pub(super) fn stat(dir: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errno> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
+    let Some(raw) = there(statx(dir, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME))? else {
+        return Ok(None);
+    };
+    let nanos = |time: rustix::fs::StatxTimestamp| time.tv_sec * NANOSECONDS + i64::from(time.tv_nsec);
+    // Without a time of birth it is 0, which a store refuses for its roots.
+    let born = if raw.stx_mask & StatxFlags::BTIME.bits() == 0 { 0 } else { nanos(raw.stx_btime) };
+    Ok(Some(Stat {
+        id: Id(makedev(raw.stx_dev_major, raw.stx_dev_minor), raw.stx_ino, born),
+        mode: raw.stx_mode.into(),
+        uid: raw.stx_uid,
+        gid: raw.stx_gid,
+        size: raw.stx_size,
+        links: raw.stx_nlink,
+        mtime: nanos(raw.stx_mtime),
+        ctime: nanos(raw.stx_ctime),
+        bytes: raw.stx_blocks * 512,
+    }))
+}
+
+pub(super) fn stat_of(handle: impl AsFd) -> Result<Stat, Errno> {
+    stat(handle, OsStr::new(""))?.ok_or(Errno::NOENT)
+}
+
+/// A handle that only stands for what is under a name, whatever it is; with an empty name, for the directory itself.
+pub(super) fn handle(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, Errno> {
+    if name.is_empty() {
+        return fcntl_dupfd_cloexec(dir, 0).map(Some);
+    }
+    there(openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()))
+}
+
+pub(super) fn open_dir(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(dir, name, flags, Mode::empty()) {
+        Err(Errno::LOOP) => Ok(None),
+        found => there(found),
+    }
+}
+
+/// The names in a directory, sorted.
+pub(super) fn names(dir: impl AsFd) -> Result<Vec<OsString>, Errno> {
+    let mut all = Vec::new();
+    for entry in Dir::read_from(openat(dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)?
+    {
+        let name = entry?.file_name().to_bytes().to_vec();
+        if name != b"." && name != b".." {
+            all.push(OsString::from_vec(name));
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// The only path to what a handle of whatever kind stands for. There is no other for the mode and the attributes of what may
+/// not be read, and none that opens just this object to read or write it.
+fn magic(handle: BorrowedFd<'_>) -> String {
+    format!("/proc/self/fd/{}", handle.as_raw_fd())
+}
+
+/// Opens what a handle stands for. Only for regular files: others can do something when they are opened.
+pub(super) fn reopen(handle: &impl AsFd, flags: OFlags) -> Result<OwnedFd, Errno> {
+    openat(CWD, magic(handle.as_fd()), flags | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// All extended attributes, access control lists included; `None` if they may not be read.
+pub(super) fn attributes(handle: &impl AsFd) -> Result<Option<Attributes>, Errno> {
+    let path = magic(handle.as_fd());
+    let mut list = Vec::with_capacity(ATTRIBUTE_BYTES);
+    match listxattr(&path, spare_capacity(&mut list)) {
+        Err(Errno::NOTSUP) => return Ok(Some(Vec::new())),
+        Err(Errno::ACCESS) => return Ok(None),
+        listed => listed?,
+    };
+    let mut all = Vec::new();
+    for name in list.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let mut value = Vec::with_capacity(ATTRIBUTE_BYTES);
+        match getxattr(&path, name, spare_capacity(&mut value)) {
+            Err(Errno::ACCESS) => return Ok(None),
+            got => got?,
+        };
+        all.push((Bytes(name.to_vec()), Bytes(value)));
+    }
+    all.sort();
+    Ok(Some(all))
+}
+
+/// Makes owner, mode, attributes and the time of the last change what they were. Each only if it is another.
+pub(super) fn restore(handle: BorrowedFd<'_>, was: &Stat, attributes_were: Option<&Attributes>) -> Result<(), Errno> {
+    let now = stat_of(handle)?;
+    if (now.uid, now.gid) != (was.uid, was.gid) {
+        let (user, group) = (Some(Uid::from_raw(was.uid)), Some(Gid::from_raw(was.gid)));
+        chownat(handle, "", user, group, AtFlags::EMPTY_PATH)?;
+    }
+    if !was.is_link() {
+        if let Some(were) = attributes_were {
+            match set_attributes(handle, were) {
+                // Those of a file that may not be written to are its owner's all the same.
+                Err(Errno::ACCESS) => {
+                    set_mode(&handle, now.mode | 0o600)?;
+                    set_attributes(handle, were)?;
+                }
+                set => set?,
+            }
+        }
+        // After what changes it too: a new owner, an access control list.
+        if stat_of(handle)?.mode != was.mode {
+            set_mode(&handle, was.mode)?;
+        }
+    }
+    if now.mtime == was.mtime { Ok(()) } else { set_mtime(handle, was.mtime) }
+}
+
+fn set_attributes(handle: BorrowedFd<'_>, were: &Attributes) -> Result<(), Errno> {
+    let path = magic(handle);
+    let present = attributes(&handle)?.unwrap_or_default();
+    for (name, _) in present.iter().filter(|(name, _)| !were.iter().any(|(other, _)| other == name)) {
+        removexattr(&path, name.0.as_slice())?;
+    }
+    // Sorted, so that an access control list, which may forbid the rest, comes last.
+    for (name, value) in were.iter().rev().filter(|attribute| !present.contains(attribute)) {
+        setxattr(&path, name.0.as_slice(), &value.0, XattrFlags::empty())?;
+    }
+    Ok(())
+}
+
+pub(super) fn set_mode(handle: &impl AsFd, mode: u32) -> Result<(), Errno> {
+    chmodat(CWD, magic(handle.as_fd()), Mode::from_raw_mode(mode & 0o7777), AtFlags::empty())
+}
+
+pub(super) fn set_mtime(handle: impl AsFd, mtime: i64) -> Result<(), Errno> {
+    let changed = Timespec { tv_sec: mtime.div_euclid(NANOSECONDS), tv_nsec: mtime.rem_euclid(NANOSECONDS) };
+    let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    utimensat(handle, "", &Timestamps { last_access, last_modification: changed }, AtFlags::EMPTY_PATH)
+}
+
+/// Does something to the names in a directory, and lets its owner do so if only the mode forbids it.
+pub(super) fn with_access<T>(dir: BorrowedFd<'_>, mut act: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    match act() {
+        Err(Errno::ACCESS) => {
+            let mode = stat_of(dir)?.mode;
+            set_mode(&dir, mode | 0o700)?;
+            let done = act();
+            set_mode(&dir, mode)?;
+            done
+        }
+        done => done,
+    }
+}
+
+/// Makes the first file the same as the second, of which `size` bytes are taken: blocks are shared where that can be, else copied,
+/// and holes stay holes. `None` if more than `most` bytes on the disk would have to be copied.
+pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64, most: u64) -> Result<Option<()>, Errno> {
+    if ioctl_ficlone(&to, &from).is_err() {
+        if stat_of(&from)?.bytes > most {
+            return Ok(None);
+        }
+        ftruncate(&to, 0)?;
+        let mut at = 0;
+        while at < size {
+            at = match seek(&from, SeekFrom::Data(at)) {
+                Ok(data) => data.min(size),
+                Err(Errno::NXIO) => break,
+                Err(errno) => return Err(errno),
+            };
+            let end = seek(&from, SeekFrom::Hole(at))?.min(size);
+            while at < end {
+                let got = copy_part(to.as_fd(), from.as_fd(), at, end - at)?;
+                if got == 0 {
+                    break;
+                }
+                at += got;
+            }
+        }
+    }
+    ftruncate(&to, size).map(Some)
+}
+
+/// Copies some of so many bytes from one place to the same. How many; none at the end of the file.
+fn copy_part(to: BorrowedFd<'_>, from: BorrowedFd<'_>, at: u64, wanted: u64) -> Result<u64, Errno> {
+    let most = usize::try_from(wanted).unwrap_or(usize::MAX);
+    match copy_file_range(from, Some(&mut { at }), to, Some(&mut { at }), most) {
+        // Between filesystems of two kinds.
+        Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP) => {}
+        copied => return copied.map(|got| got as u64),
+    }
+    let mut part = vec![0; most.min(CHUNK_BYTES)];
+    let got = pread(from, part.as_mut_slice(), at)?;
+    let mut done = 0;
+    while done < got {
+        done += pwrite(to, &part[done..got], at + done as u64)?;
+    }
+    Ok(got as u64)
+}
+
+/// Makes under a name what an object is that can have no further hard link: a file within the bounds of [`copy`], a symbolic link, a pipe.
+/// `None` if it is not made.
+pub(super) fn copy_object(
+    object: BorrowedFd<'_>,
+    dir: BorrowedFd<'_>,
+    name: &OsStr,
+    most: u64,
+) -> Result<Option<()>, Errno> {
+    let stat = stat_of(object)?;
+    match stat.kind() {
+        FileType::RegularFile => {
+            let Ok(from) = reopen(&object, OFlags::RDONLY) else { return Ok(None) };
+            let to = openat(
+                dir,
+                name,
+                OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC,
+                Mode::RUSR | Mode::WUSR,
+            )?;
+            return copy(to, from, stat.size, most);
+        }
+        FileType::Symlink => symlinkat(&readlinkat(object, "", Vec::new())?, dir, name)?,
+        FileType::Fifo => mkfifoat(dir, name, Mode::RUSR | Mode::WUSR)?,
+        _ => return Ok(None),
+    }
+    Ok(Some(()))
+}
+
+/// Whether two files have the same content.
+pub(super) fn is_same_content(one: impl AsFd, other: impl AsFd) -> Result<bool, Errno> {
+    let (mut left, mut right) = (vec![0; CHUNK_BYTES], vec![0; CHUNK_BYTES]);
+    let mut at = 0;
+    loop {
+        let got = pread(&one, left.as_mut_slice(), at)?;
+        let other_got = pread(&other, right.as_mut_slice(), at)?;
+        // Regular files give all that they have.
+        if left[..got] != right[..other_got] {
+            return Ok(false);
+        }
+        if got == 0 {
+            return Ok(true);
+        }
+        at += got as u64;
+    }
+}
+
+/// One more name for an object.
+pub(super) fn link(from: BorrowedFd<'_>, name: &OsStr, to: BorrowedFd<'_>, to_name: &OsStr) -> Result<(), Errno> {
+    linkat(from, name, to, to_name, AtFlags::empty())
+}
+
+pub(super) fn is_name(name: &OsStr) -> bool {
+    let bytes = name.as_bytes();
+    !matches!(bytes, b"" | b"." | b"..") && bytes.len() <= 255 && !bytes.contains(&b'/') && !bytes.contains(&0)
+}

@@ -1,0 +1,449 @@
+//! The two passes over the tree that put back what was.
+//!
+//! Both go from the roots by the names that were noted, with a handle for each directory on the way. On the way up of the first, what
+//! stands where something else stood is taken away into the store. On the way down of the second, what stood there gets its name back;
+//! on the way up, contents, metadata and the times of directories follow. Whatever is taken away was renamed into the store, never
+//! removed: should somebody else put something there in that moment, it is kept as well.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ftruncate, mkdirat, renameat_with, unlinkat};
+use rustix::io::Errno;
+
+use super::bytes::Bytes;
+use super::conflict::{Same, Selected};
+use super::entry::{Entry, Kept, Old, Place};
+use super::error::JournalError;
+use super::log::Content;
+use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
+use super::recorder::{At, Recorder, Writing, file_name};
+use super::store::Store;
+use super::survey::Survey;
+use crate::limits::JOURNAL_DEPTH;
+
+/// An undo at work.
+pub(super) struct Undo<'a> {
+    pub(super) store: &'a Store,
+    pub(super) entry: &'a Entry,
+    pub(super) survey: &'a Survey,
+    pub(super) selected: &'a Selected,
+    /// Not only a part.
+    pub(super) all: bool,
+    pub(super) recorder: Recorder,
+    pub(super) same: Same,
+    /// Whether the way leads through a new directory that is taken away.
+    pub(super) is_leaving: bool,
+    /// Objects that stood under a selected name and do not now.
+    pub(super) wanted: HashSet<Id>,
+    /// What later undos have kept.
+    pub(super) later: HashMap<Id, Vec<Kept>>,
+    /// What was taken away, or linked: the file in the directory of this undo.
+    pub(super) away: HashMap<Id, u32>,
+    /// What waits where it can be renamed and linked from, since the store lies on another filesystem.
+    pub(super) staged: HashMap<Id, Vec<Staged>>,
+    /// A directory that stays, of the filesystem that is looked through.
+    pub(super) stage: Option<Staged>,
+    /// The first name of what was put back as a copy: others are linked to it.
+    pub(super) placed: HashMap<Id, Staged>,
+    /// What stands under its name again.
+    pub(super) back: HashSet<Id>,
+    /// What was made again, by what it was.
+    pub(super) remade: HashMap<Id, Id>,
+    /// What was made again, as it was left.
+    pub(super) versions: HashMap<Id, Stat>,
+}
+
+/// A name in a directory, for later.
+#[derive(Debug)]
+pub(super) struct Staged {
+    pub(super) dir: OwnedFd,
+    pub(super) root: usize,
+    pub(super) path: PathBuf,
+    pub(super) name: Bytes,
+}
+
+impl Staged {
+    pub(super) fn of(at: At<'_>, name: Bytes) -> Result<Self, Errno> {
+        let dir = object::handle(at.dir, OsStr::new(""))?.ok_or(Errno::NOENT)?;
+        Ok(Self { dir, root: at.root, path: at.path.into(), name })
+    }
+
+    pub(super) fn at(&self) -> At<'_> {
+        At { dir: self.dir.as_fd(), name: self.name.name(), root: self.root, path: &self.path }
+    }
+}
+
+/// A directory on the way.
+#[derive(Clone, Copy)]
+struct Here<'a> {
+    dir: BorrowedFd<'a>,
+    place: &'a Place,
+    depth: usize,
+}
+
+impl<'a> Here<'a> {
+    fn at(self, name: &'a Bytes) -> At<'a> {
+        self.at_name(name.name())
+    }
+
+    /// The directory itself.
+    fn itself(self) -> At<'a> {
+        self.at_name(OsStr::new(""))
+    }
+
+    fn at_name(self, name: &'a OsStr) -> At<'a> {
+        At { dir: self.dir, name, root: self.place.root, path: Path::new(OsStr::from_bytes(&self.place.path.0)) }
+    }
+}
+
+impl Undo<'_> {
+    pub(super) fn run(&mut self) -> Result<(), JournalError> {
+        let store = self.store;
+        for pass in [Self::take_away, Self::put_back] {
+            for (number, root) in store.roots.iter().enumerate() {
+                let place = Place { root: number, path: Bytes(Vec::new()) };
+                let here = Here { dir: root.handle.as_fd(), place: &place, depth: 0 };
+                pass(self, here, store.root_ids[number])?;
+            }
+        }
+        self.clear_stages()
+    }
+
+    pub(super) fn failed(&self, at: At<'_>, what: &str) -> impl FnOnce(Errno) -> JournalError + use<> {
+        JournalError::io(format!("{}: {what}", self.recorder.shown(at)))
+    }
+
+    /// What stands under a name, by the identity that the entry knows.
+    fn stat(&self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
+        let found = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
+        Ok(found.map(|stat| Stat { id: self.same.first(stat.id), ..stat }))
+    }
+
+    fn open(&self, at: At<'_>, id: Id) -> Result<Option<OwnedFd>, JournalError> {
+        let failed = || self.failed(at, "opening it");
+        let Some(dir) = open_dir(at.dir, at.name).map_err(failed())? else { return Ok(None) };
+        Ok((self.same.first(stat_of(&dir).map_err(failed())?.id) == id).then_some(dir))
+    }
+
+    /// Goes into a directory: one with noted names by those, and, with `through`, one that the entry made by what lies in it.
+    fn into(
+        &mut self,
+        here: Here<'_>,
+        name: &Bytes,
+        stat: &Stat,
+        through: bool,
+        noted: fn(&mut Self, Here<'_>, Id) -> Result<(), JournalError>,
+        new: fn(&mut Self, Here<'_>, &Bytes, &Stat) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
+        let is_noted = self.entry.names.contains_key(&stat.id);
+        let is_wanted = is_noted || through && self.entry.is_new(stat.id);
+        if !stat.is_dir() || here.depth > JOURNAL_DEPTH || !is_wanted {
+            return Ok(());
+        }
+        let Some(dir) = self.open(here.at(name), stat.id)? else { return Ok(()) };
+        let place = here.place.join(name);
+        let below = Here { dir: dir.as_fd(), place: &place, depth: here.depth + 1 };
+        if is_noted {
+            return noted(self, below, stat.id);
+        }
+        let failed = self.failed(below.itself(), "listing it");
+        for name in with_access(below.dir, || object::names(below.dir)).map_err(failed)? {
+            let name = Bytes::of(&name);
+            if let Some(stat) = self.stat(below.at(&name))? {
+                self.into(below, &name, &stat, through, noted, new)?;
+                new(self, below, &name, &stat)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away what stands where something else stood.
+    fn take_away(&mut self, here: Here<'_>, id: Id) -> Result<(), JournalError> {
+        let entry = self.entry;
+        for (name, noted) in entry.names.get(&id).into_iter().flatten() {
+            let Some(stat) = self.stat(here.at(name))? else { continue };
+            let leaves = self.selected.contains(&(id, name.clone())) && noted.before != Some(stat.id);
+            self.stay(here, &stat)?;
+            let outer = self.is_leaving;
+            self.is_leaving |= leaves && self.entry.is_new(stat.id);
+            self.into(here, name, &stat, self.is_leaving || entry.is_deep, Self::take_away, Self::take_out)?;
+            self.is_leaving = outer;
+            self.stay(here, &stat)?;
+            if leaves {
+                self.take(here.at(name), &stat)?;
+            } else if self.wanted.contains(&stat.id) && !stat.is_dir() && !self.away.contains_key(&stat.id) {
+                self.hold(here.at(name), &stat)?;
+            } else if stat.links > 1 {
+                // What is taken away by another name is known by this one.
+                self.recorder.gains(here.at(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A directory that stays is one where things of its filesystem can wait.
+    fn stay(&mut self, here: Here<'_>, stat: &Stat) -> Result<(), JournalError> {
+        if !self.is_leaving && self.is_apart(stat) {
+            let stage = Staged::of(here.itself(), Bytes(Vec::new()));
+            self.stage = Some(stage.map_err(self.failed(here.itself(), "duplicating its handle"))?);
+        }
+        Ok(())
+    }
+
+    /// Takes what is older than the entry, and goes or comes back, out of a directory that it made.
+    fn take_out(&mut self, here: Here<'_>, name: &Bytes, stat: &Stat) -> Result<(), JournalError> {
+        let is_old = self.is_leaving && self.entry.olds.contains_key(&stat.id);
+        if is_old || self.wanted.contains(&stat.id) { self.take(here.at(name), stat) } else { Ok(()) }
+    }
+
+    /// Puts back what stood under the names in a directory.
+    fn put_back(&mut self, here: Here<'_>, id: Id) -> Result<(), JournalError> {
+        let entry = self.entry;
+        for (name, noted) in entry.names.get(&id).into_iter().flatten() {
+            let at = here.at(name);
+            let is_selected = self.selected.contains(&(id, name.clone()));
+            if is_selected
+                && let Some(before) = noted.before
+                && self.stat(at)?.is_none()
+            {
+                self.put(at, before)?;
+            }
+            let Some(stat) = self.stat(at)? else { continue };
+            let is_back = is_selected && noted.before == Some(stat.id) && self.back.insert(stat.id);
+            self.into(here, name, &stat, entry.is_deep, Self::put_back, |_, _, _, _| Ok(()))?;
+            if !is_back {
+                continue;
+            }
+            if !stat.is_dir() {
+                self.restore_file(at, stat.id)?;
+                let made = self.stat(at)?.filter(|made| self.remade.contains_key(&made.id));
+                self.versions.extend(made.map(|made| (made.id, made)));
+            } else if !entry.names.contains_key(&stat.id) {
+                self.restore_dir(at, stat.id)?;
+            }
+        }
+        self.restore_dir(here.itself(), id)
+    }
+
+    fn restore_file(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
+        let entry = self.entry;
+        let Some(old) = entry.olds.get(&id) else { return Ok(()) };
+        if !old.kept.is_empty() {
+            // A link to it goes, which stamps it.
+            self.recorder.gains(at)?;
+        }
+        self.restore_content(at, old)?;
+        self.restore_metadata(at, old, old.stat.mtime)
+    }
+
+    fn restore_dir(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
+        let entry = self.entry;
+        let Some(old) = entry.olds.get(&id) else { return Ok(()) };
+        let is_selected = |name: &Bytes| self.selected.contains(&(id, name.clone()));
+        let mut names = entry.names.get(&id).into_iter().flatten().filter(|(_, noted)| entry.is_changed(noted));
+        let is_whole = names.all(|(name, noted)| noted.before == noted.after || is_selected(name));
+        // Somebody else may have changed it since.
+        let left = old.after.map(|after| after.stat.mtime);
+        let is_as_left = self.survey.objects.get(&id).is_none_or(|now| Some(now.mtime) == left);
+        let Some(now) = self.stat(at)? else { return Ok(()) };
+        let mtime = if is_whole && is_as_left { old.stat.mtime } else { now.mtime };
+        if self.all || self.back.contains(&id) || self.wanted.contains(&id) {
+            return self.restore_metadata(at, old, mtime);
+        }
+        let as_it_is = Old { stat: Stat { mtime, ..now }, attributes: None, ..old.clone() };
+        self.restore_metadata(at, &as_it_is, mtime)
+    }
+
+    /// Takes an object away into the store.
+    fn take(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+        if stat.links > 1 && !stat.is_dir() && !self.wanted.contains(&stat.id) {
+            // By its other names it stays, as it was.
+            self.restore_file(at, stat.id)?;
+        }
+        if self.is_apart(stat) {
+            return self.take_apart(at, stat);
+        }
+        let file = self.recorder.takes(at)?;
+        let to = file_name(file);
+        let store = self.recorder.dir.as_fd();
+        let renamed =
+            with_access(at.dir, || match renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE) {
+                // Its `..` is to change.
+                Err(Errno::ACCESS) if stat.is_dir() => {
+                    let dir = open_dir(at.dir, at.name)?.ok_or(Errno::NOENT)?;
+                    with_access(dir.as_fd(), || renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE))
+                }
+                renamed => renamed,
+            });
+        let failed = || self.failed(at, "taking it away");
+        renamed.map_err(failed())?;
+        // One link to it is enough.
+        let is_same = |one: &str, other: &str| {
+            let id = |name: &str| object::stat(store, OsStr::new(name)).map(|found| found.map(|stat| stat.id));
+            Ok(id(one)? == id(other)?)
+        };
+        if let Some(first) = self.away.get(&stat.id)
+            && is_same(&file_name(*first), &to).map_err(failed())?
+        {
+            unlinkat(store, &to, AtFlags::empty()).map_err(failed())?;
+        }
+        self.away.entry(stat.id).or_insert(file);
+        Ok(())
+    }
+
+    /// Makes sure that an object that stays can be given another name.
+    fn hold(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+        if self.is_apart(stat) {
+            return self.hold_apart(at, stat);
+        }
+        self.recorder.loses(at)?;
+        let raw = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
+        let kept = raw.and_then(|raw| self.recorder.entry.olds.get(&raw.id)).and_then(|old| old.kept.first());
+        self.away.extend(kept.map(|kept| (stat.id, kept.file)));
+        Ok(())
+    }
+
+    /// Lets an object stand under a name again.
+    fn put(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
+        let entry = self.entry;
+        let Some(old) = entry.olds.get(&id) else { return Err(self.failed(at, "putting it back")(Errno::NOENT)) };
+        if self.put_staged(at, id)? {
+            return Ok(());
+        }
+        let own = self.away.get(&id).map(|file| Kept { entry: self.recorder.number(), file: *file, is_copy: false });
+        let kept = own.iter().chain(&old.kept).chain(self.later.get(&id).into_iter().flatten());
+        let kept: Vec<Kept> = kept.copied().collect();
+        for source in kept {
+            if self.put_from(at, old, source)? {
+                return Ok(());
+            }
+        }
+        if old.stat.is_dir() {
+            self.recorder.puts(at, None)?;
+            let made = with_access(at.dir, || mkdirat(at.dir, at.name, Mode::RWXU));
+            made.map_err(self.failed(at, "making the directory again"))?;
+            return self.remember(at, id);
+        }
+        if let Content::Copy(file) = old.content
+            && self.put_from(at, old, Kept { entry: old.copied_by, file, is_copy: true })?
+        {
+            return Ok(());
+        }
+        Err(self.failed(at, "putting it back")(Errno::NOENT))
+    }
+
+    /// Puts an object back from a file of an entry. `false` if that is not there.
+    fn put_from(&mut self, at: At<'_>, old: &Old, source: Kept) -> Result<bool, JournalError> {
+        let dir = self.store.entry_dir(source.entry)?;
+        let name = file_name(source.file);
+        let name = OsStr::new(&name);
+        let failed = || self.failed(at, "putting it back");
+        let Some(found) = object::stat(&dir, name).map_err(failed())? else { return Ok(false) };
+        if found.is_dir() != old.stat.is_dir() || !source.is_copy && self.same.first(found.id) != old.stat.id {
+            return Ok(false);
+        }
+        self.recorder.puts(at, Some(&found).filter(|_| !source.is_copy))?;
+        let failed = || self.failed(at, "putting it back");
+        if found.is_dir() {
+            let renamed =
+                with_access(at.dir, || match renameat_with(&dir, name, at.dir, at.name, RenameFlags::NOREPLACE) {
+                    Err(Errno::ACCESS) => {
+                        let moved = open_dir(&dir, name)?.ok_or(Errno::NOENT)?;
+                        with_access(moved.as_fd(), || {
+                            renameat_with(&dir, name, at.dir, at.name, RenameFlags::NOREPLACE)
+                        })
+                    }
+                    renamed => renamed,
+                });
+            return renamed.map(|()| true).map_err(failed());
+        }
+        if !source.is_copy {
+            match with_access(at.dir, || object::link(dir.as_fd(), name, at.dir, at.name)) {
+                Err(Errno::XDEV | Errno::PERM | Errno::MLINK) => {}
+                linked => return linked.map(|()| true).map_err(failed()),
+            }
+        }
+        let Some(from) = object::handle(&dir, name).map_err(failed())? else { return Ok(false) };
+        let copied = with_access(at.dir, || object::copy_object(from.as_fd(), at.dir, at.name, u64::MAX));
+        copied.map_err(failed())?;
+        self.remember(at, old.stat.id)?;
+        Ok(true)
+    }
+
+    /// What stands under the name now is what an object was.
+    fn remember(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
+        let made = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
+        if let Some(made) = made {
+            self.same.add_id(made.id, id);
+            if !made.is_dir() && self.entry.olds.get(&id).is_some_and(|old| old.stat.links > 1) {
+                let placed = Staged::of(at, Bytes::of(at.name)).map_err(self.failed(at, "duplicating a handle"))?;
+                self.placed.insert(id, placed);
+            }
+            self.remade.insert(id, made.id);
+        }
+        Ok(())
+    }
+
+    fn restore_content(&mut self, at: At<'_>, old: &Old) -> Result<(), JournalError> {
+        let failed = || self.failed(at, "restoring its content");
+        let Some(handle) = object::handle(at.dir, at.name).map_err(failed())? else { return Ok(()) };
+        let now = stat_of(&handle).map_err(failed())?;
+        if !now.is_file() {
+            return Ok(());
+        }
+        let copy = match old.content {
+            Content::Same | Content::NotKept => return Ok(()),
+            Content::Grew if now.size == old.stat.size => return Ok(()),
+            Content::Grew => None,
+            Content::Copy(file) => {
+                let dir = self.store.entry_dir(old.copied_by)?;
+                let copy = object::handle(&dir, OsStr::new(&file_name(file))).map_err(failed())?;
+                let copy = copy.ok_or(Errno::NOENT).and_then(|copy| object::reopen(&copy, OFlags::RDONLY));
+                let copy = copy.map_err(failed())?;
+                if now.size == old.stat.size
+                    && object::reopen(&handle, OFlags::RDONLY)
+                        .is_ok_and(|now| object::is_same_content(&copy, now) == Ok(true))
+                {
+                    return Ok(());
+                }
+                Some(copy)
+            }
+        };
+        self.recorder.content(at, Writing::Anywhere)?;
+        let failed = || self.failed(at, "restoring its content");
+        let to = match object::reopen(&handle, OFlags::WRONLY) {
+            Err(Errno::ACCESS) => {
+                // Its own mode comes back with the rest.
+                object::set_mode(&handle, now.mode | 0o600).and_then(|()| object::reopen(&handle, OFlags::WRONLY))
+            }
+            opened => opened,
+        };
+        let to = to.map_err(failed())?;
+        match copy {
+            Some(copy) => object::copy(to, copy, old.stat.size, u64::MAX).map(drop),
+            None => ftruncate(to, old.stat.size),
+        }
+        .map_err(failed())
+    }
+
+    fn restore_metadata(&mut self, at: At<'_>, old: &Old, mtime: i64) -> Result<(), JournalError> {
+        let failed = || self.failed(at, "restoring its metadata");
+        let Some(handle) = object::handle(at.dir, at.name).map_err(failed())? else { return Ok(()) };
+        let now = stat_of(&handle).map_err(failed())?;
+        let was = Stat { mtime, ..old.stat };
+        let attributes = match &old.attributes {
+            Some(were) => object::attributes(&handle).map_err(failed())?.is_some_and(|now| now != *were),
+            None => false,
+        };
+        if now.rights() == was.rights() && now.mtime == mtime && !attributes {
+            return Ok(());
+        }
+        self.recorder.metadata(at)?;
+        object::restore(handle.as_fd(), &was, old.attributes.as_ref())
+            .map_err(self.failed(at, "restoring its metadata"))
+    }
+}

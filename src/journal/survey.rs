@@ -1,0 +1,223 @@
+//! What stands under the names of an entry now, and what lies in the directories that it made.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, OFlags, unlinkat};
+use rustix::io::Errno;
+
+use super::bytes::Bytes;
+use super::entry::{Entry, Old, Place};
+use super::error::JournalError;
+use super::log::{Content, Event};
+use super::object::{self, Id, Stat, open_dir, stat};
+use super::recorder::file_name;
+use super::root::Root;
+use crate::limits::JOURNAL_DEPTH;
+
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    /// For all noted names in directories that are there.
+    pub(super) names: BTreeMap<(Id, Bytes), Option<Stat>>,
+    /// Directories with noted names that are there.
+    pub(super) dirs: HashMap<Id, Place>,
+    /// Objects that the entry knows, or that stand under noted names, as they are.
+    pub(super) objects: BTreeMap<Id, Stat>,
+    /// What the entry knows and lies in directories that it made.
+    pub(super) inside: BTreeMap<Id, Place>,
+    /// What lies in directories that the entry made, each with the place, and with the noted name that leads there.
+    pub(super) inner: Vec<(Place, Stat, (Id, Bytes))>,
+    /// Of old objects: whether content and metadata are others.
+    differences: HashMap<Id, (bool, bool)>,
+}
+
+/// What is looked for.
+#[derive(Clone, Copy)]
+pub(super) enum Look<'a> {
+    /// What the entry has changed; this is its directory in the store, where links to what is still there are let go of. Directories
+    /// that it made are looked through only if something old was put into one.
+    Changes(BorrowedFd<'a>),
+    /// What is there.
+    All,
+}
+
+struct Walk<'a> {
+    entry: &'a Entry,
+    first: &'a dyn Fn(Id) -> Id,
+    look: Look<'a>,
+    survey: Survey,
+}
+
+impl Survey {
+    /// All identities are those that the entry knows the objects by: `first` says.
+    pub(super) fn of(
+        roots: &[Root],
+        entry: &Entry,
+        first: &dyn Fn(Id) -> Id,
+        look: Look<'_>,
+    ) -> Result<Self, JournalError> {
+        let mut walk = Walk { entry, first, look, survey: Self::default() };
+        for (number, root) in roots.iter().enumerate() {
+            let place = Place { root: number, path: Bytes(Vec::new()) };
+            let looked = object::stat_of(&root.handle).and_then(|mut stat| {
+                stat.id = first(stat.id);
+                walk.object(root.handle.as_fd(), OsStr::new(""), stat)?;
+                walk.dir(root.handle.as_fd(), stat.id, &place, 0)
+            });
+            looked.map_err(JournalError::io(format!("{}: looking through it", root.shown.display())))?;
+        }
+        if let Look::Changes(store) = look {
+            walk.kept(store).map_err(JournalError::io("looking through what was kept"))?;
+        }
+        Ok(walk.survey)
+    }
+
+    /// How the entry is left.
+    pub(super) fn events(self, entry: &Entry) -> Vec<Event> {
+        let mut events = Vec::new();
+        for ((dir, name), found) in self.names {
+            events.extend(found.map(|stat| Event::Left { dir, name, after: stat.id }));
+        }
+        for (id, stat) in self.objects {
+            let (content, metadata) = self.differences.get(&id).copied().unwrap_or_default();
+            events.push(Event::State { stat, content, metadata });
+        }
+        let inside = self.inside.into_iter().filter(|(id, _)| entry.olds.contains_key(id));
+        events.extend(inside.map(|(id, Place { root, path })| Event::Inside { id, root, path }));
+        events
+    }
+}
+
+impl Walk<'_> {
+    fn stat(&self, dir: BorrowedFd<'_>, name: &OsStr) -> Result<Option<Stat>, Errno> {
+        Ok(stat(dir, name)?.map(|stat| Stat { id: (self.first)(stat.id), ..stat }))
+    }
+
+    /// A directory whose names were noted.
+    fn dir(&mut self, dir: BorrowedFd<'_>, id: Id, place: &Place, depth: usize) -> Result<(), Errno> {
+        let entry = self.entry;
+        if self.survey.dirs.insert(id, place.clone()).is_some() {
+            return Ok(());
+        }
+        for name in entry.names.get(&id).into_iter().flat_map(BTreeMap::keys) {
+            let mut found = self.stat(dir, name.name())?;
+            if let Some(stat) = &mut found {
+                *stat = self.object(dir, name.name(), *stat)?;
+                self.below(dir, name, stat, &place.join(name), &(id, name.clone()), depth)?;
+            }
+            self.survey.names.insert((id, name.clone()), found);
+        }
+        Ok(())
+    }
+
+    fn below(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &Bytes,
+        stat: &Stat,
+        place: &Place,
+        key: &(Id, Bytes),
+        depth: usize,
+    ) -> Result<(), Errno> {
+        let is_noted = self.entry.names.contains_key(&stat.id);
+        let is_wanted = self.entry.is_new(stat.id) && (self.entry.is_deep || matches!(self.look, Look::All));
+        if !stat.is_dir() || depth > JOURNAL_DEPTH || !is_noted && !is_wanted {
+            return Ok(());
+        }
+        let Some(inner) = open_dir(dir, name.name())? else { return Ok(()) };
+        if (self.first)(object::stat_of(&inner)?.id) != stat.id {
+            return Ok(());
+        }
+        if is_noted {
+            return self.dir(inner.as_fd(), stat.id, place, depth + 1);
+        }
+        for name in object::with_access(inner.as_fd(), || object::names(&inner))? {
+            let name = Bytes::of(&name);
+            let Some(stat) = self.stat(inner.as_fd(), name.name())? else { continue };
+            let place = place.join(&name);
+            self.survey.inner.push((place.clone(), stat, key.clone()));
+            if self.entry.olds.contains_key(&stat.id) {
+                self.object(inner.as_fd(), name.name(), stat)?;
+                self.survey.inside.insert(stat.id, place.clone());
+            }
+            self.below(inner.as_fd(), &name, &stat, &place, key, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Takes down an object; what it is like then.
+    fn object(&mut self, dir: BorrowedFd<'_>, name: &OsStr, mut stat: Stat) -> Result<Stat, Errno> {
+        if let Some(known) = self.survey.objects.get(&stat.id) {
+            return Ok(*known);
+        }
+        if let (Look::Changes(store), Some(old)) = (self.look, self.entry.olds.get(&stat.id)) {
+            if let Some(kept) = old.kept.first().filter(|kept| !kept.is_copy && !stat.is_dir()) {
+                // It is still there, so the link is not needed.
+                object::there(unlinkat(store, file_name(kept.file), AtFlags::empty()))?;
+                stat = self.stat(dir, name)?.unwrap_or(stat);
+            }
+            self.compare(dir, name, &stat, old, store)?;
+        }
+        self.survey.objects.insert(stat.id, stat);
+        Ok(stat)
+    }
+
+    /// Takes down what is only in the store any more, or has names that were not noted.
+    fn kept(&mut self, store: BorrowedFd<'_>) -> Result<(), Errno> {
+        let entry = self.entry;
+        for (id, old) in entry.olds.iter().filter(|(_, old)| !old.stat.is_dir()) {
+            let kept = old.kept.first().filter(|kept| !kept.is_copy && !self.survey.objects.contains_key(id));
+            let Some(kept) = kept else { continue };
+            let name = file_name(kept.file);
+            if let Some(stat) = self.stat(store, OsStr::new(&name))?.filter(|stat| stat.id == *id) {
+                self.compare(store, OsStr::new(&name), &stat, old, store)?;
+                self.survey.objects.insert(*id, stat);
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &OsStr,
+        stat: &Stat,
+        old: &Old,
+        store: BorrowedFd<'_>,
+    ) -> Result<(), Errno> {
+        if let Some(handle) = object::handle(dir, name)? {
+            let (content, metadata) = differences(old, stat, &handle, store)?;
+            // The times of a directory follow from what is noted in it, if anything is.
+            let is_dated = stat.is_dir() && self.entry.names.contains_key(&stat.id) || old.stat.mtime == stat.mtime;
+            self.survey.differences.insert(stat.id, (content, metadata || !is_dated));
+        }
+        Ok(())
+    }
+}
+
+/// Whether an object has other content, and other metadata but for the time of its last change, than it had.
+fn differences(old: &Old, now: &Stat, handle: &OwnedFd, kept: BorrowedFd<'_>) -> Result<(bool, bool), Errno> {
+    let was = &old.stat;
+    if was.ctime == now.ctime {
+        return Ok((false, false));
+    }
+    let content = now.is_file()
+        && match old.content {
+            Content::Same => false,
+            Content::Copy(file) if was.size == now.size => {
+                let copy = object::handle(kept, OsStr::new(&file_name(file)))?.ok_or(Errno::NOENT)?;
+                match object::reopen(handle, OFlags::RDONLY) {
+                    Ok(now) => !object::is_same_content(object::reopen(&copy, OFlags::RDONLY)?, now)?,
+                    Err(_) => was.mtime != now.mtime,
+                }
+            }
+            Content::NotKept if was.size == now.size => was.mtime != now.mtime,
+            _ => was.size != now.size,
+        };
+    let attributes = match &old.attributes {
+        Some(were) => object::attributes(handle)?.is_some_and(|now| now != *were),
+        None => false,
+    };
+    Ok((content, was.rights() != now.rights() || attributes))
+}

@@ -1,0 +1,8 @@
+#![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
+
+pub(super) mod crashes;
+mod entries;
+mod picture;
+mod program;
+mod property;
+mod strangers;

@@ -1,0 +1,289 @@
+//! Single entries, and what is said of them.
+
+use std::fs;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::{
+    At, Bounds, Bytes, Change, Conflict, JournalError, Options, Outcome, Place, Recorder, Store, Writing,
+};
+use super::picture::differences;
+use super::property::World;
+
+fn place(path: &str) -> Place {
+    Place { root: 0, path: Bytes(path.into()) }
+}
+
+/// Tells the recorder of a name in the first root.
+fn tell(
+    world: &World,
+    recorder: &mut Recorder,
+    path: &str,
+    note: impl FnOnce(&mut Recorder, At<'_>) -> Result<(), JournalError>,
+) {
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let handle = fs::File::open(world.roots[0].join(dir)).unwrap();
+    note(recorder, At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new(dir) }).unwrap();
+}
+
+fn edit(world: &World, recorder: &mut Recorder, path: &str, text: &str) {
+    tell(world, recorder, path, |recorder, at| recorder.gains(at));
+    tell(world, recorder, path, |recorder, at| recorder.content(at, Writing::Anywhere));
+    fs::write(world.roots[0].join(path), text).unwrap();
+}
+
+/// A call that writes these files.
+fn call(world: &World, store: &Store, title: &str, files: &[(&str, &str)]) -> u64 {
+    let mut recorder = store.begin(title).unwrap();
+    for (path, text) in files {
+        edit(world, &mut recorder, path, text);
+    }
+    store.end(recorder).unwrap().number
+}
+
+fn texts(world: &World, paths: &[&str]) -> Vec<Option<String>> {
+    paths.iter().map(|path| fs::read_to_string(world.roots[0].join(path)).ok()).collect()
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(text.into())
+}
+
+fn undo(store: &Store, numbers: &[u64]) -> Outcome {
+    store.undo(numbers, "undo", Options::default()).unwrap()
+}
+
+fn refused(why: &str) -> Vec<Conflict> {
+    vec![Conflict { place: place("a"), why: why.into() }]
+}
+
+#[test]
+fn an_entry_says_what_it_changed() {
+    let world = World::new();
+    let root = &world.roots[0];
+    for path in ["edited", "gone", "moved", "mode", "dir/deep"] {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), path).unwrap();
+    }
+    let before = world.picture();
+    let store = world.store();
+    let mut recorder = store.begin("call 7").unwrap();
+    edit(&world, &mut recorder, "edited", "anew");
+    edit(&world, &mut recorder, "dir/deep", "anew");
+    edit(&world, &mut recorder, "new", "anew");
+    tell(&world, &mut recorder, "gone", Recorder::loses);
+    fs::remove_file(root.join("gone")).unwrap();
+    tell(&world, &mut recorder, "mode", Recorder::metadata);
+    fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o700)).unwrap();
+    let handle = fs::File::open(root).unwrap();
+    let at = |name: &'static str| At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new("") };
+    recorder.renames(at("moved"), at("there"), false).unwrap();
+    fs::rename(root.join("moved"), root.join("there")).unwrap();
+    // Opened to be written to, and left as it was.
+    tell(&world, &mut recorder, "there", |recorder, at| recorder.content(at, Writing::Anywhere));
+    let entry = store.end(recorder).unwrap();
+    let changes = vec![
+        (place("dir/deep"), Change::Edited),
+        (place("edited"), Change::Edited),
+        (place("gone"), Change::Deleted),
+        (place("mode"), Change::Metadata),
+        (place("new"), Change::Created),
+        (place("there"), Change::Renamed { from: place("moved") }),
+    ];
+    assert_eq!(store.changes(&entry), changes);
+    // As it is read again.
+    let entry = world.store().entry(1).unwrap();
+    assert_eq!((entry.title.as_str(), store.changes(&entry)), ("call 7", changes.clone()));
+    let dry = store.undo(&[1], "undo", Options { dry_run: true, ..Options::default() }).unwrap();
+    assert_eq!(dry, Outcome { undone: changes.clone(), conflicts: vec![], number: None });
+    assert_eq!(undo(&store, &[1]), Outcome { undone: changes, conflicts: vec![], number: Some(2) });
+    assert_eq!(differences(&before, &world.picture()), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_changed_since_is_a_conflict_and_only_force_overrides_it() {
+    let world = World::new();
+    let store = world.store();
+    fs::write(world.roots[0].join("a"), "old").unwrap();
+    let number = call(&world, &store, "call 1", &[("a", "call"), ("b", "call")]);
+    fs::write(world.roots[0].join("a"), "theirs, longer").unwrap();
+    assert_eq!(undo(&store, &[number]).conflicts, refused("it was changed since"));
+    assert_eq!(texts(&world, &["a", "b"]), [some("theirs, longer"), some("call")]);
+    let part = store.undo(&[number], "undo", Options { paths: &[place("b")], ..Options::default() }).unwrap();
+    assert_eq!(part.conflicts, []);
+    assert_eq!(texts(&world, &["a", "b"]), [some("theirs, longer"), None]);
+    let forced = store.undo(&[number], "undo", Options { force: true, ..Options::default() }).unwrap();
+    assert_eq!(texts(&world, &["a", "b"]), [some("old"), None]);
+    // What was theirs is kept.
+    undo(&store, &[forced.number.unwrap()]);
+    assert_eq!(texts(&world, &["a", "b"]), [some("theirs, longer"), None]);
+}
+
+#[test]
+fn later_calls_stand_in_the_way_until_they_are_undone_too() {
+    let world = World::new();
+    let store = world.store();
+    for (number, text) in ["one", "two, longer", "three"].iter().enumerate() {
+        call(&world, &store, &format!("call {number}"), &[("a", text)]);
+    }
+    assert_eq!(undo(&store, &[1, 2]).conflicts, refused("call 2 (entry 3) changed it later"));
+    assert_eq!(undo(&store, &[1, 3]).conflicts, refused("it was changed between two of the calls"));
+    assert_eq!(undo(&store, &[2, 3]).number, Some(4));
+    assert_eq!(texts(&world, &["a"]), [some("one")]);
+    assert_eq!(undo(&store, &[1]).number, Some(5));
+    assert_eq!(texts(&world, &["a"]), [None]);
+}
+
+#[test]
+fn sparse_files_stay_sparse_and_what_is_too_large_is_told() {
+    let world = World::new();
+    let store = world.store();
+    let path = world.roots[0].join("a");
+    fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+    let number = call(&world, &store, "call", &[("a", "short")]);
+    assert_eq!(undo(&store, &[number]).conflicts, []);
+    assert_eq!(fs::metadata(&path).unwrap().len(), 1 << 40);
+    fs::write(&path, "more than nothing").unwrap();
+    let mut recorder = store.begin("call").unwrap();
+    recorder.most_bytes = 0;
+    edit(&world, &mut recorder, "a", "short");
+    let entry = store.end(recorder).unwrap();
+    let told = undo(&store, &[entry.number]);
+    let why = "its content was not kept: it was too large, or could not be read";
+    // A filesystem that shares blocks keeps it all the same.
+    if told.number.is_none() {
+        assert_eq!(told.conflicts, refused(why));
+        assert_eq!(texts(&world, &["a"]), [some("short")]);
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_and_spoils_nothing() {
+    let world = World::new();
+    let store = world.store();
+    let path = world.roots[0].join("a");
+    fs::write(&path, "old").unwrap();
+    let mut recorder = store.begin("call").unwrap();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let log = std::mem::replace(&mut recorder.log, full);
+    let dir = fs::File::open(&world.roots[0]).unwrap();
+    let at = At { dir: dir.as_fd(), name: "a".as_ref(), root: 0, path: Path::new("") };
+    let error = recorder.content(at, Writing::Anywhere).unwrap_err();
+    let told = "writing down what was there: No space left on device (os error 28)";
+    assert_eq!(error.to_string(), format!("journal: {}: {told}", path.display()));
+    recorder.log = log;
+    edit(&world, &mut recorder, "a", "anew");
+    edit(&world, &mut recorder, "b", "anew");
+    let number = store.end(recorder).unwrap().number;
+    assert_eq!(undo(&world.store(), &[number]).conflicts, []);
+    assert_eq!(texts(&world, &["a", "b"]), [some("old"), None]);
+}
+
+#[test]
+fn a_path_that_does_not_lead_to_the_handle_is_refused() {
+    let world = World::new();
+    let store = world.store();
+    for dir in ["a", "b"] {
+        fs::create_dir(world.roots[0].join(dir)).unwrap();
+    }
+    let handle = fs::File::open(world.roots[0].join("a")).unwrap();
+    let mut recorder = store.begin("call").unwrap();
+    let at = At { dir: handle.as_fd(), name: "f".as_ref(), root: 0, path: Path::new("b") };
+    let path = world.roots[0].join("b");
+    assert_eq!(
+        recorder.gains(at).unwrap_err().to_string(),
+        format!("{}: is not where the directory is now; look it up again", path.display())
+    );
+}
+
+#[test]
+fn damaged_and_forged_logs_are_refused() {
+    let world = World::new();
+    let store = world.store();
+    let number = call(&world, &store, "call", &[("a", "text")]);
+    let path = world.dir.path().join(format!("store/{number}/log"));
+    let log = fs::read_to_string(&path).unwrap();
+    let refused = |line: usize, why: &str| {
+        format!(
+            "store/1/log, line {line}: {why}; the journal of this entry is damaged or not ours, and nothing was undone: \
+             move the directory `store/1` out of the journal's store"
+        )
+    };
+    let lines = log.lines().count();
+    let says = |log: String| {
+        fs::write(&path, log).unwrap();
+        store.undo(&[number], "undo", Options::default()).unwrap_err().to_string()
+    };
+    let version = log.replacen("\"version\":1", "\"version\":2", 1);
+    assert_eq!(says(version), refused(1, "it is of version 2, and this program reads version 1"));
+    let outside = format!("{log}{{\"Name\":{{\"dir\":[1,2,3],\"name\":\"../x\",\"before\":null}}}}\n");
+    assert_eq!(says(outside), refused(lines + 1, "\"../x\" is no name of a file"));
+    let unknown = format!("{log}{{\"Kept\":{{\"id\":[1,2,3],\"file\":1,\"is_copy\":false}}}}\n");
+    assert_eq!(says(unknown), refused(lines + 1, "nothing was said of object Id(1, 2, 3) before"));
+    assert_eq!(says(format!("{log}garbage\n")), refused(lines + 1, "expected value at line 1 column 1"));
+    let twice = format!("{log}{log}");
+    let why = "the beginning of an entry stands in the first line and nowhere else";
+    assert_eq!(says(twice), refused(lines + 1, why));
+    assert_eq!(texts(&world, &["a"]), [some("text")]);
+    // What a crash cut short never happened.
+    fs::write(&path, format!("{log}{{\"Name\":{{\"dir\":[1,2")).unwrap();
+    assert_eq!(undo(&store, &[number]).conflicts, []);
+}
+
+#[test]
+fn the_store_is_its_owners_alone() {
+    let world = World::new();
+    let path = world.dir.path().join("store");
+    drop(world.store());
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o700);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
+    let dir = fs::File::open(world.dir.path()).unwrap();
+    let user = rustix::process::geteuid().as_raw();
+    let error = Store::open(dir.as_fd(), "store".as_ref(), Path::new("store"), Arc::new([])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "store: not a journal's store for this user alone: got mode 0750 of user {user}, and it must be a directory of mode \
+             0700 that belongs to user {user}; make it so, or name another"
+        )
+    );
+}
+
+#[test]
+fn an_entry_that_another_server_makes_is_let_alone() {
+    let world = World::new();
+    let (ours, theirs) = (world.store(), world.store());
+    let mut recorder = theirs.begin("theirs").unwrap();
+    edit(&world, &mut recorder, "a", "text");
+    assert_eq!(ours.recover().unwrap(), Vec::<u64>::new());
+    let error = ours.undo(&[1], "undo", Options::default()).unwrap_err();
+    assert_eq!(error.to_string(), "entry 1 has not ended; undo it when it has");
+    let error = ours.undo(&[9], "undo", Options::default()).unwrap_err();
+    assert_eq!(error.to_string(), "entry 9 is not in the journal, which has entries 1 to 1; list them first");
+    // Neither ended nor running.
+    drop(recorder);
+    assert_eq!(ours.recover().unwrap(), [1]);
+    assert_eq!(undo(&ours, &[1]).number, Some(2));
+    assert_eq!(texts(&world, &["a"]), [None]);
+}
+
+#[test]
+fn the_oldest_entries_go_first() {
+    let world = World::new();
+    let store = world.store();
+    let text = "x".repeat(100_000);
+    for _ in 0..3 {
+        // Each keeps what the one before wrote.
+        call(&world, &store, "call", &[("a", &text)]);
+    }
+    let day = Duration::from_secs(24 * 60 * 60);
+    let running = store.begin("call").unwrap();
+    assert_eq!(store.keep_within(Bounds { bytes: 1 << 30, age: day }).unwrap(), Vec::<u64>::new());
+    assert_eq!(store.keep_within(Bounds { bytes: 150_000, age: day }).unwrap(), [1, 2]);
+    assert_eq!(store.numbers().unwrap(), [3, 4]);
+    assert_eq!(store.keep_within(Bounds { bytes: 1 << 30, age: Duration::ZERO }).unwrap(), [3]);
+    drop(running);
+}

@@ -1,0 +1,153 @@
+//! Whatever a program does, undoing it leaves what was: everything of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use rustix::fs::{Mode, OFlags};
+use tempfile::TempDir;
+
+use super::super::{Options, Root, Store};
+use super::picture::{Picture, differences, kept_links, picture};
+use super::program::{Actor, KINDS, LINKING, Step};
+
+pub(super) struct World {
+    pub(super) roots: Vec<PathBuf>,
+    pub(super) dir: TempDir,
+    /// Of the root on another filesystem.
+    apart: Option<TempDir>,
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = ["one", "two"].map(|name| dir.path().join(name)).to_vec();
+        for root in &roots {
+            std::fs::create_dir(root).unwrap();
+        }
+        Self { roots, dir, apart: None }
+    }
+
+    /// The second root lies on another filesystem, where the machine has one.
+    pub(super) fn new_apart() -> Self {
+        let mut world = Self::new();
+        if let Ok(apart) = tempfile::tempdir_in("/dev/shm") {
+            world.roots[1] = apart.path().to_path_buf();
+            world.apart = Some(apart);
+        }
+        world
+    }
+
+    /// As another process would open it.
+    pub(super) fn store(&self) -> Store {
+        let open = |path: &Path| rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        let roots: Arc<[Root]> =
+            self.roots.iter().map(|root| Root { handle: open(root), shown: root.clone() }).collect();
+        let dir = open(self.dir.path());
+        Store::open(std::os::fd::AsFd::as_fd(&dir), "store".as_ref(), Path::new("store"), roots).unwrap()
+    }
+
+    pub(super) fn picture(&self) -> Picture {
+        picture(&self.roots)
+    }
+
+    pub(super) fn unseen(&self, steps: &[Step], who: &str) {
+        Actor { roots: &self.roots, recorder: None, made: 0, who }.run(steps);
+    }
+
+    /// A call that runs this program. Its entry.
+    pub(super) fn call(&self, steps: &[Step], who: &str) -> u64 {
+        let store = self.store();
+        let mut recorder = store.begin(who).unwrap();
+        Actor { roots: &self.roots, recorder: Some(&mut recorder), made: 0, who }.run(steps);
+        store.end(recorder).unwrap().number
+    }
+}
+
+pub(super) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+    vec((0..KINDS, any::<u16>(), any::<u16>(), any::<u16>()).prop_map(|(kind, a, b, c)| Step(kind, a, b, c)), 1..most)
+}
+
+pub(super) fn cases() -> ProptestConfig {
+    let cases = std::env::var("JOURNAL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(40);
+    ProptestConfig { cases, max_shrink_time: 25_000, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn undone(store: &Store, numbers: &[u64]) -> u64 {
+    let outcome = store.undo(numbers, "undo", Options::default()).unwrap();
+    assert_eq!(outcome.conflicts, [], "undo {numbers:?}");
+    outcome.number.unwrap()
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn what_is_undone_is_as_it_was(before in steps(60), programs in vec(steps(25), 3)) {
+        let world = World::new();
+        world.unseen(&before, "before");
+        let mut pictures = vec![world.picture()];
+        for (number, program) in programs.iter().enumerate() {
+            prop_assert_eq!(world.call(program, &format!("p{number}")), number as u64 + 1);
+            pictures.push(world.picture());
+        }
+        let store = world.store();
+        for number in (0..3).rev() {
+            undone(&store, &[number + 1]);
+            let found = differences(&pictures[number as usize], &world.picture());
+            prop_assert!(found.is_empty(), "undo {}:\n{}", number + 1, found.join("\n"));
+        }
+        prop_assert_eq!(kept_links(&world.roots), 0);
+        // What undid 1, 2, 3 are the entries 6, 5, 4.
+        for number in 1..=3 {
+            undone(&store, &[7 - number]);
+            let found = differences(&pictures[number as usize], &world.picture());
+            prop_assert!(found.is_empty(), "redo {number}:\n{}", found.join("\n"));
+        }
+    }
+
+    #[test]
+    fn what_is_undone_on_other_filesystems_is_as_it_was(before in steps(60), programs in vec(steps(20), 2)) {
+        let world = World::new_apart();
+        // A copy cannot be linked to a name that nobody noted.
+        let unlinked = |steps: &[Step]| -> Vec<Step> {
+            steps.iter().copied().filter(|step| !LINKING.contains(&step.0)).collect()
+        };
+        let (before, programs) = (unlinked(&before), programs.iter().map(|steps| unlinked(steps)).collect::<Vec<_>>());
+        world.unseen(&before, "before");
+        let mut pictures = vec![world.picture()];
+        for (number, program) in programs.iter().enumerate() {
+            world.call(program, &format!("p{number}"));
+            pictures.push(world.picture());
+        }
+        let store = world.store();
+        for (undo, is) in [(2, 1), (1, 0), (4, 1), (3, 2)] {
+            undone(&store, &[undo]);
+            let found = differences(&pictures[is], &world.picture());
+            prop_assert!(found.is_empty(), "undo {undo}:\n{}", found.join("\n"));
+        }
+    }
+
+    #[test]
+    fn several_are_undone_as_one(before in steps(60), programs in vec(steps(15), 3)) {
+        let world = World::new();
+        world.unseen(&before, "before");
+        let first = world.picture();
+        for (number, program) in programs.iter().enumerate() {
+            world.call(program, &format!("p{number}"));
+        }
+        let last = world.picture();
+        let store = world.store();
+        let number = undone(&store, &[1, 2, 3]);
+        let found = differences(&first, &world.picture());
+        prop_assert!(found.is_empty(), "undo:\n{}", found.join("\n"));
+        let number = undone(&store, &[number]);
+        let found = differences(&last, &world.picture());
+        prop_assert!(found.is_empty(), "redo:\n{}", found.join("\n"));
+        // Again, by undoing what was done again.
+        undone(&store, &[number]);
+        let found = differences(&first, &world.picture());
+        prop_assert!(found.is_empty(), "again:\n{}", found.join("\n"));
+    }
+}

@@ -1,0 +1,105 @@
+//! What others did in the meantime is never lost, and a part can be undone.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::super::{Change, Entry, Options, Place, Store};
+use super::picture::{Picture, differences};
+use super::property::{World, cases, steps};
+
+/// Waits for the next tick of the filesystem's clock: what is changed later has a later time.
+fn tick(world: &World, entry: &Entry) {
+    let path = world.dir.path().join("tick");
+    loop {
+        std::fs::write(&path, "").unwrap();
+        let stamp = super::super::object::stat_of(std::fs::File::open(&path).unwrap()).unwrap();
+        if entry.spans.iter().all(|(_, end)| stamp.ctime > *end) {
+            return;
+        }
+    }
+}
+
+/// Everything with content in which somebody stands.
+fn contents_of(who: &str, picture: &Picture) -> BTreeSet<Vec<u8>> {
+    let is_theirs = |content: &&Vec<u8>| String::from_utf8_lossy(content).contains(who);
+    picture.values().map(|seen| &seen.content).filter(is_theirs).cloned().collect()
+}
+
+fn undo(store: &Store, numbers: &[u64], paths: &[Place]) -> Result<u64, Vec<super::super::Conflict>> {
+    let outcome = store.undo(numbers, "undo", Options { paths, ..Options::default() }).unwrap();
+    if outcome.conflicts.is_empty() { Ok(outcome.number.unwrap()) } else { Err(outcome.conflicts) }
+}
+
+fn places(changes: &[(Place, Change)]) -> Vec<Place> {
+    changes.iter().map(|(place, _)| place.clone()).collect()
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn what_others_wrote_since_stays(before in steps(40), program in steps(20), theirs in steps(8)) {
+        let world = World::new();
+        world.unseen(&before, "before");
+        let store = world.store();
+        let number = world.call(&program, "call");
+        let entry = store.entry(number).unwrap();
+        tick(&world, &entry);
+        world.unseen(&theirs, "theirs");
+        let then = world.picture();
+        let theirs = contents_of("theirs", &then);
+        let mut done = Vec::new();
+        match undo(&store, &[number], &[]) {
+            Ok(number) => done.push(number),
+            Err(_) => {
+                let found = differences(&then, &world.picture());
+                prop_assert!(found.is_empty(), "refused:\n{}", found.join("\n"));
+                for place in places(&store.changes(&entry)) {
+                    done.extend(undo(&store, &[number], &[place]));
+                }
+            }
+        }
+        let now = contents_of("theirs", &world.picture());
+        prop_assert!(theirs.is_subset(&now), "lost: {:?}", theirs.difference(&now).collect::<Vec<_>>());
+        for number in done.into_iter().rev() {
+            prop_assert_eq!(undo(&store, &[number], &[]).map(drop), Ok(()));
+        }
+        let found = differences(&then, &world.picture());
+        prop_assert!(found.is_empty(), "redo:\n{}", found.join("\n"));
+    }
+
+    #[test]
+    fn parts_make_the_whole(before in steps(40), program in steps(15)) {
+        let world = World::new();
+        world.unseen(&before, "before");
+        let first = world.picture();
+        let store = world.store();
+        let number = world.call(&program, "call");
+        let last = world.picture();
+        let entry = store.entry(number).unwrap();
+        let mut done = Vec::new();
+        for place in places(&store.changes(&entry)) {
+            done.push(undo(&store, &[number], &[place]));
+        }
+        // What is left are times of directories.
+        done.push(undo(&store, &[number], &[]));
+        let done: Vec<u64> = done.into_iter().collect::<Result<_, _>>().unwrap();
+        let found: Vec<String> =
+            differences(&undated(first), &undated(world.picture()));
+        prop_assert!(found.is_empty(), "undo:\n{}", found.join("\n"));
+        for number in done.into_iter().rev() {
+            prop_assert_eq!(undo(&store, &[number], &[]).map(drop), Ok(()));
+        }
+        let found = differences(&last, &world.picture());
+        prop_assert!(found.is_empty(), "redo:\n{}", found.join("\n"));
+    }
+}
+
+/// Without the times of directories.
+fn undated(mut picture: Picture) -> Picture {
+    for seen in picture.values_mut().filter(|seen| seen.names.is_empty()) {
+        seen.mtime = 0;
+    }
+    picture
+}

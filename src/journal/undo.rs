@@ -1,0 +1,248 @@
+//! Undoing entries: what is asked for, what stands against it, and what it came to. An undo is an entry of its own.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsStr;
+
+use rustix::fs::{AtFlags, unlinkat};
+
+use super::conflict::{Check, Conflict, Same, Selected, select};
+use super::entry::{Change, Entry, Kept, Place};
+use super::error::JournalError;
+use super::log::{self, Event};
+use super::object::{self, Id, Stat};
+use super::passes::Undo;
+use super::recorder::file_name;
+use super::store::Store;
+use super::survey::{Look, Survey};
+
+/// How to undo.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Only what is at or below these places, before or after; everything, if there are none.
+    pub paths: &'a [Place],
+    /// Says what would be done, and does nothing.
+    pub dry_run: bool,
+    /// In spite of conflicts. What others have made is taken away, and kept in the entry of the undo. For people only.
+    pub force: bool,
+}
+
+/// What undoing came to.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What is undone, or would be.
+    pub undone: Vec<(Place, Change)>,
+    /// If there are any, nothing was done, unless it was forced.
+    pub conflicts: Vec<Conflict>,
+    /// The entry of the undo, if there is one.
+    pub number: Option<u64>,
+}
+
+impl Store {
+    /// Undoes these entries as one, under the title of the call that asks for it.
+    pub fn undo(&self, numbers: &[u64], title: &str, options: Options<'_>) -> Result<Outcome, JournalError> {
+        let _lock = self.lock()?;
+        self.undo_locked(numbers, title, options, true)
+    }
+
+    /// `takes_back`: what fails half-way is undone again.
+    pub(super) fn undo_locked(
+        &self,
+        numbers: &[u64],
+        title: &str,
+        options: Options<'_>,
+        takes_back: bool,
+    ) -> Result<Outcome, JournalError> {
+        let mut entries = BTreeMap::new();
+        for number in numbers {
+            let entry = self.entry(*number)?;
+            if !entry.has_ended() {
+                return Err(JournalError::Running { number: *number });
+            }
+            entries.insert(*number, entry);
+        }
+        let Some(oldest) = entries.keys().next().copied() else {
+            return Ok(Outcome { undone: Vec::new(), conflicts: Vec::new(), number: None });
+        };
+        let mut later = Vec::new();
+        for number in self.numbers()?.into_iter().filter(|number| *number > oldest) {
+            later.extend(self.read(number)?);
+        }
+        let same = Same::of(later.iter().filter(|entry| !entry.undoes.is_empty()));
+        let first = |id: Id| same.first(id);
+        let entry =
+            entries.into_values().map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) });
+        let entry = entry.reduce(|older, newer| older.join(newer, &self.root_ids, |one, other| same.is(one, other)));
+        let Some(entry) = entry else { return Err(JournalError::Running { number: oldest }) };
+        let survey = Survey::of(&self.roots, &entry, &first, Look::All)?;
+        let before = entry.places(&self.root_ids, |noted| noted.before);
+        let after = entry.places(&self.root_ids, |noted| noted.after);
+        let selected = select(&entry, &survey, &before, &after, options.paths);
+        let others = others(&later, numbers, oldest);
+        let others: Vec<Entry> = others.into_iter().cloned().map(|entry| entry.with_ids(first)).collect();
+        let kept = self.kept_now(&entry, &survey, &same)?;
+        let check = Check {
+            entry: &entry,
+            survey: &survey,
+            kept: &kept,
+            same: &same,
+            selected: &selected,
+            before: &before,
+            after: &after,
+            others: &others,
+        };
+        let conflicts = check.conflicts();
+        let undone = self.selected_changes(&entry, &selected);
+        if options.dry_run || !conflicts.is_empty() && !options.force {
+            return Ok(Outcome { undone, conflicts, number: None });
+        }
+        let mut recorder = self.begin_as(title, numbers.to_vec(), !options.paths.is_empty())?;
+        // Nothing is taken away that is not kept.
+        recorder.most_bytes = u64::MAX;
+        let number = recorder.number();
+        let kept = later.iter().filter(|entry| !entry.undoes.is_empty()).flat_map(|undo| {
+            undo.olds.values().flat_map(|old| old.kept.iter().map(|kept| (first(old.stat.id), *kept)))
+        });
+        let mut later_kept: HashMap<Id, Vec<Kept>> = HashMap::new();
+        for (id, kept) in kept {
+            later_kept.entry(id).or_default().push(kept);
+        }
+        let wanted = selected.iter().filter_map(|(dir, name)| {
+            let noted = entry.names[dir][name];
+            let now = survey.names.get(&(*dir, name.clone())).copied().flatten();
+            noted.before.filter(|before| now.is_none_or(|now| now.id != *before))
+        });
+        let mut undo = Undo {
+            store: self,
+            wanted: wanted.collect(),
+            later: later_kept,
+            entry: &entry,
+            survey: &survey,
+            selected: &selected,
+            all: options.paths.is_empty(),
+            recorder,
+            same,
+            is_leaving: false,
+            away: HashMap::new(),
+            staged: HashMap::new(),
+            stage: None,
+            placed: HashMap::new(),
+            back: HashSet::new(),
+            remade: HashMap::new(),
+            versions: HashMap::new(),
+        };
+        let done = undo.run();
+        let Undo { recorder, same, back, remade, versions, .. } = undo;
+        let failed = done.and_then(|()| self.let_go(&entry, &back)).err();
+        let ended = self.end_as(recorder, failed.is_some())?;
+        if let Some(error) = failed {
+            if takes_back {
+                let options = Options { force: true, ..Options::default() };
+                self.undo_locked(&[number], title, options, false)?;
+            }
+            return Err(error);
+        }
+        self.note_same(&entry, &selected, &ended, &same, (remade, versions))?;
+        Ok(Outcome { undone, conflicts, number: Some(number) })
+    }
+
+    /// Objects of which only the store's link is known any more, as they are.
+    fn kept_now(&self, entry: &Entry, survey: &Survey, same: &Same) -> Result<HashMap<Id, Stat>, JournalError> {
+        let mut found = HashMap::new();
+        for (id, old) in entry.olds.iter().filter(|(id, old)| !old.stat.is_dir() && !survey.objects.contains_key(id)) {
+            for kept in old.kept.iter().filter(|kept| !kept.is_copy) {
+                let dir = self.entry_dir(kept.entry)?;
+                let stat = object::stat(dir, OsStr::new(&file_name(kept.file)));
+                let stat =
+                    stat.map_err(JournalError::io(format!("{}: looking at what was kept", self.shown.display())))?;
+                found.extend(
+                    stat.map(|stat| (*id, Stat { id: same.first(stat.id), ..stat }))
+                        .filter(|(id, stat)| stat.id == *id),
+                );
+            }
+        }
+        Ok(found)
+    }
+
+    fn selected_changes(&self, entry: &Entry, selected: &Selected) -> Vec<(Place, Change)> {
+        let mut part = entry.clone();
+        for (dir, names) in &mut part.names {
+            for (name, noted) in names {
+                if entry.is_changed(noted) && !selected.contains(&(*dir, name.clone())) {
+                    noted.after = noted.before;
+                }
+            }
+        }
+        let undone = restored(entry, selected);
+        for (_, old) in part.olds.iter_mut().filter(|(id, _)| !undone.contains(id)) {
+            old.after = None;
+        }
+        part.changes(&self.root_ids)
+    }
+
+    /// Lets go of links to what is in the tree again.
+    fn let_go(&self, entry: &Entry, back: &HashSet<Id>) -> Result<(), JournalError> {
+        let olds = back.iter().filter_map(|id| entry.olds.get(id)).filter(|old| !old.stat.is_dir());
+        let kept = olds.flat_map(|old| &old.kept);
+        for kept in kept.filter(|kept| !kept.is_copy) {
+            let gone = object::there(unlinkat(self.entry_dir(kept.entry)?, file_name(kept.file), AtFlags::empty()));
+            gone.map_err(JournalError::io(format!("{}: letting go of a link", self.shown.display())))?;
+        }
+        Ok(())
+    }
+
+    /// Notes which objects are again what they were, so that older entries can be undone, too.
+    fn note_same(
+        &self,
+        entry: &Entry,
+        selected: &Selected,
+        undo: &Entry,
+        same: &Same,
+        (remade, versions): (HashMap<Id, Id>, HashMap<Id, Stat>),
+    ) -> Result<(), JournalError> {
+        let undone = restored(entry, selected);
+        let mut now = versions;
+        now.extend(undo.news.iter().map(|(id, stat)| (same.first(*id), *stat)));
+        now.extend(undo.olds.iter().filter_map(|(id, old)| Some((same.first(*id), old.after?.stat))));
+        let mut events: Vec<Event> =
+            remade.into_iter().map(|(old, new)| Event::Same { new: (new, 0), old: (old, 0) }).collect();
+        let olds = entry.olds.values().map(|old| {
+            let is_content = undone.contains(&old.stat.id) || old.after.is_none_or(|after| !after.content);
+            // What undoing did not touch is as the entry left it.
+            (old.stat, old.after.map(|after| after.stat), is_content)
+        });
+        let news = entry.news.values().map(|new| (*new, None, true));
+        for (was, left, is_content) in olds.chain(news).filter(|(was, ..)| !was.is_dir()) {
+            let now = now.get(&was.id).copied().or(left).map(|stat| Stat { id: was.id, ..stat });
+            let now = now.filter(|now| is_content && now.plain() == was.plain() && now.ctime != was.ctime);
+            events.extend(now.map(|now| Event::Same { new: (was.id, now.ctime), old: (was.id, was.ctime) }));
+        }
+        if let Some(mut log) = self.open_log(undo.number)? {
+            log::write(&mut log, &events).map_err(|source| JournalError::Io {
+                what: format!("{}: ending it", self.log_path(undo.number).display()),
+                source,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// What stood under the selected names.
+fn restored(entry: &Entry, selected: &Selected) -> HashSet<Id> {
+    selected.iter().filter_map(|(dir, name)| entry.names[dir][name].before).collect()
+}
+
+/// Entries later than the oldest that is undone, that are not undone with it, and whose changes still stand.
+fn others<'e>(later: &'e [Entry], numbers: &[u64], oldest: u64) -> Vec<&'e Entry> {
+    let mut gone = HashSet::new();
+    // An undo that was undone does not count.
+    for undo in later.iter().rev().filter(|entry| entry.is_whole_undo() && !entry.is_partial) {
+        if !gone.contains(&undo.number) {
+            gone.extend(undo.undoes.iter().copied());
+        }
+    }
+    let stands = |entry: &&Entry| {
+        let is_of_these = !entry.undoes.is_empty() && entry.undoes.iter().all(|number| *number >= oldest);
+        entry.has_ended() && !numbers.contains(&entry.number) && !gone.contains(&entry.number) && !is_of_these
+    };
+    later.iter().filter(stands).collect()
+}

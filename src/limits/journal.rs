@@ -1,0 +1,8 @@
+//! Of the journal of what calls changed.
+
+/// Content that is about to change in place is copied up to so many bytes on the disk, where the filesystem cannot share blocks.
+pub const JOURNAL_COPY_BYTES: u64 = 256 * 1024 * 1024;
+/// A line of a log that is longer than this was not written by us, in bytes.
+pub const JOURNAL_LINE_BYTES: usize = 16 * 1024 * 1024;
+/// Directories below each other that are looked through; deeper ones are left alone, since each costs a descriptor.
+pub const JOURNAL_DEPTH: usize = 512;
