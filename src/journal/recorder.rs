@@ -5,21 +5,22 @@
 //! neither does a name in such a directory.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::fs::File;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::entry::Entry;
+use super::entry::{Entry, file_name};
 use super::error::JournalError;
-use super::log::{self, Content, Event};
-use super::object::{self, Id, Stat, attributes, open_dir, stat, stat_of};
+use super::log::{Content, Event, Log};
+use super::object::{self, Id, Stat, attributes, stat, stat_of};
 use super::root::Root;
+use super::store::Store;
 use crate::limits::JOURNAL_COPY_BYTES;
 
 /// A name that a change is about: a handle of the directory (`O_PATH` will do), which root that lies in, and its path below that now.
@@ -43,32 +44,35 @@ pub enum Writing {
 /// One entry while it is made.
 #[derive(Debug)]
 pub struct Recorder {
-    pub(super) roots: Arc<[Root]>,
-    /// The entry's directory in the store.
-    pub(super) dir: OwnedFd,
+    roots: Arc<[Root]>,
+    root_ids: Arc<[Id]>,
+    /// What the store keeps.
+    pub(super) kept: Arc<OwnedFd>,
     /// Locked for as long as the entry is made.
-    pub(super) log: File,
+    pub(super) log: Log,
     pub(super) entry: Entry,
     /// Directories in which names are noted, or need not be.
     known: HashMap<Id, bool>,
-    files: u32,
+    /// The largest number of a file.
+    pub(super) files: u32,
+    /// What the copies take on the disk; `None` if it has to be looked up in the end.
+    pub(super) copied_bytes: Option<u64>,
     /// Larger contents are not copied; bytes on the disk.
     pub(super) most_bytes: u64,
-    /// Not in the log yet.
-    pub(super) pending: Vec<Event>,
 }
 
 impl Recorder {
-    pub(super) fn new(roots: Arc<[Root]>, dir: OwnedFd, log: File, entry: Entry) -> Self {
+    pub(super) fn new(store: &Store, log: Log, entry: Entry) -> Self {
         Self {
-            roots,
-            dir,
+            roots: Arc::clone(&store.roots),
+            root_ids: Arc::clone(&store.root_ids),
+            kept: Arc::clone(&store.kept),
             log,
             entry,
             known: HashMap::new(),
             files: 0,
+            copied_bytes: Some(0),
             most_bytes: JOURNAL_COPY_BYTES,
-            pending: Vec::new(),
         }
     }
 
@@ -149,7 +153,7 @@ impl Recorder {
         })
     }
 
-    /// What stands under the name is about to be renamed into the entry's directory, whole. The number of the file that it becomes.
+    /// What stands under the name is about to be renamed into the store, whole. The number of the file that it becomes.
     pub(super) fn takes(&mut self, at: At<'_>) -> Result<u32, JournalError> {
         self.recording(at, |own| {
             let found = own.name(at)?;
@@ -184,19 +188,17 @@ impl Recorder {
         #[cfg(test)]
         super::tests::crashes::maybe_end();
         let noted = note(self);
-        let lines = std::mem::take(&mut self.pending);
-        if let Err(source) = log::write(&mut self.log, &lines) {
-            // They come first when there is room again.
-            self.pending = lines;
-            return Err(JournalError::Io { what: format!("{}: writing down what was there", self.shown(at)), source });
-        }
+        self.log.write().map_err(|source| JournalError::Io {
+            what: format!("{}: writing down what was there", self.shown(at)),
+            source,
+        })?;
         #[cfg(test)]
         super::tests::crashes::maybe_end();
         noted
     }
 
-    fn note(&mut self, event: Event) {
-        self.pending.push(event.clone());
+    pub(super) fn note(&mut self, event: Event) {
+        self.log.add(&event);
         // What is noted here is in order.
         let _ = self.entry.apply(event);
     }
@@ -205,23 +207,22 @@ impl Recorder {
         self.roots[at.root].shown.join(at.path).join(at.name).display().to_string()
     }
 
-    fn failed(&self, at: At<'_>, what: &str) -> impl FnOnce(Errno) -> JournalError + use<> {
-        JournalError::io(format!("{}: {what}", self.shown(at)))
+    fn failed(&self, at: At<'_>, what: &str, errno: Errno) -> JournalError {
+        JournalError::io(format!("{}: {what}", self.shown(at)))(errno)
     }
 
     /// Notes what stands under a name. What stands there now.
     fn name(&mut self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
         let (dir, is_noted) = self.directory(at)?;
-        let found = stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
-        let name = Bytes::of(at.name);
-        if is_noted && self.entry.names.get(&dir.id).is_none_or(|names| !names.contains_key(&name)) {
+        let found = stat(at.dir, at.name).map_err(|errno| self.failed(at, "looking at it", errno))?;
+        if is_noted && !self.is_noted(dir.id, at.name) {
             self.note_object(&dir);
             // What is new has come by nobody's call, or somebody else's, and was not there when the entry began.
             let before = found.filter(|stat| !self.entry.is_new(stat.id));
             if let Some(stat) = &before {
                 self.note_object(stat);
             }
-            self.note(Event::Name { dir: dir.id, name, before: before.map(|stat| stat.id) });
+            self.note(Event::Name { dir: dir.id, name: Bytes::of(at.name), before: before.map(|stat| stat.id) });
         }
         if let Some(stat) = &found
             && !self.entry.is_new(stat.id)
@@ -231,42 +232,51 @@ impl Recorder {
         Ok(found)
     }
 
-    /// The directory, and whether names in it are noted. When one is for the first time, so are those that lead to it.
+    /// The directory, and whether names in it are noted. When one is for the first time, so are those that lead to it from one that is
+    /// known.
     fn directory(&mut self, at: At<'_>) -> Result<(Stat, bool), JournalError> {
-        let own = stat_of(at.dir).map_err(self.failed(at, "looking at its directory"))?;
+        let failed = |errno| self.failed(at, "looking at its directory", errno);
+        let own = stat_of(at.dir).map_err(failed)?;
         if let Some(known) = self.known.get(&own.id) {
             return Ok((own, *known));
         }
         let moved = || JournalError::Moved { path: self.roots[at.root].shown.join(at.path) };
-        let root = object::handle(&self.roots[at.root].handle, OsStr::new(""));
-        let mut dir =
-            root.and_then(|root| root.ok_or(Errno::NOENT)).map_err(self.failed(at, "looking for its directory"))?;
-        let mut noted = Vec::new();
-        for name in at.path {
-            let above = stat_of(&dir).map_err(self.failed(at, "looking for its directory"))?;
-            dir = open_dir(&dir, name).map_err(self.failed(at, "looking for its directory"))?.ok_or_else(moved)?;
-            let found = stat_of(&dir).map_err(self.failed(at, "looking for its directory"))?;
-            noted.push((above, Bytes::of(name), found));
+        let (mut dir, mut above, mut leading) = (own, PathBuf::new(), Vec::new());
+        for name in at.path.iter().rev() {
+            above.push("..");
+            let outer = stat(at.dir, above.as_os_str()).map_err(failed)?.ok_or_else(moved)?;
+            let found = stat(at.dir, above.join(name).as_os_str()).map_err(failed)?;
+            if found.is_none_or(|found| found.id != dir.id) {
+                return Err(moved());
+            }
+            leading.push((outer, Bytes::of(name), dir));
+            dir = outer;
+            if self.known.contains_key(&dir.id) {
+                break;
+            }
         }
-        if stat_of(&dir).map_err(self.failed(at, "looking for its directory"))?.id != own.id {
+        if dir.id != self.root_ids[at.root] && !self.known.contains_key(&dir.id) {
             return Err(moved());
         }
-        for (above, name, found) in noted {
-            if self.entry.is_new(above.id) || self.entry.names.get(&above.id).is_some_and(|all| all.contains_key(&name))
-            {
+        for (outer, name, found) in leading.into_iter().rev() {
+            if self.entry.is_new(outer.id) || self.is_noted(outer.id, name.name()) {
                 continue;
             }
             let before = Some(found.id).filter(|id| !self.entry.is_new(*id));
-            self.note_object(&above);
+            self.note_object(&outer);
             if before.is_some() {
                 self.note_object(&found);
             }
-            self.known.insert(above.id, true);
-            self.note(Event::Name { dir: above.id, name, before });
+            self.known.insert(outer.id, true);
+            self.note(Event::Name { dir: outer.id, name, before });
         }
         let is_noted = !self.entry.is_new(own.id);
         self.known.insert(own.id, is_noted);
         Ok((own, is_noted))
+    }
+
+    fn is_noted(&self, dir: Id, name: &OsStr) -> bool {
+        self.entry.names.get(&dir).is_some_and(|names| names.contains_key(name.as_bytes()))
     }
 
     fn note_object(&mut self, stat: &Stat) {
@@ -279,11 +289,11 @@ impl Recorder {
         if self.entry.olds.get(&stat.id).is_none_or(|old| old.attributes.is_some()) || stat.is_link() {
             return Ok(());
         }
-        if let Some(handle) = object::handle(at.dir, at.name).map_err(self.failed(at, "opening it"))? {
-            let all = attributes(&handle).map_err(self.failed(at, "reading its attributes"))?;
-            if let Some(all) = all {
-                self.note(Event::Attributes { id: stat.id, all });
-            }
+        let handle = object::handle(at.dir, at.name).map_err(|errno| self.failed(at, "opening it", errno))?;
+        let Some(handle) = handle else { return Ok(()) };
+        let all = attributes(&handle).map_err(|errno| self.failed(at, "reading its attributes", errno))?;
+        if let Some(all) = all {
+            self.note(Event::Attributes { id: stat.id, all });
         }
         Ok(())
     }
@@ -314,7 +324,7 @@ impl Recorder {
             return self.note_attributes(at, stat);
         }
         let (id, (file, name)) = (stat.id, self.next_file());
-        match object::link(at.dir, at.name, self.dir.as_fd(), OsStr::new(&name)) {
+        match object::link(at.dir, at.name, self.kept.as_fd(), &name) {
             Ok(()) => self.note(Event::Kept { id, file, is_copy: false }),
             Err(Errno::NOENT) => {}
             // On another filesystem, somebody else's, or at its most links.
@@ -329,7 +339,7 @@ impl Recorder {
             }
             Err(errno) => {
                 self.note(Event::Content { id, content: Content::NotKept });
-                return Err(self.failed(at, "keeping a link to it")(errno));
+                return Err(self.failed(at, "keeping a link to it", errno));
             }
         }
         Ok(())
@@ -343,30 +353,28 @@ impl Recorder {
         Ok(())
     }
 
-    /// Copies an object into the entry's directory. Notes it if it cannot be kept, which is an error only if the store is to blame.
-    fn copy_to(&mut self, at: At<'_>, id: Id, name: &str) -> Result<bool, JournalError> {
-        let name = OsStr::new(name);
+    /// Copies an object into the store. Notes it if it cannot be kept, which is an error only if the store is to blame.
+    fn copy_to(&mut self, at: At<'_>, id: Id, name: &OsStr) -> Result<bool, JournalError> {
         let copied = object::handle(at.dir, at.name).and_then(|handle| {
-            let Some(handle) = handle.filter(|handle| stat_of(handle).is_ok_and(|stat| stat.id == id)) else {
+            let Some(handle) = handle else { return Ok(None) };
+            let now = stat_of(&handle)?;
+            if now.id != id {
                 return Ok(None);
-            };
-            object::copy_object(handle.as_fd(), self.dir.as_fd(), name, self.most_bytes)
+            }
+            object::copy_object(handle.as_fd(), &now, self.kept.as_fd(), name, self.most_bytes)
         });
-        if copied != Ok(Some(())) {
+        if let Ok(Some(bytes)) = copied {
+            self.copied_bytes = self.copied_bytes.map(|all| all + bytes);
+        } else {
             self.note(Event::Content { id, content: Content::NotKept });
-            let _ = unlinkat(&self.dir, name, AtFlags::empty());
+            let _ = unlinkat(&self.kept, name, AtFlags::empty());
         }
-        copied.map(|copied| copied.is_some()).map_err(self.failed(at, "keeping a copy of it"))
+        copied.map(|copied| copied.is_some()).map_err(|errno| self.failed(at, "keeping a copy of it", errno))
     }
 
-    /// A file of the entry's directory that is not there yet.
-    pub(super) fn next_file(&mut self) -> (u32, String) {
+    /// A file of the store that is not there yet.
+    pub(super) fn next_file(&mut self) -> (u32, OsString) {
         self.files += 1;
-        (self.files, file_name(self.files))
+        (self.files, file_name(self.entry.number, self.files))
     }
-}
-
-/// What a file of an entry is called.
-pub(super) fn file_name(file: u32) -> String {
-    format!("f{file}")
 }

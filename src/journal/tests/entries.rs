@@ -168,13 +168,13 @@ fn a_full_disk_is_told_and_spoils_nothing() {
     fs::write(&path, "old").unwrap();
     let mut recorder = store.begin("call").unwrap();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let log = std::mem::replace(&mut recorder.log, full);
+    let log = recorder.log.replace_file(full);
     let dir = fs::File::open(&world.roots[0]).unwrap();
     let at = At { dir: dir.as_fd(), name: "a".as_ref(), root: 0, path: Path::new("") };
     let error = recorder.content(at, Writing::Anywhere).unwrap_err();
     let told = "writing down what was there: No space left on device (os error 28)";
     assert_eq!(error.to_string(), format!("journal: {}: {told}", path.display()));
-    recorder.log = log;
+    recorder.log.replace_file(log);
     edit(&world, &mut recorder, "a", "anew");
     edit(&world, &mut recorder, "b", "anew");
     let number = store.end(recorder).unwrap().number;
@@ -204,12 +204,12 @@ fn damaged_and_forged_logs_are_refused() {
     let world = World::new();
     let store = world.store();
     let number = call(&world, &store, "call", &[("a", "text")]);
-    let path = world.dir.path().join(format!("store/{number}/log"));
+    let path = world.dir.path().join(format!("store/log/{number}"));
     let log = fs::read_to_string(&path).unwrap();
     let refused = |line: usize, why: &str| {
         format!(
-            "store/1/log, line {line}: {why}; the journal of this entry is damaged or not ours, and nothing was undone: \
-             move the directory `store/1` out of the journal's store"
+            "store/log/1, line {line}: {why}; this log is damaged or not ours, and nothing was undone: move it out of the \
+             journal's store"
         )
     };
     let lines = log.lines().count();
