@@ -175,6 +175,7 @@ pub fn plan(config: &Config, policy: &Policy, tier: Tier, scratch: &Path) -> Res
         private_home: sandbox.private_home,
         environment: sandbox.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         limits: sandbox.limits.clone(),
+        journal: None,
     })
 }
 

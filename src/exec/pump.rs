@@ -56,11 +56,11 @@ impl Pump {
             }
             match self.job.next_event()? {
                 News::Nothing => {}
-                News::Said(Event::Ended { exit, left, denied }, _) => {
+                News::Said(Event::Ended { exit, left, denied, changed }, _) => {
                     self.drain(&mut buffer)?;
                     let asked = self.background.ending.load(Ordering::SeqCst);
                     let timed_out = self.timed_out;
-                    self.background.settle(State::Ended(Ending { exit, timed_out, asked, left, denied }));
+                    self.background.settle(State::Ended(Ending { exit, timed_out, asked, left, denied, changed }));
                     return Ok(());
                 }
                 News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),

@@ -23,6 +23,8 @@ use crate::sandbox::{Event, Guard, Place, RawString, Request, Vitals};
 /// A program without a shell.
 #[derive(Clone, Debug)]
 pub struct Program<'a> {
+    /// What its entry in the journal is called.
+    pub title: &'a str,
     /// Its absolute path, and its arguments.
     pub argv: &'a [RawString],
     /// The working directory, from [`super::place_of`] a checked handle: another one that has taken its name since is
@@ -316,6 +318,7 @@ impl Program<'_> {
             stays: true,
             intercept: None,
             guard: Guard::default(),
+            title: self.title.to_owned(),
         })
     }
 }

@@ -96,18 +96,22 @@ impl Supervisor<'_> {
         let mut life =
             Life { program, birth: Some(birth), master, exit: None, terminated: false, killed: false, over: None };
         self.follow(request, &mut life, &children)?;
-        let Some(exit) = life.exit else { return Ok(()) };
+        let Some(exit) = life.exit else {
+            self.monitor.end_journal();
+            return Ok(());
+        };
         if self.group.as_ref().is_some_and(Group::was_ended) {
             life.over = Some(Denied::Memory);
         }
         let met = if life.over.is_some() { Vec::new() } else { self.limits_met(exit, life.killed) };
         let left = self.end_rest(&children);
+        let changed = self.monitor.end_journal();
         let denied = self.monitor.close(exit != Exit::Code(0), self.line.as_ref());
         // Who was ended has not left anybody behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };
         // One packet holds them.
         let denied = life.over.into_iter().chain(met).chain(denied).take(MAX_DENIED).collect();
-        let _ = send_event(&self.server, &Event::Ended { exit, left, denied }, None);
+        let _ = send_event(&self.server, &Event::Ended { exit, left, denied, changed }, None);
         Ok(())
     }
 

@@ -105,6 +105,8 @@ pub struct Request {
     pub intercept: Option<Intercept>,
     /// Paths that are read-only from this command on, beside those of the plan.
     pub guard: Guard,
+    /// What its entry in the journal is called.
+    pub title: String,
 }
 
 /// Paths in read-write directories that the server found after the plan was made.
@@ -217,7 +219,18 @@ pub enum Event {
         left: u32,
         /// What the walls refused to it, each thing once.
         denied: Vec<Denied>,
+        /// What it changed, if it changed something.
+        changed: Option<Changed>,
     },
+}
+
+/// That a command changed something in the allowed directories.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// The number of the entry in the journal; `None` if nothing could be noted.
+    pub call: Option<u64>,
+    /// Why something could not be noted.
+    pub fault: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -420,6 +433,7 @@ mod tests {
             stays: false,
             intercept: Some(Intercept { dial: true, open: false, bundle: true, proxy_only: false }),
             guard: Guard { protected: vec!["/src/.git/hooks".into()], pinned: vec!["/src/.git/config".into()] },
+            title: "execute_command: true".into(),
         };
         send(&here, &request, &[write.as_fd()]).unwrap();
         send(&here, &Event::Started, &[]).unwrap();
@@ -437,7 +451,8 @@ mod tests {
     #[test]
     fn packets_carry_one_event_each() {
         let (here, there) = pair(SocketType::SEQPACKET);
-        let ended = Event::Ended { exit: Exit::Code(3), left: 2, denied: vec![Denied::Metadata("/etc".into())] };
+        let denied = vec![Denied::Metadata("/etc".into())];
+        let ended = Event::Ended { exit: Exit::Code(3), left: 2, denied, changed: Some(Changed::default()) };
         send_event(&there, &Event::Started, Some(there.as_fd())).unwrap();
         send_event(&there, &ended, None).unwrap();
         let (first, fd) = receive_event(&here).unwrap().unwrap();

@@ -71,6 +71,7 @@ impl Tool for ExecuteCommand {
         }
         let directory = directory(context, params.working_directory.as_deref())?;
         let command = exec::Command {
+            tool: Self::NAME,
             line: &params.command,
             dir: place_of(&directory)?,
             terminal: (params.tty == Some(true)).then_some((TERMINAL_ROWS, TERMINAL_COLUMNS)),

@@ -76,7 +76,7 @@ impl Tool for RunScript {
         };
         let line = line(&session, path, params.args.as_deref().unwrap_or_default());
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { line: &line, dir, terminal: None };
+        let command = exec::Command { tool: Self::NAME, line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
         let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let begun = Instant::now();

@@ -40,6 +40,7 @@ fn launcher(commands: &Commands) -> Result<&Launcher> {
 /// One program on its own, which is neither watched nor kept.
 fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
     Request {
+        title: String::new(),
         argv,
         script: None,
         dir,
