@@ -213,7 +213,7 @@ impl Foreground<'_> {
                     let _ = rustix::io::write(&terminal, &[END_OF_INPUT]);
                     streams.take_terminal(terminal)?;
                 }
-                News::Said(Event::Started | Event::Listens | Event::Status { .. }, _) => {
+                News::Said(Event::Started | Event::Listens | Event::Status { .. } | Event::Accounted { .. }, _) => {
                     return Err(ExecError::out_of_turn());
                 }
                 News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),

@@ -89,7 +89,7 @@ pub struct Outcome {
 }
 
 /// What the entry in the journal is called of something that a tool runs.
-fn title(tool: &str, line: &str) -> String {
+pub fn title(tool: &str, line: &str) -> String {
     let line = line.lines().next().unwrap_or_default();
     format!("{tool}: {}", &line[..line.floor_char_boundary(JOURNAL_TITLE_BYTES)])
 }

@@ -31,8 +31,8 @@ pub trait Monitor {
     /// Looks whether the command has done what nothing tells about.
     fn look(&mut self) {}
 
-    /// Nothing of the command runs any more. What it changed.
-    fn end_journal(&mut self) -> Option<Changed> {
+    /// Ends the entry of the journal; the next one, if any, is called `next`. What was changed.
+    fn end_entry(&mut self, _next: &str) -> Option<Changed> {
         None
     }
 
@@ -112,8 +112,8 @@ impl<'a> Served<'a> {
         }
     }
 
-    fn end_journal(&mut self) -> Option<Changed> {
-        self.journal.as_mut().and_then(CommandJournal::end)
+    fn end_entry(&mut self, next: &str) -> Option<Changed> {
+        self.journal.as_mut().and_then(|journal| journal.end_entry(next))
     }
 
     fn has_to_look(&self) -> bool {
@@ -174,8 +174,8 @@ impl Monitor for InView<'_> {
         self.broker.look();
     }
 
-    fn end_journal(&mut self) -> Option<Changed> {
-        self.broker.end_journal()
+    fn end_entry(&mut self, next: &str) -> Option<Changed> {
+        self.broker.end_entry(next)
     }
 
     fn close(&mut self, failed: bool, line: Option<&SupervisorLine>) -> Vec<Denied> {
@@ -236,8 +236,8 @@ impl Monitor for OnSystem<'_> {
         self.broker.look();
     }
 
-    fn end_journal(&mut self) -> Option<Changed> {
-        self.broker.end_journal()
+    fn end_entry(&mut self, next: &str) -> Option<Changed> {
+        self.broker.end_entry(next)
     }
 
     fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {

@@ -36,6 +36,8 @@ pub const INTERRUPT: u8 = b'I';
 /// Server to supervisor: how is the program? Eight bytes follow, a number (little endian) that comes back with
 /// [`Event::Status`]. Of questions close together only the highest may be answered.
 pub const STATUS: u8 = b'S';
+/// Ends the entry of the journal. With it come a number, as with [`STATUS`], and what the next entry is called, in UTF-8.
+pub const ACCOUNT: u8 = b'A';
 /// Most descriptors in one message.
 const MAX_FDS: usize = 7;
 
@@ -209,6 +211,11 @@ pub enum Event {
         number: u64,
         /// `None` if /proc does not tell.
         vitals: Option<Vitals>,
+    },
+    /// What the program changed until it was asked, since it was asked before.
+    Accounted {
+        number: u64,
+        changed: Option<Changed>,
     },
     /// The program was not started.
     Refused { step: String, cause: Cause },

@@ -104,8 +104,9 @@ enum Note {
 }
 
 impl CommandJournal<'_> {
-    /// Ends the entry. `None` if nothing of the tree is other than it was, and all was noted.
-    pub fn end(&mut self) -> Option<Changed> {
+    /// Ends the entry; the next one, if any, is called `next`. `None` if nothing of the tree is other than it was, and all was noted.
+    pub fn end_entry(&mut self, next: &str) -> Option<Changed> {
+        next.clone_into(&mut self.title);
         let ended = self.recorder.take().map(|recorder| self.journal.store.end_if_changed(recorder));
         let call = match ended {
             None | Some(Ok(None)) => None,
