@@ -14,9 +14,9 @@ use super::poll::{Bell, readable, writable};
 use super::ring::Ring;
 use super::streams::END_OF_INPUT;
 use super::{Denied, ExecError, Exit, Page};
-use crate::sandbox::Changed;
 use crate::cancel::CancelToken;
 use crate::limits::{OUTPUT_GATHER_MS, OUTPUT_QUIET_MS};
+use crate::sandbox::Changed;
 
 type OnEnd = Box<dyn Fn(&Background) + Send + Sync>;
 

@@ -128,7 +128,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
     assert_eq!(
         simple(&launcher).unwrap(),
         Outcome {
-        changed: None,
+            changed: None,
             stdout: Captured { bytes: vec![b'x'; 10], end: vec![b'x'; 5], total_bytes: 300_000, truncated: true },
             stderr: Captured { bytes: b"bad".to_vec(), end: vec![], total_bytes: 3, truncated: false },
             exit: Exit::Code(3),
@@ -392,7 +392,8 @@ fn a_background_command_is_read_written_and_ended() {
     assert_eq!(full.to_string(), "all 1 places for background commands are taken (--max-background-commands): c1");
     command.end();
     command.await_end(until, &cancel).unwrap();
-    let ending = Ending { exit: Exit::Signal(9), timed_out: false, asked: true, left: 0, denied: vec![], changed: None };
+    let ending =
+        Ending { exit: Exit::Signal(9), timed_out: false, asked: true, left: 0, denied: vec![], changed: None };
     assert_eq!(command.state(), State::Ended(ending));
     assert_eq!(text(&command, None), ("bye".to_owned(), 0, 11));
     assert_eq!(text(&command, Some(1)), ("12€bye".to_owned(), 2, 11));

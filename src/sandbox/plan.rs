@@ -120,10 +120,12 @@ pub struct Plan {
 /// The journal of what commands change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedJournal {
-    /// The directory of the store, absolute.
-    pub store: RawString,
+    /// The directory of the store.
+    pub store: Place,
     /// Where changes are noted: directories that lie apart from each other, in the order of the server's own journal.
     pub roots: Vec<Place>,
-    /// Whether a change that cannot be noted is refused.
-    pub refuses: bool,
+    /// Globs over paths below the roots, of which nothing is noted.
+    pub skip: Vec<String>,
+    /// Whether a change is made that cannot be noted.
+    pub drops: bool,
 }

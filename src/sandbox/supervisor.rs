@@ -32,7 +32,9 @@ use super::sys::seccomp::can_answer_with;
 use super::sys::{self, SingleThread};
 use super::terminal;
 use super::vitals::Reporter;
-use super::wire::{ACCOUNT, Denied, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event};
+use super::wire::{
+    ACCOUNT, Denied, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event,
+};
 use crate::limits::{INTERCEPTED_LOOK_MS, JOURNAL_TITLE_BYTES, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
 
 /// One command, from its start to its end.

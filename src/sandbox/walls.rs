@@ -53,7 +53,8 @@ impl Walls {
             abi,
         };
         let ruleset = ruleset(&rules, options)?;
-        let rules = Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false, journaled };
+        let rules =
+            Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false, journaled };
         Ok(Self { ruleset, outer: None, filter: seccomp::filter(rules), rules, options, readable: Vec::new(), abi })
     }
 

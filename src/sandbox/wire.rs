@@ -213,10 +213,7 @@ pub enum Event {
         vitals: Option<Vitals>,
     },
     /// What the program changed until it was asked, since it was asked before.
-    Accounted {
-        number: u64,
-        changed: Option<Changed>,
-    },
+    Accounted { number: u64, changed: Option<Changed> },
     /// The program was not started.
     Refused { step: String, cause: Cause },
     /// The program has ended, and so has everything that it had started.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::change_notes::changes_made;
 use super::command_notes::exit_code;
 use super::python::{Open, has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
@@ -101,6 +102,9 @@ impl Tool for InstallPackages {
             ),
             _ => format!("pip failed with exit code {code}"),
         };
+        if let Some((note, _)) = changes_made(services, outcome.changed.as_ref()) {
+            message = format!("{message}; {note}");
+        }
         if success && let Some(modules) = modules {
             session.use_packages(&own, wanted.clone());
             if let Some(kernel) = session.live()

@@ -91,7 +91,8 @@ fn run_program(options: &Options, program: &[OsString]) -> Result<u8> {
                 return Err(reason).context(format!("the program was not started: {step}"));
             }
             News::Gone => bail!("the program's supervisor has ended, and the program with it"),
-            News::Said(Event::Started | Event::Listens | Event::Status { .. } | Event::Accounted { .. }, _) | News::Nothing => {}
+            News::Said(Event::Started | Event::Listens | Event::Status { .. } | Event::Accounted { .. }, _)
+            | News::Nothing => {}
         }
     }
 }

@@ -26,8 +26,12 @@ fn scripted<T: Send + 'static>(
     });
     let argv = ["/bin/program".into(), "argument".into()];
     let environment = [("A".into(), "b".into())];
-    let program =
-        Program { title: "a program that stays", argv: &argv, dir: Place { path: "/src".into(), dev: 1, ino: 2 }, environment: &environment };
+    let program = Program {
+        title: "a program that stays",
+        argv: &argv,
+        dir: Place { path: "/src".into(), dev: 1, ino: 2 },
+        environment: &environment,
+    };
     let resident = Resident::start(&Launcher::over(here, None), &program, running, &CancelToken::new()).unwrap();
     (resident, supervisor)
 }

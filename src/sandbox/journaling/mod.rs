@@ -27,15 +27,15 @@ use place::{Places, Spot, is};
 pub struct Journal {
     store: Store,
     roots: Arc<[Root]>,
-    /// Whether a change that cannot be noted is refused; otherwise it is told.
-    refuses: bool,
+    /// Whether a change is made that cannot be noted; it is told.
+    drops: bool,
 }
 
 impl Journal {
     /// To be opened before the launcher has mounts of its own.
     pub fn open(planned: &PlannedJournal) -> Result<Self, Fault> {
-        let step = || format!("open the journal of changes, `{}`", planned.store.as_path().display());
-        let path = planned.store.as_path();
+        let step = || format!("open the journal of changes, `{}`", planned.store.path.as_path().display());
+        let path = planned.store.path.as_path();
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Errno::INVAL).step_with(step);
         };
@@ -45,7 +45,7 @@ impl Journal {
         let roots = planned.roots.iter().map(root).collect::<Result<Arc<[Root]>, _>>()?;
         let store = Store::open(parent.as_fd(), name, path, Arc::clone(&roots));
         let store = store.map_err(|error| Fault::because(&step(), &error.to_string()))?;
-        Ok(Self { store, roots, refuses: planned.refuses })
+        Ok(Self { store, roots, drops: planned.drops })
     }
 
     /// Somebody who notes what one command changes, in an entry that begins with the first change.
@@ -88,7 +88,7 @@ impl Witness for CommandJournal<'_> {
         self.fault.get_or_insert_with(|| error.to_string());
         let full = [libc::ENOSPC, libc::EDQUOT].into_iter().find(|full| error.errno() == Some(*full));
         let errno = Errno::from_raw_os_error(full.unwrap_or(libc::EIO));
-        Some(if self.journal.refuses { Err(errno) } else { Ok(()) })
+        Some(if self.journal.drops { Ok(()) } else { Err(errno) })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Which system calls can change what a name stands for or what an object holds, read from number and arguments alone.
 
 use libc::{
-    AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_FOLLOW, O_ACCMODE, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW,
-    O_PATH, O_RDONLY, O_TMPFILE, O_TRUNC, O_WRONLY, RENAME_EXCHANGE, c_long,
+    AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_FOLLOW, O_ACCMODE, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_PATH, O_RDONLY,
+    O_TMPFILE, O_TRUNC, O_WRONLY, RENAME_EXCHANGE, c_long,
 };
 
 use crate::sandbox::broker::{self, Call, Object};
@@ -18,14 +18,30 @@ pub(super) struct Named {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutation {
     /// open(2) of something to write to it, or to make it if it is not there.
-    Open { at: Named, follow: bool, creates: bool, appends: bool, writes: bool },
+    Open {
+        at: Named,
+        follow: bool,
+        creates: bool,
+        appends: bool,
+        writes: bool,
+    },
     /// Something new gets the name, if nothing has it.
     Make(Named),
     Remove(Named),
-    Rename { from: Named, to: Named, exchanges: bool },
-    Link { from: Object, to: Named },
+    Rename {
+        from: Named,
+        to: Named,
+        exchanges: bool,
+    },
+    Link {
+        from: Object,
+        to: Named,
+    },
     /// bind(2): an address of so many bytes, which may be a path.
-    Bind { address: u64, size: usize },
+    Bind {
+        address: u64,
+        size: usize,
+    },
     /// truncate(2).
     Truncate(Object),
     /// What is done to an open file that was opened for appending: its bytes are kept only from here on.
@@ -68,9 +84,10 @@ pub(super) fn decode(nr: i32, args: &[u64; 6]) -> Option<Mutation> {
         #[cfg(target_arch = "x86_64")]
         libc::SYS_rename => Mutation::Rename { from: here(a), to: here(b), exchanges: false },
         #[cfg(target_arch = "x86_64")]
-        libc::SYS_link => {
-            Mutation::Link { from: Object::Path { dir: AT_FDCWD, address: a, follow: false, empty: false }, to: here(b) }
-        }
+        libc::SYS_link => Mutation::Link {
+            from: Object::Path { dir: AT_FDCWD, address: a, follow: false, empty: false },
+            to: here(b),
+        },
         _ => match broker::decode(nr, args)? {
             Call::Change(object, _) => Mutation::Metadata(object),
             Call::Socket | Call::Invalid(_) | Call::Read(..) => return None,

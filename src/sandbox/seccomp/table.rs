@@ -571,7 +571,8 @@ const INTERCEPTED: &[Line] = &[
 ];
 
 /// Of a file that was opened for appending, only the size is kept: what else can change it comes here as well.
-const CAN_OVERWRITE: &str = "what was opened for appending may be changed elsewhere by it, so its bytes are kept before";
+const CAN_OVERWRITE: &str =
+    "what was opened for appending may be changed elsewhere by it, so its bytes are kept before";
 /// `O_WRONLY`, `O_RDWR`, `O_CREAT`, `O_TRUNC`.
 const CHANGES_BY_OPENING: u32 = 0o1 | 0o2 | 0o100 | 0o1000;
 const APPEND: u32 = libc::O_APPEND.cast_unsigned();

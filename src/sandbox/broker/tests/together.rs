@@ -46,7 +46,8 @@ fn an_answer_that_nobody_waits_for_is_not_found() {
     thread::scope(|scope| {
         scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
-            let rules = Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false, journaled: false };
+            let rules =
+                Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false, journaled: false };
             send.send(install_with_listener(&filter(rules)).unwrap()).unwrap();
             wait.recv().unwrap_err();
         });
