@@ -10,8 +10,9 @@ mod python;
 mod recent;
 mod telemetry;
 mod testrun;
+mod undo;
 
-pub use self::{audit::*, calls::*, http::*, journal::*, python::*, recent::*, telemetry::*, testrun::*};
+pub use self::{audit::*, calls::*, http::*, journal::*, python::*, recent::*, telemetry::*, testrun::*, undo::*};
 
 /// Longest line accepted on stdin, in bytes. A 10 MB `write_file` can be more than 20 MB of escaped JSON.
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;

@@ -16,6 +16,8 @@ pub const WALLS: &str = "Walls around commands";
 pub const LIMITS: &str = "Limits of commands";
 /// How commands of agents run.
 pub const COMMANDS: &str = "Commands";
+/// What is kept of what calls change.
+pub const UNDO: &str = "Undo";
 /// What is served, and how.
 pub const SERVER: &str = "Server";
 

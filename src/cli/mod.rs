@@ -9,6 +9,7 @@ mod options;
 mod python;
 mod ranges;
 mod telemetry;
+mod undo;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ pub use mock::{MockAction, MockServe, Redact};
 pub use options::{Errors, Home, LogLevel, NetworkArg, Options, Sandbox, ToolsetArg};
 pub use python::PythonArgs;
 pub use telemetry::{HealthArgs, TelemetryArgs};
+pub use undo::{Undo, UndoArgs, UndoFull};
 
 /// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories
 ///

@@ -14,7 +14,7 @@ use super::ranges::{
     COMMANDS, CPU_SECS, FILE_BYTES, MEMORY_BYTES, MEMORY_MIB, OPEN_FILES, OUTPUT_BYTES, PROCESSES, SEARCH_MEMORY_MIB,
     TIMEOUT_SECS,
 };
-use super::{Isolation, PythonArgs};
+use super::{Isolation, PythonArgs, UndoArgs};
 use crate::limits;
 
 /// Flags that every mode understands.
@@ -125,6 +125,8 @@ pub struct Options {
     /// Keep so many bytes of the output of each background command (16777216 by default)
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
     pub background_output_bytes: Option<u64>,
+    #[command(flatten)]
+    pub undo: UndoArgs,
     #[command(flatten)]
     pub python: PythonArgs,
     /// Serve these sets of tools

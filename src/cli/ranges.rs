@@ -37,5 +37,9 @@ pub const SEARCH_MEMORY_MIB: Range = Range { min: 0, max: 1024 * 1024 };
 pub const IDLE_SECS: Range = Range { min: 1, max: 30 * 86_400 };
 /// Up to a day.
 pub const TIMEOUT_SECS: Range = Range { min: 1, max: 86_400 };
+/// Up to a TiB.
+pub const UNDO_MIB: Range = Range { min: 1, max: 1024 * 1024 };
+/// Up to ten years.
+pub const UNDO_DAYS: Range = Range { min: 1, max: 3650 };
 /// 1 PiB: more is a slip of the finger.
 const MAX_BYTES: u64 = 1 << 50;

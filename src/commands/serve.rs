@@ -10,9 +10,10 @@ use super::mock;
 use super::process::{catch_signals, logging, raise_open_files, stdin, stdout};
 use crate::audit::{self, AuditLog};
 use crate::cli::{Cli, Redact};
-use crate::compose::{alone, look_for_repositories, wall_in};
+use crate::compose::{alone, look_around, wall_in};
 use crate::config::{self, Config};
 use crate::mock::{Observed, ServerAndMock};
+use crate::policy::Root;
 use crate::sandbox::Tier;
 use crate::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
@@ -52,7 +53,7 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
         log.start(&audit::Started { serves: "stdio".to_owned(), servers: vec![("stdio", &*server)], config })?;
     }
     announce(&[("stdio", &*server)], wall_in(&[server.services()], &[]));
-    look_for_repositories(server.services());
+    look_around(server.services());
     let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
@@ -136,6 +137,15 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
         );
     } else {
         tracing::info!("replay {version} serves {}", directories.join(", "));
+    }
+    for (name, server) in servers {
+        let services = server.services();
+        if let Err(reason) = &services.journal
+            && services.policy.roots().iter().any(Root::writable)
+        {
+            let owner = if servers.len() > 1 { format!("{name}: ") } else { String::new() };
+            tracing::info!("{owner}calls cannot be undone: {reason}");
+        }
     }
     let own = own_landlock.map_or_else(|| "none".to_owned(), |version| format!("landlock {version}"));
     let standing = &first.services().commands.standing;

@@ -43,8 +43,10 @@ pub fn wall_in(all: &[&Services], more: &[(BorrowedFd<'_>, bool)]) -> Option<u32
     let roots = roots.map(|root| (root.as_fd(), root.writable()));
     let scratches = all.iter().filter_map(|services| services.commands.scratch.as_ref());
     let scratches = scratches.map(|scratch| (scratch.as_fd(), true));
+    let journals = all.iter().filter_map(|services| services.journal.as_ref().ok());
+    let journals = journals.map(|journal| (journal.store.handle(), true));
     let resolver = resolver.iter().map(|file| (file.as_fd(), false));
-    let reached: Vec<_> = roots.chain(scratches).chain(resolver).chain(more.iter().copied()).collect();
+    let reached: Vec<_> = roots.chain(scratches).chain(journals).chain(resolver).chain(more.iter().copied()).collect();
     let held = hold_server(&reached);
     held.inspect_err(|fault| tracing::warn!("the server itself has no second wall: {fault}")).ok()
 }

@@ -2,6 +2,7 @@
 
 mod domain;
 mod launcher;
+mod undo;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::tools::{Calls, Commands, Registry, Services};
 
 pub use domain::wall_in;
 pub use launcher::{plan, private_directory};
+pub use undo::undo_places;
 
 /// The server that this configuration asks for, in a process that has no other.
 pub fn alone(config: &Config) -> Result<Arc<Server>> {
@@ -39,19 +41,22 @@ pub fn server(config: &Config, account: Account) -> Result<Arc<Server>> {
 pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
     let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
     policy.hide(&launcher::depots(config, &policy)?)?;
+    let journal = undo::open(config, &mut policy);
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
-        launcher::start(config, &policy)?
+        launcher::start(config, &policy, journal.as_deref().ok())?
     } else {
         Commands::none()
     };
+    let journal = undo::beside(journal, &policy, &commands);
     let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
     let memory = Memory::new(config.search_memory_bytes);
     let calls = calls(config, &commands.standing);
     let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
     let python = if config.has_python_spare { python } else { python.without_spare() };
     let writer = Writer::new(config.durability);
-    let services = Services { account, policy, writer, memory, python, commands, calls, tests: History::default() };
+    let services =
+        Services { account, policy, journal, writer, memory, python, commands, calls, tests: History::default() };
     Ok(Server::new(registry, services, config.errors))
 }
 
@@ -81,11 +86,17 @@ fn calls(config: &Config, standing: &WallStatus) -> Calls {
     calls
 }
 
-/// Looks for git repositories while nobody waits for that. To be called once the walls stand; whoever needs them before that
-/// is over waits.
-pub fn look_for_repositories(services: &Services) {
+/// Looks for git repositories, and mends the journal, while nobody waits for that. To be called once the walls stand; whoever needs
+/// them before that is over waits.
+pub fn look_around(services: &Services) {
     let repositories = Arc::clone(services.policy.repositories());
+    let journal = services.journal.clone();
     let look = move || {
+        if let Ok(journal) = journal
+            && let Err(fault) = journal.mend()
+        {
+            tracing::warn!("{fault}");
+        }
         repositories.found();
     };
     if let Err(error) = std::thread::Builder::new().name("repositories".to_owned()).spawn(look) {

@@ -64,11 +64,11 @@ pub(super) struct World {
 }
 
 impl World {
-    fn variable(&self, name: &str) -> Option<OsString> {
+    pub(super) fn variable(&self, name: &str) -> Option<OsString> {
         self.vars.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
     }
 
-    fn home(&self) -> Option<PathBuf> {
+    pub(super) fn home(&self) -> Option<PathBuf> {
         self.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.parent().is_some())
     }
 }

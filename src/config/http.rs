@@ -298,9 +298,15 @@ impl Config {
             options.unprotect.clear();
         }
         options.unprotect.extend(entry.unprotect.iter().cloned());
-        let Some(allow) = &entry.allow else { return Self::resolve(&options) };
-        (options.allow, options.allow_read, options.allow_write) = (allow.clone(), Vec::new(), Vec::new());
-        Self::resolve_for(&options, Meant { own: false, is_whole: false })
+        let mut config = match &entry.allow {
+            None => Self::resolve(&options)?,
+            Some(allow) => {
+                (options.allow, options.allow_read, options.allow_write) = (allow.clone(), Vec::new(), Vec::new());
+                Self::resolve_for(&options, Meant { own: false, is_whole: false })?
+            }
+        };
+        config.undo.tenant.clone_from(&entry.name);
+        Ok(config)
     }
 }
 

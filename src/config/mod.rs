@@ -6,6 +6,7 @@ mod http;
 mod memory;
 mod profile;
 mod telemetry;
+mod undo;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -19,6 +20,7 @@ pub use commands::SandboxConfig;
 pub use http::{HttpConfig, TokenEntry, encryption, entries, tokens};
 pub use profile::profile_keys;
 pub use telemetry::{telemetry, trust};
+pub use undo::UndoConfig;
 
 use commands::World;
 use profile::Profile;
@@ -79,6 +81,8 @@ pub struct Config {
     pub memory_bytes: usize,
     /// What may be remembered of files between searches; 0 for nothing.
     pub search_memory_bytes: usize,
+    /// What is kept of what calls change.
+    pub undo: UndoConfig,
     /// How calls are recorded and answered.
     pub calls: CallsConfig,
     /// What the client is held to.
@@ -177,6 +181,7 @@ impl Config {
             own_files: options.sandbox_profile.iter().flat_map(|path| own_file(&here, path)).collect(),
             hidden: Vec::new(),
             sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
+            undo: UndoConfig::resolve(options, &profile, &world, &grants)?,
             temporary: std::env::temp_dir(),
             ground: None,
             grants,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::cli::{self, Home, NetworkArg, Sandbox};
+use crate::cli::{self, Home, NetworkArg, Sandbox, Undo, UndoFull};
 use crate::limits::MAX_PROFILE_BYTES;
 use crate::text::nearest::nearest;
 
@@ -49,6 +49,14 @@ pub(super) struct Profile {
     pub(super) home: Option<Home>,
     /// As --git-identity
     pub(super) git_identity: Option<String>,
+    /// As --undo: `on` or `off`
+    #[schemars(with = "String")]
+    pub(super) undo: Option<Undo>,
+    /// As --undo-full: `refuse` or `drop`
+    #[schemars(with = "String")]
+    pub(super) undo_full: Option<UndoFull>,
+    /// As --undo-skip (a list)
+    pub(super) undo_skip: Vec<String>,
     /// What commands get of the server's environment (an object)
     pub(super) env: Env,
     /// What commands are held to (an object)
@@ -114,6 +122,10 @@ pub(super) struct Limits {
     pub(super) max_python_sessions: Option<u64>,
     /// As --python-idle-timeout-secs
     pub(super) python_idle_timeout_secs: Option<u64>,
+    /// As --undo-mib
+    pub(super) undo_mib: Option<u64>,
+    /// As --undo-days
+    pub(super) undo_days: Option<u64>,
 }
 
 impl Profile {
@@ -167,6 +179,8 @@ impl Limits {
             ("output_cap_bytes", self.output_cap_bytes, cli::OUTPUT_BYTES),
             ("max_python_sessions", self.max_python_sessions, cli::COMMANDS),
             ("python_idle_timeout_secs", self.python_idle_timeout_secs, cli::IDLE_SECS),
+            ("undo_mib", self.undo_mib, cli::UNDO_MIB),
+            ("undo_days", self.undo_days, cli::UNDO_DAYS),
         ];
         for (name, value, range) in all {
             if let Some(value) = value
@@ -263,8 +277,8 @@ mod tests {
     fn every_key_says_what_it_means() {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
-        assert_eq!((keys.len(), all), (33, 33));
-        assert_eq!((keys[0].as_str(), keys[32].as_str()), ("read_only", "limits.python_idle_timeout_secs"));
+        assert_eq!((keys.len(), all), (38, 38));
+        assert_eq!((keys[0].as_str(), keys[37].as_str()), ("read_only", "limits.undo_days"));
     }
 
     #[test]
@@ -273,6 +287,7 @@ mod tests {
             r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "sandbox": "namespaces",
                 "network": "none", "allow_network": false, "allow_exec": true, "allow_fork": true, "import_baseline": true,
                 "system": "default", "toolchains": true, "home": "read_only", "git_identity": "A <a@b>",
+                "undo": "on", "undo_full": "drop", "undo_skip": ["target/**"],
                 "env": {"pass": ["A"], "set": {"B": "1"}, "drop": ["C*"]}, "limits": {"cpu_secs": 5}, "extra_rules": []}"#,
         )
         .unwrap();

@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -18,6 +19,10 @@ pub struct Bytes(pub Vec<u8>);
 impl Bytes {
     pub(super) fn of(name: &OsStr) -> Self {
         Self(name.as_bytes().to_vec())
+    }
+
+    pub fn path(&self) -> &Path {
+        Path::new(self.name())
     }
 
     pub(super) fn name(&self) -> &OsStr {

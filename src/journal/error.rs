@@ -39,6 +39,14 @@ pub enum JournalError {
 }
 
 impl JournalError {
+    /// What the kernel said, a number of errno(3), if it was the kernel.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::Io { source, .. } => source.raw_os_error(),
+            _ => None,
+        }
+    }
+
     pub(super) fn io(what: impl Into<String>) -> impl FnOnce(Errno) -> Self {
         let what = what.into();
         move |errno| Self::Io { what, source: errno.into() }

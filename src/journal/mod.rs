@@ -16,6 +16,7 @@
 mod apart;
 mod bounds;
 mod bytes;
+mod call;
 mod conflict;
 mod entry;
 mod error;
@@ -33,6 +34,7 @@ mod undo;
 
 pub use bounds::Bounds;
 pub use bytes::Bytes;
+pub use call::{Changes, Ended, Journal, Settings};
 pub use conflict::Conflict;
 pub use entry::{Change, Entry, Place};
 pub use error::JournalError;

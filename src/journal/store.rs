@@ -147,6 +147,16 @@ impl Store {
         Ok(recorder.entry)
     }
 
+    /// Ends an entry, and drops it if all is as it was.
+    pub fn end_if_changed(&self, recorder: Recorder) -> Result<Option<Entry>, JournalError> {
+        let entry = self.end(recorder)?;
+        if self.changes(&entry).is_empty() {
+            self.remove(entry.number)?;
+            return Ok(None);
+        }
+        Ok(Some(entry))
+    }
+
     /// The numbers of the entries, the oldest first.
     pub fn numbers(&self) -> Result<Vec<u64>, JournalError> {
         let names =

@@ -96,6 +96,7 @@ fn session_in(grants: &[Grant]) -> Session {
         calls: Calls::default(),
         tests: crate::testrun::History::default(),
         policy: Policy::open(grants, &[]).unwrap(),
+        journal: Err("this is a test".to_owned()),
         writer: Writer::default(),
         memory: Memory::off(),
         python: Sessions::new(1, Duration::from_secs(1), PathBuf::new()),

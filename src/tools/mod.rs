@@ -4,6 +4,7 @@
 //! tools/list and in the documents.
 
 mod cell_notes;
+mod change_notes;
 mod command_notes;
 mod context;
 mod edits;

@@ -1,6 +1,6 @@
 //! What all calls share: the policy, the writer of files, and the rules for commands.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::budget::Account;
@@ -8,6 +8,7 @@ use crate::calls::{Isolation, Reach};
 use crate::cancel::CancelToken;
 use crate::exec::{BackgroundCommands, Foreground, Launcher, Slots};
 use crate::fs::Writer;
+use crate::journal::Journal;
 use crate::limits::{
     DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_TIMEOUT_SECS, MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES,
     RESIDENTS_FOR_A_SESSION,
@@ -25,6 +26,8 @@ pub struct Services {
     pub account: Account,
     /// Decides about every path.
     pub policy: Policy,
+    /// Keeps what calls change, so that it can be undone; or why nothing is kept.
+    pub journal: Result<Arc<Journal>, String>,
     /// Writes files, and keeps two changes of one file apart.
     pub writer: Writer,
     /// What is known of files from searches before.

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::audit::AuditLog;
 use crate::budget::Budget;
 use crate::cli::Cli;
-use crate::compose::{look_for_repositories, server_beside, wall_in};
+use crate::compose::{look_around, server_beside, undo_places, wall_in};
 use crate::config::{Config, HttpConfig};
 use crate::limits::{
     HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_CONNECTIONS_SHARE_PERCENT, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
@@ -74,6 +74,10 @@ pub fn prepare(
         HttpConfig::resolve(address, &cli.http, &cli.options)?;
     let secrets = Secrets::open(&cli.http)?;
     config.hidden.extend(secrets.hidden());
+    let own = |entry| Config::for_token(&cli.options, entry);
+    let configs = tokens.iter().map(own).collect::<Result<Vec<_>>>()?;
+    let of_tokens = configs.iter().flat_map(|own| own.undo.allowed.iter().cloned());
+    config.undo.allowed.extend(of_tokens.collect::<Vec<PathBuf>>());
     let config = &*config;
     let listener = listen(address)?;
     settings.max_connections = connections(settings.max_connections);
@@ -95,11 +99,10 @@ pub fn prepare(
         tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer, limits));
         cores.push((ANYONE.to_owned(), server));
     } else {
-        let own = |entry| Config::for_token(&cli.options, entry);
-        let configs = tokens.iter().map(own).collect::<Result<Vec<_>>>()?;
         pins.expect(configs.iter().flat_map(|own| &own.grants));
         for (entry, mut own) in tokens.iter().zip(configs) {
             own.hidden.clone_from(&config.hidden);
+            own.undo.allowed.clone_from(&config.undo.allowed);
             // The operator has said what all of it may take.
             own.search_memory_bytes = search_memory_bytes;
             let server = server_beside(&own, budget.account(), &mut pins)
@@ -130,6 +133,7 @@ pub fn prepare(
         domain: Vec::new(),
         pins: Pins::default(),
         ground: None,
+        undo_places: Vec::new(),
         search_memory_bytes,
         budget,
     };
@@ -146,6 +150,10 @@ pub fn prepare(
         provisioning.ground = yard.as_ref().map(|yard| yard.scratch().path().to_owned());
         for root in offered.roots() {
             more.push((root.as_fd().try_clone_to_owned().context("an allowed directory")?, root.writable()));
+        }
+        provisioning.undo_places = undo_places(config, &offered);
+        for place in &provisioning.undo_places {
+            more.push((open_place(place)?, true));
         }
         if let Some(yard) = &yard {
             more.push((yard.scratch().as_fd().try_clone_to_owned().context("the private directory")?, true));
@@ -282,7 +290,7 @@ impl Servers {
             }
             None => None,
         };
-        self.cores.iter().for_each(|(_, server)| look_for_repositories(server.services()));
+        self.cores.iter().for_each(|(_, server)| look_around(server.services()));
         self.manager.ready();
         let ending = || self.manager.stopping();
         let roster = Arc::clone(&self.roster);
@@ -301,6 +309,12 @@ impl Servers {
         }
         served.with_context(|| format!("{address} cannot be served"))
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a directory of the operator's, for the domain of this process")]
+fn open_place(path: &Path) -> Result<OwnedFd> {
+    let place = std::fs::File::open(path).with_context(|| format!("`{}`", path.display()))?;
+    Ok(place.into())
 }
 
 fn random_number() -> Result<u32> {

@@ -40,6 +40,8 @@ pub struct Provisioning {
     pub domain: Vec<(Id, bool)>,
     /// Where private directories of commands are made.
     pub ground: Option<PathBuf>,
+    /// Where what they change is kept.
+    pub undo_places: Vec<PathBuf>,
     /// What may still be remembered of files between searches.
     pub search_memory_bytes: usize,
     /// The memory that all share.
@@ -93,6 +95,7 @@ impl Provisioning {
         let mut config = Config::for_token(&self.options, entry)?;
         config.hidden.clone_from(&self.hidden);
         config.ground.clone_from(&self.ground);
+        config.undo.places = Some(self.undo_places.clone());
         // Those that come later have to have some as well; a restart shares it out anew.
         config.search_memory_bytes = self.search_memory_bytes / 2;
         let server = server_beside(&config, self.budget.account(), &mut self.pins)?;

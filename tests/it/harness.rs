@@ -84,7 +84,11 @@ impl Server {
     pub fn start_program(tree: &Tree, line: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = Command::new(line[0]);
         command.args(&line[1..]).current_dir(tree.root());
-        command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", tree.root());
+        command
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", tree.root())
+            .env("XDG_STATE_HOME", tree.state());
         command.env("LANG", "C.UTF-8").env("RUST_BACKTRACE", "1");
         command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

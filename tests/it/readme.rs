@@ -261,7 +261,13 @@ fn a_team(block: &str) {
     let words: Vec<&str> = serve.split(' ').skip(1).collect();
     let words = words.into_iter().map(|word| if word == "127.0.0.1:8000" { "127.0.0.1:0" } else { word });
     let mut command = Command::new(REPLAY);
-    command.args(words).current_dir(tree.root()).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", tree.root());
+    command
+        .args(words)
+        .current_dir(tree.root())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", tree.root())
+        .env("XDG_STATE_HOME", tree.state());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let server = client::Server::spawn(command);
     let call = http::call(1, "list_allowed_directories", &json!({}));

@@ -12,6 +12,7 @@ use rustix::fs::{CWD, Mode};
 /// A directory that is removed with the value. Every helper panics with the path it was about.
 pub struct Tree {
     dir: tempfile::TempDir,
+    state: tempfile::TempDir,
     root: PathBuf,
 }
 
@@ -20,7 +21,8 @@ impl Tree {
     pub fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("replay-it-").tempdir().expect("a temporary directory");
         let root = dir.path().canonicalize().expect("its real name");
-        Self { dir, root }
+        let state = tempfile::Builder::new().prefix("replay-it-state-").tempdir().expect("a temporary directory");
+        Self { dir, state, root }
     }
 
     /// The absolute path of something in the tree, whether it exists or not. Not normalised.
@@ -100,6 +102,11 @@ impl Tree {
         let mut found = BTreeMap::new();
         collect(&self.path(relative), Path::new("."), &mut found);
         Fingerprint(found)
+    }
+
+    /// Where programs keep their state, outside of the tree.
+    pub fn state(&self) -> &Path {
+        self.state.path()
     }
 
     /// The directory itself.

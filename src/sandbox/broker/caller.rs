@@ -17,41 +17,63 @@ use crate::sandbox::caller_memory::CallerMemory;
 const FDINFO_BYTES: usize = 128;
 
 /// A thread, held by its directory in `/proc`: a number alone could be given to another one.
-pub(super) struct Caller {
+pub struct Caller {
     pid: u32,
     proc: OwnedFd,
 }
 
 impl Caller {
     /// What has this number now. It is the caller only if the caller still waits after this.
-    pub(super) fn new(pid: u32) -> Result<Self, Errno> {
+    pub fn new(pid: u32) -> Result<Self, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { pid, proc: openat(CWD, format!("/proc/{pid}"), flags, Mode::empty())? })
     }
 
-    pub(super) fn memory(&self) -> CallerMemory {
+    pub fn memory(&self) -> CallerMemory {
         CallerMemory::of(self.pid)
     }
 
     /// Opens (`O_PATH`) what the call names, and says what it called it, if by a path.
-    pub(super) fn open(&self, object: Object) -> Result<(OwnedFd, Option<Vec<u8>>), Errno> {
+    pub fn open(&self, object: Object) -> Result<(OwnedFd, Option<Vec<u8>>), Errno> {
         let (dir, address, follow, empty) = match object {
             Object::Descriptor(fd) if self.is_only_a_path(fd) => return Err(Errno::BADF),
             Object::Descriptor(fd) => return Ok((self.descriptor(fd)?, None)),
             Object::Path { dir, address, follow, empty } => (dir, address, follow, empty),
         };
-        let path = self.memory().text(address, MAX_PATH_BYTES)?.ok_or(Errno::NAMETOOLONG)?;
+        let path = self.path(address)?;
         if path.is_empty() {
             return if empty { Ok((self.base(dir)?, None)) } else { Err(Errno::NOENT) };
         }
-        let opened = match own_descriptor(&path, self.pid) {
+        Ok((self.open_path(dir, &path, follow)?, Some(path)))
+    }
+
+    /// The path that stands at an address.
+    pub fn path(&self, address: u64) -> Result<Vec<u8>, Errno> {
+        self.memory().text(address, MAX_PATH_BYTES)?.ok_or(Errno::NAMETOOLONG)
+    }
+
+    /// Opens (`O_PATH`) what a path leads to; an empty one leads to where paths begin.
+    pub fn walk_to(&self, dir: i32, path: &[u8]) -> Result<OwnedFd, Errno> {
+        if path.is_empty() { self.base(dir) } else { self.open_path(dir, path, true) }
+    }
+
+    /// The same for a path that begins at a directory that is open here.
+    pub fn walk_from(&self, dir: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
+        if path.starts_with(b"/") {
+            return self.open_path(libc::AT_FDCWD, path, true);
+        }
+        let path = if path.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(path)) };
+        openat2(dir, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_MAGICLINKS)
+    }
+
+    fn open_path(&self, dir: i32, path: &[u8], follow: bool) -> Result<OwnedFd, Errno> {
+        match own_descriptor(path, self.pid) {
             // C libraries spell it so when the kernel lacks a call on descriptors, or one on paths below them.
-            Some((fd, Some(rest))) => self.walk(fd, rest, follow).map_err(not_open)?,
-            Some((fd, None)) if follow => self.descriptor(fd).map_err(not_open)?,
-            Some((fd, None)) => self.open_inside(&format!("fd/{fd}"), OFlags::NOFOLLOW)?,
-            None => self.walk(dir, &path, follow)?,
-        };
-        Ok((opened, Some(path)))
+            Some((fd, Some(rest))) => self.walk(fd, rest, follow).map_err(not_open),
+            Some((fd, None)) if follow => self.descriptor(fd).map_err(not_open),
+            Some((fd, None)) => self.open_inside(&format!("fd/{fd}"), OFlags::NOFOLLOW),
+            None => self.walk(dir, path, follow),
+        }
     }
 
     /// Follows a path from where the caller stands. Links that procfs makes up (`/proc/self/cwd`) would mean this process
@@ -140,6 +162,6 @@ fn below_own(path: &[u8]) -> Option<&[u8]> {
 }
 
 /// Where this process finds what a descriptor of its own stands for, whatever that is now called.
-pub(super) fn link(fd: &OwnedFd) -> String {
+pub fn link(fd: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", fd.as_raw_fd())
 }

@@ -26,7 +26,12 @@ pub struct Server {
 pub fn command(tree: &Tree, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
     command.arg("--mcp-server").args(["--http", "127.0.0.1:0"]).args(args).current_dir(tree.root());
-    command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", tree.root()).env("LANG", "C.UTF-8");
+    command
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", tree.root())
+        .env("XDG_STATE_HOME", tree.state())
+        .env("LANG", "C.UTF-8");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command
 }

@@ -20,6 +20,7 @@ fn busy(tree: &Tree) -> Child {
         .env_clear()
         .envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8")])
         .env("HOME", tree.root())
+        .env("XDG_STATE_HOME", tree.state())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

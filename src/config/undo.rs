@@ -1,0 +1,62 @@
+//! What is kept of what calls change.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+
+use super::commands::World;
+use super::profile::Profile;
+use crate::cli::{Options, Undo, UndoFull};
+use crate::limits::{DEFAULT_UNDO_DAYS, DEFAULT_UNDO_MIB};
+use crate::policy::Grant;
+use crate::text::glob::GlobMatcher;
+
+const SECS_PER_DAY: u64 = 86_400;
+
+/// Whether and where it is kept, and how much of it.
+#[derive(Clone, Debug)]
+pub struct UndoConfig {
+    pub is_on: bool,
+    /// Whose changes these are: the name of a token; empty for whoever needs none.
+    pub tenant: String,
+    /// On the disk.
+    pub bytes: u64,
+    pub age: Duration,
+    /// Whether a change is made that cannot be kept.
+    pub drops: bool,
+    /// Globs over paths below the allowed directories: nothing is kept of those.
+    pub skip: Vec<String>,
+    /// The same, compiled.
+    pub skips: GlobMatcher,
+    /// Where programs keep their state, if that is known.
+    pub state: Option<PathBuf>,
+    /// What agents of this process may reach: no place for it.
+    pub allowed: Vec<PathBuf>,
+    /// The only places that the process may use, once its own walls stand.
+    pub places: Option<Vec<PathBuf>>,
+}
+
+impl UndoConfig {
+    pub(super) fn resolve(options: &Options, profile: &Profile, world: &World, grants: &[Grant]) -> Result<Self> {
+        let args = &options.undo;
+        let skip: Vec<String> = args.undo_skip.iter().chain(&profile.undo_skip).cloned().collect();
+        let skips = GlobMatcher::new(&skip, false).context("--undo-skip")?;
+        let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+        let state = world.variable("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
+        Ok(Self {
+            is_on: args.undo.or(profile.undo) != Some(Undo::Off),
+            tenant: String::new(),
+            bytes: args.undo_mib.or(profile.limits.undo_mib).unwrap_or(DEFAULT_UNDO_MIB) * 1024 * 1024,
+            age: Duration::from_secs(
+                args.undo_days.or(profile.limits.undo_days).unwrap_or(DEFAULT_UNDO_DAYS) * SECS_PER_DAY,
+            ),
+            drops: args.undo_full.or(profile.undo_full) == Some(UndoFull::Drop),
+            skip,
+            skips,
+            state: state.or_else(|| Some(world.home()?.join(".local/state"))),
+            allowed: grants.iter().map(|grant| grant.path.clone()).collect(),
+            places: None,
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! What one call changes: an entry that begins with the first change, and is told of each before it is made.
+
+use std::fmt;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::bounds::Bounds;
+use super::entry::{Change, Entry, Place};
+use super::error::JournalError;
+use super::log::Content;
+use super::recorder::{At, Recorder};
+use super::store::Store;
+use crate::limits::{UNDO_ENTRIES_TO_A_SWEEP, UNDO_SWEEP_SHARE};
+
+/// The store of a server, and how it is used.
+pub struct Journal {
+    pub store: Store,
+    bounds: Bounds,
+    drops: bool,
+    skips: Box<dyn Fn(&[u8]) -> bool + Send + Sync>,
+    mended: OnceLock<Result<(), String>>,
+    /// Entries, and the bytes that they keep, since the oldest were looked for.
+    entries: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Journal").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+/// How a journal is used.
+pub struct Settings {
+    pub bounds: Bounds,
+    /// Whether a change is made that cannot be kept.
+    pub drops: bool,
+    /// Whether nothing is kept of what has this path below an allowed directory.
+    pub skips: Box<dyn Fn(&[u8]) -> bool + Send + Sync>,
+}
+
+impl Journal {
+    pub fn new(store: Store, settings: Settings) -> Self {
+        let Settings { bounds, drops, skips } = settings;
+        let (mended, entries, bytes) = Default::default();
+        Self { store, bounds, drops, skips, mended, entries, bytes }
+    }
+
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// Mends what a crash left, and lets go of what is too old, once; whoever comes meanwhile waits for it. What went wrong.
+    pub fn mend(&self) -> Result<(), &str> {
+        let mend = || self.store.recover().and_then(|_| self.store.keep_within(self.bounds)).map(drop);
+        self.mended.get_or_init(|| mend().map_err(|error| error.to_string())).as_ref().copied().map_err(String::as_str)
+    }
+
+    /// Looks for the oldest entries now and then.
+    fn kept(&self, entry: &Entry) {
+        let entries = self.entries.fetch_add(1, Ordering::Relaxed) + 1;
+        let own = entry.kept_bytes();
+        let bytes = self.bytes.fetch_add(own, Ordering::Relaxed) + own;
+        if entries >= UNDO_ENTRIES_TO_A_SWEEP || bytes >= self.bounds.bytes / UNDO_SWEEP_SHARE {
+            self.entries.store(0, Ordering::Relaxed);
+            self.bytes.store(0, Ordering::Relaxed);
+            // What cannot be removed now is looked for again.
+            let _ = self.store.keep_within(self.bounds);
+        }
+    }
+}
+
+impl Store {
+    /// For rules that let this process use it.
+    pub fn handle(&self) -> BorrowedFd<'_> {
+        self.dir.as_fd()
+    }
+
+    pub fn shown(&self) -> &Path {
+        &self.shown
+    }
+}
+
+impl Entry {
+    /// What it alone holds of the disk, about.
+    fn kept_bytes(&self) -> u64 {
+        let held = self.olds.values().filter(|old| match old.content {
+            Content::Copy(_) => true,
+            _ => old.after.is_none() && !old.kept.is_empty(),
+        });
+        held.map(|old| old.stat.bytes).sum()
+    }
+
+    fn not_kept(&self) -> usize {
+        self.olds.values().filter(|old| old.content == Content::NotKept).count()
+    }
+}
+
+/// What one call changes. Does nothing where there is no journal.
+#[derive(Debug)]
+pub struct Changes<'a> {
+    journal: Option<&'a Journal>,
+    /// Names the call.
+    title: &'a str,
+    noted: Mutex<Noted>,
+}
+
+#[derive(Debug, Default)]
+struct Noted {
+    recorder: Option<Recorder>,
+    /// Why something was not kept.
+    lost: Option<String>,
+    skipped: u64,
+}
+
+/// What a call came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Of the entry; none if nothing that is kept has changed.
+    pub number: Option<u64>,
+    pub changes: Vec<(Place, Change)>,
+    /// What of it cannot be undone, and why.
+    pub lost: Option<String>,
+}
+
+impl<'a> Changes<'a> {
+    pub fn new(journal: Option<&'a Journal>, title: &'a str) -> Self {
+        Self { journal, title, noted: Mutex::default() }
+    }
+
+    /// As [`Recorder::gains`]; `place` is the true path of the name in the directory.
+    pub fn gains(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
+        self.note(&[(dir, place)], |recorder, at| recorder.gains(at[0]))
+    }
+
+    /// As [`Recorder::loses`].
+    pub fn loses(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
+        self.note(&[(dir, place)], |recorder, at| recorder.loses(at[0]))
+    }
+
+    /// As [`Recorder::renames`], to a name that is free.
+    pub fn renames(&self, from: (BorrowedFd<'_>, &Path), to: (BorrowedFd<'_>, &Path)) -> Result<(), JournalError> {
+        self.note(&[from, to], |recorder, at| recorder.renames(at[0], at[1], false))
+    }
+
+    fn note(
+        &self,
+        spots: &[(BorrowedFd<'_>, &Path)],
+        tell: impl FnOnce(&mut Recorder, &[At<'_>]) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
+        let Some(journal) = self.journal else { return Ok(()) };
+        let mut ats = Vec::with_capacity(spots.len());
+        for &(dir, place) in spots {
+            let below = |(index, root): (usize, &super::Root)| Some((index, place.strip_prefix(&root.shown).ok()?));
+            // Nothing else may be written to.
+            let Some((root, path)) = journal.store.roots.iter().enumerate().find_map(below) else { return Ok(()) };
+            let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+            if (journal.skips)(path.as_os_str().as_encoded_bytes()) {
+                self.noted().skipped += 1;
+                return Ok(());
+            }
+            ats.push(At { dir, name, root, path: above });
+        }
+        let mut noted = self.noted();
+        if noted.recorder.is_none() && noted.lost.is_some() {
+            return Ok(());
+        }
+        let told = noted.recorder(&journal.store, self.title).and_then(|recorder| tell(recorder, &ats));
+        match told {
+            Err(error) if journal.drops && !matches!(error, JournalError::Moved { .. }) => {
+                noted.lost.get_or_insert_with(|| error.to_string());
+                Ok(())
+            }
+            told => told,
+        }
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the entry. One that has changed nothing is not kept.
+    pub fn end(&self) -> Ended {
+        let Noted { recorder, lost, skipped } = std::mem::take(&mut *self.noted());
+        let Some(journal) = self.journal else { return Ended::default() };
+        let skipped = (skipped > 0).then(|| format!("{skipped} changes match --undo-skip"));
+        let lost = lost.or(skipped);
+        let Some(recorder) = recorder else { return Ended { lost, ..Ended::default() } };
+        let number = recorder.number();
+        match journal.store.end(recorder) {
+            Ok(entry) => {
+                let changes = journal.store.changes(&entry);
+                if changes.is_empty() {
+                    // If it stays it is an entry without changes.
+                    let _ = journal.store.lock().and_then(|_lock| journal.store.remove(number));
+                    return Ended { lost, ..Ended::default() };
+                }
+                journal.kept(&entry);
+                let large = Some(entry.not_kept()).filter(|count| *count > 0);
+                let large = large.map(|count| format!("{count} files were too large to keep, or could not be read"));
+                Ended { number: Some(number), changes, lost: lost.or(large) }
+            }
+            // What was noted is on the disk.
+            Err(error) => {
+                let lost = Some(format!("{error}; the server ends this entry when it starts again"));
+                Ended { number: Some(number), lost, ..Ended::default() }
+            }
+        }
+    }
+}
+
+/// After a panic, too.
+impl Drop for Changes<'_> {
+    fn drop(&mut self) {
+        if self.noted().recorder.is_some() {
+            self.end();
+        }
+    }
+}
+
+impl Noted {
+    fn recorder(&mut self, store: &Store, title: &str) -> Result<&mut Recorder, JournalError> {
+        let begun = match self.recorder.take() {
+            Some(recorder) => recorder,
+            None => store.begin(title)?,
+        };
+        Ok(self.recorder.insert(begun))
+    }
+}
