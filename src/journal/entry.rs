@@ -190,6 +190,22 @@ impl Entry {
         self.names.iter().flat_map(|(dir, names)| names.iter().map(move |(name, noted)| (*dir, name, noted)))
     }
 
+    /// Whether an object is other than it was, and what it was is not kept.
+    pub(super) fn is_lost(&self, id: Id) -> bool {
+        let old = self.olds.get(&id).filter(|old| old.content == Content::NotKept);
+        old.is_some_and(|old| old.after.is_none_or(|after| after.content))
+    }
+
+    /// Changes that were told of names that are skipped.
+    pub fn skipped(&self) -> u64 {
+        self.end.map_or(0, |end| end.skipped)
+    }
+
+    /// What it takes on the disk.
+    pub fn bytes(&self) -> u64 {
+        self.end.map_or(0, |end| end.bytes)
+    }
+
     /// Whether undoing has something to do under a name.
     pub(super) fn is_changed(&self, noted: &Name) -> bool {
         let own = |old: &Old| old.after.is_some_and(|after| after.content || after.metadata);

@@ -113,6 +113,8 @@ pub(super) struct End {
     pub(super) files: u32,
     /// What the entry takes on the disk.
     pub(super) bytes: u64,
+    /// Changes of names that are skipped.
+    pub(super) skipped: u64,
 }
 
 /// A log that is written to by nobody else.

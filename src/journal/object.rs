@@ -28,6 +28,11 @@ const CHUNK_BYTES: usize = 64 * 1024;
 pub struct Id(pub u64, pub u64, pub i64);
 
 impl Id {
+    /// Of what a handle stands for.
+    pub fn of(handle: impl AsFd) -> std::io::Result<Self> {
+        Ok(stat_of(handle)?.id)
+    }
+
     pub(super) fn born(self) -> i64 {
         self.2
     }

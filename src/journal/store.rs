@@ -18,6 +18,7 @@ use rustix::process::geteuid;
 
 use super::entry::{Change, Entry, Place, file_name};
 use super::error::JournalError;
+use super::keeping::Keeping;
 use super::log::{self, End, Event, Log, VERSION};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
@@ -29,12 +30,14 @@ const NUMBER_DIGITS: usize = 20;
 /// The journal of a tree.
 #[derive(Debug)]
 pub struct Store {
-    dir: OwnedFd,
+    pub(super) dir: OwnedFd,
     logs: OwnedFd,
     pub(super) kept: Arc<OwnedFd>,
     pub(super) shown: PathBuf,
     pub(super) roots: Arc<[Root]>,
     pub(super) root_ids: Arc<[Id]>,
+    /// How its recorders keep what would be lost.
+    pub keeping: Keeping,
 }
 
 impl Store {
@@ -69,7 +72,7 @@ impl Store {
             }
             root_ids.push(found.id);
         }
-        Ok(Self { dir, logs, kept, shown: shown.into(), roots, root_ids: root_ids.into() })
+        Ok(Self { dir, logs, kept, shown: shown.into(), roots, root_ids: root_ids.into(), keeping: Keeping::default() })
     }
 
     /// Begins an entry. `title` names the call. Waits while something is undone.
@@ -142,7 +145,8 @@ impl Store {
             recorder.note(event);
         }
         let bytes = recorder.log.bytes() + kept_bytes;
-        recorder.note(Event::End(End { time, interrupted, files, bytes }));
+        let skipped = recorder.skipped;
+        recorder.note(Event::End(End { time, interrupted, files, bytes, skipped }));
         recorder.log.write().map_err(failed)?;
         Ok(recorder.entry)
     }
@@ -151,7 +155,7 @@ impl Store {
     pub fn end_if_changed(&self, recorder: Recorder) -> Result<Option<Entry>, JournalError> {
         let entry = self.end(recorder)?;
         if self.changes(&entry).is_empty() {
-            self.remove(entry.number)?;
+            self.remove(entry.number, entry.end.map_or(0, |end| end.files))?;
             return Ok(None);
         }
         Ok(Some(entry))

@@ -2,6 +2,7 @@
 
 pub(super) mod crashes;
 mod entries;
+mod keeping;
 mod picture;
 mod program;
 mod property;

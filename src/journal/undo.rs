@@ -8,6 +8,7 @@ use rustix::fs::{AtFlags, unlinkat};
 use super::conflict::{Check, Conflict, Same, Selected, select};
 use super::entry::{Change, Entry, Kept, Place};
 use super::error::JournalError;
+use super::keeping::Keeping;
 use super::log::Event;
 use super::object::{self, Id, Stat};
 use super::passes::Undo;
@@ -96,7 +97,7 @@ impl Store {
         }
         let mut recorder = self.begin_as(lock, title, numbers.to_vec(), !options.paths.is_empty())?;
         // Nothing is taken away that is not kept.
-        recorder.most_bytes = u64::MAX;
+        recorder.keeping = Keeping { most_bytes: u64::MAX, ..Keeping::default() };
         recorder.copied_bytes = None;
         let number = recorder.number();
         let kept = later.iter().filter(|entry| !entry.undoes.is_empty()).flat_map(|undo| {
