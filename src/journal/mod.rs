@@ -32,6 +32,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod versions;
 
 pub use bounds::Bounds;
 pub use bytes::Bytes;
@@ -45,3 +46,4 @@ pub use recorder::{At, Recorder, Writing};
 pub use root::Root;
 pub use store::Store;
 pub use undo::{Options, Outcome};
+pub use versions::{Version, Versions};

@@ -7,3 +7,4 @@ mod picture;
 mod program;
 mod property;
 mod strangers;
+mod versions;
