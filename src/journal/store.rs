@@ -111,8 +111,11 @@ impl Store {
         let mut recorder =
             Recorder::new(self, Log::new(File::from(log), 0, &self.root_ids), Entry { number, ..Entry::default() });
         recorder.note(begin);
-        recorder.log.write().map_err(failed)?;
-        Ok(recorder)
+        let written = recorder.log.write();
+        if written.is_err() {
+            let _ = unlinkat(&self.logs, number.to_string(), AtFlags::empty());
+        }
+        written.map(|()| recorder).map_err(failed)
     }
 
     /// Ends an entry: looks at everything that may have changed, and notes how it was left.
