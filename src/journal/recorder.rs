@@ -77,6 +77,11 @@ impl Recorder {
         self.entry.number
     }
 
+    /// What was born later is new: nothing is noted of it. In nanoseconds since 1970.
+    pub fn start(&self) -> i64 {
+        self.entry.start
+    }
+
     /// Something new may stand under the name afterwards (`O_CREAT`, mkdir, symlink, mknod, bind, link). What stands there stays.
     pub fn gains(&mut self, at: At<'_>) -> Result<(), JournalError> {
         self.recording(at, |own| own.name(at).map(drop))

@@ -20,7 +20,7 @@ use super::sys::seccomp::Notification;
 use super::wire::Changed;
 use crate::journal::{JournalError, Recorder, Root, Store, Writing};
 use mutation::{Mutation, Named, decode};
-use place::{Places, Spot, is};
+use place::{Places, Spot};
 
 /// The store and the roots, by handles of the mounts outside.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Journal {
     /// Somebody who notes what one command changes, in an entry that begins with the first change.
     pub fn command(&self, title: String) -> CommandJournal<'_> {
         let places = Places::new(Arc::clone(&self.roots));
-        CommandJournal { journal: self, title, places, recorder: None, fault: None }
+        CommandJournal { journal: self, title, places, recorder: None, caller: None, fault: None }
     }
 }
 
@@ -68,6 +68,8 @@ pub struct CommandJournal<'a> {
     title: String,
     places: Places,
     recorder: Option<Recorder>,
+    /// Who asked last: mostly the same one asks again.
+    caller: Option<Caller>,
     /// Why something could not be noted.
     fault: Option<String>,
 }
@@ -75,20 +77,14 @@ pub struct CommandJournal<'a> {
 impl Witness for CommandJournal<'_> {
     fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>> {
         let mutation = decode(asked.nr, &asked.args)?;
-        // Where the way to a place fails here it fails for the kernel, too.
-        let caller = Caller::new(asked.pid).ok()?;
-        let Ok(Some(note)) = self.note_of(&caller, mutation) else { return Some(Ok(())) };
-        let mut noted = self.record(&note);
-        if matches!(noted, Err(JournalError::Moved { .. })) {
-            self.places.forget();
-            let Ok(Some(note)) = self.note_of(&caller, mutation) else { return Some(Ok(())) };
-            noted = self.record(&note);
-        }
-        let Err(error) = noted else { return Some(Ok(())) };
-        self.fault.get_or_insert_with(|| error.to_string());
-        let full = [libc::ENOSPC, libc::EDQUOT].into_iter().find(|full| error.errno() == Some(*full));
-        let errno = Errno::from_raw_os_error(full.unwrap_or(libc::EIO));
-        Some(if self.journal.drops { Ok(()) } else { Err(errno) })
+        // A path's failure here is the kernel's, too.
+        let caller = match self.caller.take().filter(|caller| caller.is(asked.pid)) {
+            Some(caller) => caller,
+            None => Caller::new(asked.pid).ok()?,
+        };
+        let noted = self.note_by(&caller, mutation);
+        self.caller = Some(caller);
+        Some(noted)
     }
 }
 
@@ -101,6 +97,21 @@ enum Note {
     Links(Spot, Spot),
     Metadata(Spot),
     Content(Spot, Writing),
+}
+
+impl Note {
+    /// Whether all that it is about has come after that time.
+    fn is_about_nothing_older(&self, time: i64) -> bool {
+        match self {
+            Self::Gains(spot) => spot.is_in_new(time),
+            Self::Loses(spot) => spot.is_in_new(time) && spot.holds_nothing_older(time),
+            Self::Renames(from, to, _) => {
+                [from, to].iter().all(|spot| spot.is_in_new(time) && spot.holds_nothing_older(time))
+            }
+            Self::Links(from, to) => to.is_in_new(time) && from.holds_nothing_older(time),
+            Self::Metadata(spot) | Self::Content(spot, _) => spot.holds_nothing_older(time),
+        }
+    }
 }
 
 impl CommandJournal<'_> {
@@ -118,6 +129,21 @@ impl CommandJournal<'_> {
         };
         let fault = self.fault.take();
         (call.is_some() || fault.is_some()).then_some(Changed { call, fault })
+    }
+
+    fn note_by(&mut self, caller: &Caller, mutation: Mutation) -> Result<(), Errno> {
+        let Ok(Some(note)) = self.note_of(caller, mutation) else { return Ok(()) };
+        let mut noted = self.record(&note);
+        if matches!(noted, Err(JournalError::Moved { .. })) {
+            self.places.forget();
+            let Ok(Some(note)) = self.note_of(caller, mutation) else { return Ok(()) };
+            noted = self.record(&note);
+        }
+        let Err(error) = noted else { return Ok(()) };
+        self.fault.get_or_insert_with(|| error.to_string());
+        let full = [libc::ENOSPC, libc::EDQUOT].into_iter().find(|full| error.errno() == Some(*full));
+        let errno = Errno::from_raw_os_error(full.unwrap_or(libc::EIO));
+        if self.journal.drops { Ok(()) } else { Err(errno) }
     }
 
     /// What has to be noted before a call goes on.
@@ -144,14 +170,14 @@ impl CommandJournal<'_> {
             Mutation::Open { at: Named { dir, address }, follow, creates, appends, writes } => {
                 let path = caller.path(address)?;
                 let spot = if follow {
-                    places.of_followed_name(caller, dir, &path)?
+                    places.of_followed_name(caller, dir, path)?
                 } else {
                     places.of_name(caller, dir, &path)?
                 };
                 let Some(spot) = spot else { return Ok(None) };
-                match spot.stat() {
+                match spot.found {
                     None => creates.then_some(Note::Gains(spot)),
-                    Some(stat) if !writes || !is(&stat, FileType::RegularFile) => None,
+                    Some(found) if !writes || found.kind != FileType::RegularFile => None,
                     Some(_) => Some(Note::Content(spot, if appends { Writing::Appends } else { Writing::Anywhere })),
                 }
             }
@@ -165,6 +191,9 @@ impl CommandJournal<'_> {
     }
 
     fn record(&mut self, note: &Note) -> Result<(), JournalError> {
+        if self.recorder.as_ref().is_some_and(|recorder| note.is_about_nothing_older(recorder.start())) {
+            return Ok(());
+        }
         let recorder = match &mut self.recorder {
             Some(recorder) => recorder,
             none => none.insert(self.journal.store.begin(&self.title)?),
