@@ -1,5 +1,6 @@
 //! Names and values that need not be UTF-8, as text.
 
+use std::borrow::Borrow;
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
@@ -26,6 +27,13 @@ impl Bytes {
 
     pub(super) fn name(&self) -> &OsStr {
         OsStr::from_bytes(&self.0)
+    }
+}
+
+/// A name is looked up without being copied.
+impl Borrow<[u8]> for Bytes {
+    fn borrow(&self) -> &[u8] {
+        &self.0
     }
 }
 

@@ -16,9 +16,8 @@ pub enum JournalError {
         source: io::Error,
     },
     #[error(
-        "{}, line {line}: {why}; the journal of this entry is damaged or not ours, and nothing was undone: move the directory `{}` out of the journal's store",
-        path.display(),
-        path.parent().unwrap_or(path).display()
+        "{}, line {line}: {why}; this log is damaged or not ours, and nothing was undone: move it out of the journal's store",
+        path.display()
     )]
     Damaged {
         /// Of the log, below the store.

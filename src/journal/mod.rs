@@ -20,6 +20,7 @@ mod call;
 mod conflict;
 mod entry;
 mod error;
+mod keeping;
 mod log;
 mod object;
 mod passes;
@@ -31,6 +32,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod versions;
 
 pub use bounds::Bounds;
 pub use bytes::Bytes;
@@ -38,7 +40,10 @@ pub use call::{Changes, Ended, Journal, Settings};
 pub use conflict::Conflict;
 pub use entry::{Change, Entry, Place};
 pub use error::JournalError;
+pub use keeping::{Keeping, Skips, WhenFull};
+pub use object::Id;
 pub use recorder::{At, Recorder, Writing};
 pub use root::Root;
 pub use store::Store;
 pub use undo::{Options, Outcome};
+pub use versions::{Version, Versions};

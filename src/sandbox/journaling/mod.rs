@@ -100,16 +100,16 @@ enum Note {
 }
 
 impl Note {
-    /// Whether all that it is about has come after that time.
-    fn is_about_nothing_older(&self, time: i64) -> bool {
+    /// Whether the journal has all that it would be told.
+    fn is_known_to(&self, recorder: &Recorder) -> bool {
+        let start = recorder.start();
         match self {
-            Self::Gains(spot) => spot.is_in_new(time),
-            Self::Loses(spot) => spot.is_in_new(time) && spot.holds_nothing_older(time),
-            Self::Renames(from, to, _) => {
-                [from, to].iter().all(|spot| spot.is_in_new(time) && spot.holds_nothing_older(time))
-            }
-            Self::Links(from, to) => to.is_in_new(time) && from.holds_nothing_older(time),
-            Self::Metadata(spot) | Self::Content(spot, _) => spot.holds_nothing_older(time),
+            Self::Gains(spot) => recorder.knows_gain(spot.dir_id(), spot.name()),
+            Self::Loses(spot) => spot.is_new(start),
+            Self::Renames(from, to, _) => from.is_new(start) && to.is_new(start),
+            Self::Links(from, to) => from.is_new(start) && to.is_new(start),
+            Self::Metadata(spot) => spot.found.is_none_or(|found| recorder.knows_metadata(found.id)),
+            Self::Content(spot, writing) => spot.found.is_none_or(|found| recorder.knows_content(found.id, *writing)),
         }
     }
 }
@@ -191,7 +191,7 @@ impl CommandJournal<'_> {
     }
 
     fn record(&mut self, note: &Note) -> Result<(), JournalError> {
-        if self.recorder.as_ref().is_some_and(|recorder| note.is_about_nothing_older(recorder.start())) {
+        if self.recorder.as_ref().is_some_and(|recorder| note.is_known_to(recorder)) {
             return Ok(());
         }
         let recorder = match &mut self.recorder {

@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatxFlags,
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use crate::journal::{At, Root};
+use crate::journal::{At, Id, Root};
 use crate::limits::{JOURNALED_DIRECTORIES, MAX_LINKS_FOLLOWED};
 use crate::sandbox::broker::{Caller, Object, link};
 
@@ -33,16 +33,14 @@ struct Directory {
     handle: OwnedFd,
     root: usize,
     path: PathBuf,
-    born: i64,
+    id: Id,
 }
 
 /// An object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) kind: FileType,
-    id: (u64, u64),
-    /// In nanoseconds since 1970.
-    born: i64,
+    pub(super) id: Id,
 }
 
 impl Found {
@@ -53,8 +51,11 @@ impl Found {
         let stat = statx(dir, name, flags, wanted)?;
         Ok(Self {
             kind: FileType::from_raw_mode(stat.stx_mode.into()),
-            id: (makedev(stat.stx_dev_major, stat.stx_dev_minor), stat.stx_ino),
-            born: stat.stx_btime.tv_sec * 1_000_000_000 + i64::from(stat.stx_btime.tv_nsec),
+            id: Id(
+                makedev(stat.stx_dev_major, stat.stx_dev_minor),
+                stat.stx_ino,
+                stat.stx_btime.tv_sec * 1_000_000_000 + i64::from(stat.stx_btime.tv_nsec),
+            ),
         })
     }
 }
@@ -69,14 +70,17 @@ impl Spot {
         At { dir: self.dir.handle.as_fd(), name: &self.name, root: self.dir.root, path: &self.dir.path }
     }
 
-    /// Whether the directory was made after that time: nobody wants to know what it is like.
-    pub(super) fn is_in_new(&self, time: i64) -> bool {
-        self.dir.born > time
+    pub(super) fn dir_id(&self) -> Id {
+        self.dir.id
     }
 
-    /// Whether nothing stands there that is older than that.
-    pub(super) fn holds_nothing_older(&self, time: i64) -> bool {
-        self.found.is_none_or(|found| found.born > time)
+    pub(super) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// Whether directory and object were both made after that time.
+    pub(super) fn is_new(&self, time: i64) -> bool {
+        self.dir.id.2 > time && self.found.is_none_or(|found| found.id.2 > time)
     }
 }
 
@@ -160,8 +164,8 @@ impl Places {
 
     /// A directory of a root, by a handle of whatever mount.
     fn directory(&mut self, dir: &OwnedFd) -> Result<Option<Arc<Directory>>, Errno> {
-        let Found { id, born, .. } = Found::at(dir, c"")?;
-        if let Some(known) = self.known.get(&id) {
+        let id = Found::at(dir, c"")?.id;
+        if let Some(known) = self.known.get(&(id.0, id.1)) {
             return Ok(Some(Arc::clone(known)));
         }
         let path = true_path(dir)?;
@@ -173,8 +177,8 @@ impl Places {
         if self.known.len() >= JOURNALED_DIRECTORIES {
             self.known.clear();
         }
-        let dir = Arc::new(Directory { handle, root, path: below.to_owned(), born });
-        self.known.insert(id, Arc::clone(&dir));
+        let dir = Arc::new(Directory { handle, root, path: below.to_owned(), id });
+        self.known.insert((id.0, id.1), Arc::clone(&dir));
         Ok(Some(dir))
     }
 
