@@ -126,8 +126,13 @@ pub struct Ended {
 }
 
 impl<'a> Changes<'a> {
-    pub fn new(journal: Option<&'a Journal>, title: &'a str) -> Self {
-        Self { journal, title, noted: Mutex::default() }
+    pub const fn new(journal: Option<&'a Journal>, title: &'a str) -> Self {
+        Self { journal, title, noted: Mutex::new(Noted { recorder: None, lost: None, skipped: 0 }) }
+    }
+
+    /// Of what is no call.
+    pub const fn none() -> Self {
+        Self::new(None, "")
     }
 
     /// As [`Recorder::gains`]; `place` is the true path of the name in the directory.
