@@ -10,7 +10,7 @@ use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::journal::{Changes, Ended};
 use crate::protocol::{Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, notification};
-use crate::tools::{Callable, Context, Progress, Registry, Weight};
+use crate::tools::{Callable, ChangeCounts, Context, Progress, Registry, Weight};
 
 /// One call on its way.
 pub struct Call<'a> {
@@ -64,7 +64,7 @@ impl Call<'_> {
         let ended = changes.end();
         match done {
             Ok(mut reply) => {
-                reply.meta.extend(ended.number.map(|number| ("call", number.into())));
+                reply.meta.extend(ended.number.map(|number| ChangeCounts::of(&ended.changes).member(number)));
                 reply.content.extend(lost(&ended).map(Content::Text));
                 Ok(Body::Tool(reply))
             }

@@ -1,0 +1,107 @@
+//! What calls have changed, in words, and in numbers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Services;
+use crate::error::Error;
+use crate::journal::{Change, Journal, Place};
+use crate::text::escape::show_path;
+
+/// As many are named; of more there is the number.
+const NAMED: usize = 3;
+
+/// The journal, with what a crash left in it mended; an error where there is none.
+pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Journal, Error> {
+    let hint = "the operator switches it on (--undo on), or makes room for it; until then copy what you may want back";
+    let refused =
+        |reason: &str| Error::Refused { what: tool, reason: format!("nothing is kept for undo: {reason}"), hint };
+    let journal = services.journal.as_deref().map_err(|reason| refused(reason))?;
+    journal.mend().map_err(refused)?;
+    Ok(journal)
+}
+
+/// How many there are of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Counts {
+    #[serde(skip_serializing_if = "is_zero")]
+    pub edited: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub created: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub deleted: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub moved: usize,
+    /// Only mode, owner, times or attributes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub touched: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+pub fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl Counts {
+    pub fn of(changes: &[(Place, Change)]) -> Self {
+        let mut counts = Self::default();
+        for (_, change) in changes {
+            *match change {
+                Change::Edited => &mut counts.edited,
+                Change::Created => &mut counts.created,
+                Change::Deleted => &mut counts.deleted,
+                Change::Renamed { .. } => &mut counts.moved,
+                Change::Metadata => &mut counts.touched,
+            } += 1;
+        }
+        counts
+    }
+
+    /// For `_meta` of the reply of a call: its number, and these.
+    pub fn member(self, number: u64) -> (&'static str, Value) {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        value["call"] = number.into();
+        ("undo", value)
+    }
+
+    /// As `3 edited, 1 deleted`.
+    pub fn words(self) -> String {
+        let Self { edited, created, deleted, moved, touched } = self;
+        let all =
+            [(edited, "edited"), (created, "created"), (deleted, "deleted"), (moved, "moved"), (touched, "touched")];
+        let some = all.iter().filter(|(count, _)| *count > 0);
+        some.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// What was changed, in a line: the names where they are few.
+pub fn line(services: &Services, journal: &Journal, changes: &[(Place, Change)]) -> String {
+    if changes.is_empty() {
+        return "nothing".to_owned();
+    }
+    if changes.len() > NAMED {
+        return Counts::of(changes).words();
+    }
+    changes.iter().map(|(place, change)| one(services, journal, place, change)).collect::<Vec<_>>().join(", ")
+}
+
+/// One change, as `edited src/main.rs`.
+pub fn one(services: &Services, journal: &Journal, place: &Place, change: &Change) -> String {
+    let path = shown(services, journal, place);
+    match change {
+        Change::Edited => format!("edited {path}"),
+        Change::Created => format!("created {path}"),
+        Change::Deleted => format!("deleted {path}"),
+        Change::Metadata => format!("touched {path}"),
+        Change::Renamed { from } => format!("moved {} to {path}", shown(services, journal, from)),
+    }
+}
+
+/// A place as an agent would name it: below the first directory by the path from there.
+pub fn shown(services: &Services, journal: &Journal, place: &Place) -> String {
+    let path = journal.store.path(place);
+    let project = services.policy.project().and_then(|root| path.strip_prefix(root.path()).ok());
+    let short = project.filter(|below| !below.as_os_str().is_empty());
+    show_path(short.unwrap_or(&path)).into_owned()
+}
