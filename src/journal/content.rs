@@ -1,6 +1,6 @@
 //! What a file held before an entry and what the entry left in it, for whoever wants to see the difference.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -42,6 +42,25 @@ impl Entry {
 }
 
 impl Store {
+    /// This entry and those after it whose changes still stand: neither whole undos among them, nor what those have undone.
+    pub fn standing(&self, since: u64) -> Result<Vec<u64>, JournalError> {
+        let mut standing = Vec::new();
+        let mut undone = HashSet::new();
+        for number in self.numbers()?.into_iter().filter(|number| *number >= since).rev() {
+            let Some(entry) = self.read(number)? else { continue };
+            if undone.contains(&number) {
+                continue;
+            }
+            let is_whole = entry.is_whole_undo() && !entry.is_partial;
+            if is_whole && entry.undoes.iter().all(|undone| *undone >= since) {
+                undone.extend(entry.undoes);
+            } else {
+                standing.push(number);
+            }
+        }
+        Ok(standing)
+    }
+
     /// The true path of a place.
     pub fn path(&self, place: &Place) -> PathBuf {
         self.roots[place.root].shown.join(place.path.name())
@@ -123,7 +142,15 @@ impl Look<'_> {
             return Side::Other("too large to show");
         }
         let found = is_before.then(|| own.and_then(|old| self.kept(self.entry.number, old))).flatten();
-        let found = found.or_else(|| self.in_tree(place, &was, own)).or_else(|| {
+        let elsewhere = || {
+            let places = self.later.iter().flat_map(|entry| {
+                let dirs = entry.places(&self.store.root_ids, |noted| noted.after);
+                let names = entry.all_names().filter(|(.., noted)| noted.after == Some(id));
+                names.filter_map(|(dir, name, _)| Some(dirs.get(&dir)?.join(name))).collect::<Vec<_>>()
+            });
+            places.into_iter().find_map(|place| self.in_tree(&place, &was, own))
+        };
+        let found = found.or_else(|| self.in_tree(place, &was, own)).or_else(elsewhere).or_else(|| {
             let of_later = self.later.iter().filter_map(|entry| Some((entry.number, entry.olds.get(&id)?)));
             of_later.filter(|(_, old)| old.stat.plain() == was.plain()).find_map(|(number, old)| self.kept(number, old))
         });

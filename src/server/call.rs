@@ -64,7 +64,7 @@ impl Call<'_> {
         let ended = changes.end();
         match done {
             Ok(mut reply) => {
-                reply.meta.extend(ended.number.map(|number| ChangeCounts::of(&ended.changes).member(number)));
+                reply.undo = ended.number.map(|number| ChangeCounts::of(&ended.changes).with(number));
                 reply.content.extend(lost(&ended).map(Content::Text));
                 Ok(Body::Tool(reply))
             }

@@ -58,11 +58,11 @@ impl Counts {
         counts
     }
 
-    /// For `_meta` of the reply of a call: its number, and these.
-    pub fn member(self, number: u64) -> (&'static str, Value) {
+    /// For those who look on: these, and the number of the call.
+    pub fn with(self, number: u64) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         value["call"] = number.into();
-        ("undo", value)
+        value
     }
 
     /// As `3 edited, 1 deleted`.

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::{Counts, is_zero, journal, shown};
+use super::change_notes::{is_zero, journal, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::journal::{Change, Journal, Options, Outcome, Place};
+use crate::journal::{Change, Ended, Journal, Options, Outcome, Place};
 use crate::limits::MAX_NAMED_CHANGES;
+use crate::policy::{Touch, note};
 
 pub struct UndoChanges;
 
@@ -88,6 +89,10 @@ impl Tool for UndoChanges {
         }
         let done = journal.store.undo(&numbers, Self::NAME, Options { dry_run: false, ..options })?;
         refused(context, journal, &done)?;
+        for (place, _) in &done.undone {
+            note(&journal.store.path(place), None, Touch::Write);
+        }
+        context.changes.made(Ended { number: done.number, changes: done.undone.clone(), lost: None });
         Ok(reply(context, journal, &done))
     }
 }
@@ -99,7 +104,7 @@ fn numbers(journal: &Journal, params: &Params) -> Result<Vec<u64>, Error> {
         (None, Some(since)) => {
             // It has to be one: all after a number that stands for nothing may be everything.
             journal.store.entry(since)?;
-            Ok(journal.store.numbers()?.into_iter().filter(|number| *number >= since).collect())
+            Ok(journal.store.standing(since)?)
         }
         _ => {
             Err(Error::params("say either `calls`, with at least one number, or `since`; list_changes has the numbers"))
@@ -156,9 +161,7 @@ fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<O
     undone.truncate(MAX_NAMED_CHANGES);
     conflicts.truncate(MAX_NAMED_CHANGES);
     let more = count.saturating_sub(MAX_NAMED_CHANGES);
-    let mut reply = Reply::text(text.trim_start()).with(Output { call: outcome.number, undone, conflicts, more });
-    reply.meta.extend(outcome.number.map(|number| Counts::of(&outcome.undone).member(number)));
-    reply
+    Reply::text(text.trim_start()).with(Output { call: outcome.number, undone, conflicts, more })
 }
 
 fn limited(lines: &[String]) -> String {
