@@ -36,6 +36,10 @@ pub mod fs {
     pub use crate::fs::{TreeOptions, Writer, create_dir, entries, info, move_no_clobber, read_all, remove, tree};
 }
 
+pub mod journal {
+    pub use crate::journal::Changes;
+}
+
 pub mod limits {
     pub use crate::limits::{
         BACKGROUND_OUTPUT_BYTES, COMMAND_OPEN_FILES, DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS,

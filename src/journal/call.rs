@@ -104,6 +104,7 @@ struct Noted {
     /// Why something was not kept.
     lost: Option<String>,
     skipped: u64,
+    elsewhere: Option<Ended>,
 }
 
 /// What a call came to.
@@ -117,8 +118,13 @@ pub struct Ended {
 }
 
 impl<'a> Changes<'a> {
-    pub fn new(journal: Option<&'a Journal>, title: &'a str) -> Self {
-        Self { journal, title, noted: Mutex::default() }
+    pub const fn new(journal: Option<&'a Journal>, title: &'a str) -> Self {
+        Self { journal, title, noted: Mutex::new(Noted { recorder: None, lost: None, skipped: 0, elsewhere: None }) }
+    }
+
+    /// Of what is no call.
+    pub const fn none() -> Self {
+        Self::new(None, "")
     }
 
     /// As [`Recorder::gains`]; `place` is the true path of the name in the directory.
@@ -172,13 +178,21 @@ impl<'a> Changes<'a> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The call has made an entry by itself, as an undo and a command do.
+    pub fn made(&self, entry: Ended) {
+        self.noted().elsewhere = Some(entry);
+    }
+
     /// Ends the entry. One that has changed nothing is not kept.
     pub fn end(&self) -> Ended {
-        let Noted { recorder, lost, skipped } = std::mem::take(&mut *self.noted());
+        let Noted { recorder, lost, skipped, elsewhere } = std::mem::take(&mut *self.noted());
         let Some(journal) = self.journal else { return Ended::default() };
         let skipped = (skipped > 0).then(|| format!("{skipped} changes match --undo-skip"));
         let lost = lost.or(skipped);
-        let Some(recorder) = recorder else { return Ended { lost, ..Ended::default() } };
+        let Some(recorder) = recorder else {
+            let made = elsewhere.unwrap_or_default();
+            return Ended { lost: lost.or(made.lost), ..made };
+        };
         let number = recorder.number();
         match journal.store.end_if_changed(recorder) {
             Ok(None) => Ended { lost, ..Ended::default() },
