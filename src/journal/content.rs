@@ -9,11 +9,11 @@ use rustix::fs::OFlags;
 use rustix::io::{Errno, pread};
 
 use super::bytes::Bytes;
+use super::entry::file_name;
 use super::entry::{Change, Entry, Name, Old, Place};
 use super::error::JournalError;
 use super::log::Content;
 use super::object::{self, Id, Stat};
-use super::entry::file_name;
 use super::store::Store;
 use crate::limits::UNDO_ENTRIES_LOOKED_THROUGH;
 
@@ -162,9 +162,7 @@ impl Look<'_> {
 
     /// What an entry kept of an object.
     fn kept(&self, number: u64, old: &Old) -> Option<OwnedFd> {
-        let open = |number: u64, file: u32| {
-            object::handle(&*self.store.kept, &file_name(number, file)).ok()?
-        };
+        let open = |number: u64, file: u32| object::handle(&*self.store.kept, &file_name(number, file)).ok()?;
         match old.content {
             Content::Copy(file) => return open(number, file),
             Content::NotKept => return None,

@@ -120,6 +120,11 @@ impl Recorder {
         self.known.get(&dir) == Some(&false) && !self.entry.is_deep
     }
 
+    /// Whether something is noted of an object.
+    pub fn has(&self, object: Id) -> bool {
+        self.entry.olds.contains_key(&object)
+    }
+
     /// Whether there is nothing to note of the content of an object.
     pub fn knows_content(&self, object: Id, writing: Writing) -> bool {
         let known = |old: &Old| match old.content {

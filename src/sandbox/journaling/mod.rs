@@ -7,7 +7,9 @@
 mod mutation;
 mod place;
 
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{FileType, Mode, OFlags, open};
@@ -18,9 +20,10 @@ use super::fault::{Fault, Step};
 use super::plan::{Place, PlannedJournal};
 use super::sys::seccomp::Notification;
 use super::wire::Changed;
-use crate::journal::{JournalError, Recorder, Root, Store, Writing};
+use crate::journal::{JournalError, Recorder, Root, Store, WhenFull, Writing};
+use crate::text::glob::GlobMatcher;
 use mutation::{Mutation, Named, decode};
-use place::{Places, Spot};
+use place::{Found, Places, Spot};
 
 /// The store and the roots, by handles of the mounts outside.
 #[derive(Debug)]
@@ -44,7 +47,15 @@ impl Journal {
         let parent = open(parent, flags, Mode::empty()).step_with(step)?;
         let roots = planned.roots.iter().map(root).collect::<Result<Arc<[Root]>, _>>()?;
         let store = Store::open(parent.as_fd(), name, path, Arc::clone(&roots));
-        let store = store.map_err(|error| Fault::because(&step(), &error.to_string()))?;
+        let mut store = store.map_err(|error| Fault::because(&step(), &error.to_string()))?;
+        if planned.drops {
+            store.keeping.when_full = WhenFull::Drop;
+        }
+        if !planned.skip.is_empty() {
+            let skips = GlobMatcher::new(&planned.skip, false);
+            let skips = skips.map_err(|error| Fault::because("--undo-skip", &error.to_string()))?;
+            store.keeping.skips = Some(Arc::new(move |_, path| skips.is_match(path.as_os_str().as_bytes())));
+        }
         Ok(Self { store, roots, drops: planned.drops })
     }
 
@@ -97,6 +108,9 @@ enum Note {
     Links(Spot, Spot),
     Metadata(Spot),
     Content(Spot, Writing),
+    /// Of what may have no name.
+    MetadataOf(OwnedFd),
+    ContentOf(OwnedFd),
 }
 
 impl Note {
@@ -109,6 +123,7 @@ impl Note {
             Self::Renames(from, to, _) => from.is_new(start) && to.is_new(start),
             Self::Links(from, to) => from.is_new(start) && to.is_new(start),
             Self::Metadata(spot) => spot.found.is_none_or(|found| recorder.knows_metadata(found.id)),
+            Self::MetadataOf(_) | Self::ContentOf(_) => false,
             Self::Content(spot, writing) => spot.found.is_none_or(|found| recorder.knows_content(found.id, *writing)),
         }
     }
@@ -148,6 +163,8 @@ impl CommandJournal<'_> {
 
     /// What has to be noted before a call goes on.
     fn note_of(&mut self, caller: &Caller, mutation: Mutation) -> Result<Option<Note>, Errno> {
+        let recorder = &self.recorder;
+        let has = |id| recorder.as_ref().is_some_and(|recorder| recorder.has(id));
         let places = &mut self.places;
         let mut named = |Named { dir, address }| places.of_name(caller, dir, &caller.path(address)?);
         let note = match mutation {
@@ -183,7 +200,21 @@ impl CommandJournal<'_> {
             }
             Mutation::Truncate(object) => places.of(caller, object)?.map(|spot| Note::Content(spot, Writing::Anywhere)),
             Mutation::Overwrite(fd) => {
-                places.of(caller, Object::Descriptor(fd))?.map(|spot| Note::Content(spot, Writing::Anywhere))
+                let object = caller.open(Object::Descriptor(fd))?.0;
+                match Found::at(&object, c"")? {
+                    Found { kind, .. } if kind != FileType::RegularFile => None,
+                    // It may have no name any more, and still be kept by a link.
+                    Found { id, .. } if has(id) => Some(Note::ContentOf(object)),
+                    _ => places.of_object(&object)?.map(|spot| Note::Content(spot, Writing::Anywhere)),
+                }
+            }
+            Mutation::Metadata(Object::Descriptor(fd)) => {
+                let object = caller.open(Object::Descriptor(fd))?.0;
+                if has(Found::at(&object, c"")?.id) {
+                    Some(Note::MetadataOf(object))
+                } else {
+                    places.of_object(&object)?.map(Note::Metadata)
+                }
             }
             Mutation::Metadata(object) => places.of(caller, object)?.map(Note::Metadata),
         };
@@ -204,6 +235,10 @@ impl CommandJournal<'_> {
             Note::Renames(from, to, exchanges) => recorder.renames(from.at(), to.at(), *exchanges),
             Note::Links(from, to) => recorder.links(from.at(), to.at()),
             Note::Metadata(spot) => recorder.metadata(spot.at()),
+            Note::MetadataOf(object) => recorder.metadata_of(object.as_fd(), Path::new("an open file")),
+            Note::ContentOf(object) => {
+                recorder.content_of(object.as_fd(), Path::new("an open file"), Writing::Anywhere)
+            }
             Note::Content(spot, writing) => recorder.content(spot.at(), *writing),
         }
     }

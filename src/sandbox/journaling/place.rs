@@ -45,7 +45,7 @@ pub(super) struct Found {
 
 impl Found {
     /// What stands under a name, which is not followed; with an empty one, the directory.
-    fn at(dir: impl AsFd, name: impl Arg) -> Result<Self, Errno> {
+    pub(super) fn at(dir: impl AsFd, name: impl Arg) -> Result<Self, Errno> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
         let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::BTIME;
         let stat = statx(dir, name, flags, wanted)?;
