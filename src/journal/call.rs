@@ -112,7 +112,7 @@ struct Noted {
     recorder: Option<Recorder>,
     /// Why something was not kept.
     lost: Option<String>,
-    skipped: u64,
+    skipped: bool,
     elsewhere: Option<Ended>,
 }
 
@@ -128,7 +128,11 @@ pub struct Ended {
 
 impl<'a> Changes<'a> {
     pub const fn new(journal: Option<&'a Journal>, title: &'a str) -> Self {
-        Self { journal, title, noted: Mutex::new(Noted { recorder: None, lost: None, skipped: 0, elsewhere: None }) }
+        Self {
+            journal,
+            title,
+            noted: Mutex::new(Noted { recorder: None, lost: None, skipped: false, elsewhere: None }),
+        }
     }
 
     /// Of what is no call.
@@ -164,7 +168,7 @@ impl<'a> Changes<'a> {
             let Some((root, path)) = journal.store.roots.iter().enumerate().find_map(below) else { return Ok(()) };
             let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
             if (journal.skips)(path.as_os_str().as_encoded_bytes()) {
-                self.noted().skipped += 1;
+                self.noted().skipped = true;
                 return Ok(());
             }
             ats.push(At { dir, name, root, path: above });
@@ -196,7 +200,7 @@ impl<'a> Changes<'a> {
     pub fn end(&self) -> Ended {
         let Noted { recorder, lost, skipped, elsewhere } = std::mem::take(&mut *self.noted());
         let Some(journal) = self.journal else { return Ended::default() };
-        let skipped = (skipped > 0).then(|| format!("{skipped} changes match --undo-skip"));
+        let skipped = skipped.then(|| "what matches --undo-skip".to_owned());
         let lost = lost.or(skipped);
         let Some(recorder) = recorder else {
             let made = elsewhere.unwrap_or_default();
