@@ -1,6 +1,5 @@
 //! What calls have changed, in words, and in numbers.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,7 +22,7 @@ pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Jou
 }
 
 /// How many there are of each kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     #[serde(skip_serializing_if = "is_zero")]
     pub edited: usize,

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change_notes::{journal, line, one, shown};
+use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::journal::{Entry, Journal, Side};
@@ -32,7 +33,7 @@ pub struct Params {
 }
 
 /// The calls, newest first.
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Output {
     calls: Vec<Call>,
     /// Of the one call that was asked for.
@@ -40,7 +41,7 @@ pub struct Output {
     diff: Option<String>,
 }
 
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Call {
     call: u64,
     at: String,
@@ -54,7 +55,7 @@ pub struct Call {
 
 impl Tool for ListChanges {
     type Params = Params;
-    type Output = Output;
+    type Output = Open<Output>;
     const NAME: &'static str = "list_changes";
     const TITLE: &'static str = "List changes";
     const DESCRIPTION: &'static str = "What calls changed in files, newest first, each with the number that undo_changes takes; \
@@ -63,7 +64,7 @@ impl Tool for ListChanges {
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let journal = journal(context.services, Self::NAME)?;
         if let Some(number) = params.call {
             return alone(context, journal, &journal.store.entry(number)?);
@@ -104,7 +105,7 @@ impl Tool for ListChanges {
             }
         }
         let text = text.trim_end().to_owned();
-        Ok(Reply::text(text).with(Output { calls, diff: None }))
+        Ok(Reply::text(text).with(Open(Output { calls, diff: None })))
     }
 }
 
@@ -128,7 +129,7 @@ fn told(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Call {
 }
 
 /// One call, with the difference that it made.
-fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Reply<Output>, Error> {
+fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Reply<Open<Output>>, Error> {
     let call = told(context, journal, entry);
     let changes = journal.store.changes(entry);
     let (mut text, mut left) = (String::new(), changes.len());
@@ -158,7 +159,7 @@ fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Repl
     let Call { call: number, at, tool, changed, .. } = &call;
     let head = format!("{number}  {at}  {tool}: {changed}");
     let content = if text.is_empty() { head } else { format!("{head}\n{text}") };
-    Ok(Reply::text(content).with(Output { calls: vec![call], diff: Some(text) }))
+    Ok(Reply::text(content).with(Open(Output { calls: vec![call], diff: Some(text) })))
 }
 
 /// A unified diff, or why there is none.

@@ -25,8 +25,8 @@ fn what_a_killed_server_has_deleted_comes_back() {
     let before = stage.picture();
     stage.server.send("tools/call", json!({"name": "delete_file", "arguments": {"path": "t"}}));
     let until = Instant::now() + DEADLINE;
-    while fs::read_dir(stage.tree.path("work/t/d0")).is_ok_and(|dir| dir.count() == FILES / 10) {
-        assert!(Instant::now() < until, "nothing is deleted");
+    while fs::read_dir(stage.tree.path("work/t/d0")).is_ok_and(|dir| dir.count() > FILES / 20) {
+        assert!(Instant::now() < until, "too little is deleted");
     }
     kill_process(stage.server.pid(), Signal::KILL).unwrap();
     stage.server.wait_exit();

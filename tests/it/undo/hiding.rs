@@ -38,8 +38,11 @@ fn a_store_in_an_allowed_directory_is_out_of_reach_of_the_tools() {
     assert_eq!(fs::read_to_string(kept).unwrap(), "needle 1");
     let kept = kept.to_str().unwrap();
     assert_eq!(server.call("list_directory", json!({"path": "state/replay"})).text(), "(empty)");
-    assert_eq!(server.call("grep_files", json!({"directory": ".", "regex": "needle"})).text(), "(no matches found)\n[0 matches]");
-    assert_eq!(server.call("glob_search", json!({"pattern": "**/f1"})).text(), "");
+    assert_eq!(
+        server.call("grep_files", json!({"directory": ".", "regex": "needle"})).text(),
+        "(no matches found)\n[0 matches]"
+    );
+    assert_eq!(server.call("glob_search", json!({"directory": ".", "globs": ["**/f1"]})).text(), "(no matches found)");
     for (tool, arguments) in [
         ("read_file", json!({"path": kept})),
         ("get_file_info", json!({"path": kept})),
