@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 
+use super::undo;
 use crate::cli::Sandbox;
 use crate::config::Config;
 use crate::exec::{BackgroundCommands, Launcher, Slots};
+use crate::journal::Journal;
 use crate::limits;
 use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
@@ -20,7 +22,7 @@ use crate::tools::Commands;
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Starts the launcher of the best tier that can be built here, of those that the operator lets it be.
-pub fn start(config: &Config, policy: &Policy) -> Result<Commands> {
+pub fn start(config: &Config, policy: &Policy, journal: Option<&Journal>) -> Result<Commands> {
     let bounds = |standing: WallStatus| Commands {
         standing,
         timeout: config.command_timeout,
@@ -51,7 +53,7 @@ pub fn start(config: &Config, policy: &Policy) -> Result<Commands> {
         {
             bail!(cannot_hide(&hidden.path, tier, &tried));
         }
-        match launch(config, policy, tier) {
+        match launch(config, policy, journal, tier) {
             Ok((standing, launcher, scratch)) => {
                 let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
                 let (most, bytes) = (config.max_background_commands, config.background_output_bytes);
@@ -132,13 +134,18 @@ pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
     bail!("no private directory for commands can be made (TMPDIR says where): {}", reasons.join("; "))
 }
 
-fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(WallStatus, Launcher, Scratch)> {
+fn launch(
+    config: &Config,
+    policy: &Policy,
+    journal: Option<&Journal>,
+    tier: Tier,
+) -> Result<(WallStatus, Launcher, Scratch)> {
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let asked = config.sandbox.asked(&protected);
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
     let scratch = private_directory(config, &roots)?;
     scratch.link_in_home(&config.sandbox.home_links)?;
-    let plan = plan(config, policy, tier, scratch.path())?;
+    let plan = plan(config, policy, journal, tier, scratch.path())?;
     if let Some(reason) = refusal(&plan, asked) {
         bail!(reason);
     }
@@ -161,7 +168,7 @@ fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(WallStatus, L
 }
 
 /// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any more.
-pub fn plan(config: &Config, policy: &Policy, tier: Tier, scratch: &Path) -> Result<Plan> {
+pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: Tier, scratch: &Path) -> Result<Plan> {
     let sandbox = &config.sandbox;
     Ok(Plan {
         tier,
@@ -175,6 +182,7 @@ pub fn plan(config: &Config, policy: &Policy, tier: Tier, scratch: &Path) -> Res
         private_home: sandbox.private_home,
         environment: sandbox.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         limits: sandbox.limits.clone(),
+        journal: undo::planned(config, journal, policy, tier)?,
     })
 }
 

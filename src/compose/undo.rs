@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use crate::config::{Config, UndoConfig};
 use crate::journal::{self, Bounds, Bytes, Journal, Store};
 use crate::policy::{Hidden, Policy, Root};
-use crate::sandbox::{Place, Tier};
+use crate::sandbox::{Place, PlannedJournal, Tier};
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
@@ -34,18 +34,6 @@ struct Roots<'a> {
     version: u32,
     tenant: &'a str,
     roots: Vec<Bytes>,
-}
-
-/// What the launcher of commands needs to keep what they change.
-#[derive(Debug)]
-pub struct Recorded {
-    pub store: Place,
-    /// The roots of the journal, in its order.
-    pub roots: Vec<Place>,
-    /// Globs over paths below the roots, of which nothing is kept.
-    pub skip: Vec<String>,
-    /// Whether a change is made that cannot be kept.
-    pub drops: bool,
 }
 
 /// Opens the journal, and makes its store. Hides what must not be seen. Where there is none, the reason.
@@ -80,15 +68,19 @@ pub fn beside(
 }
 
 /// What the launcher of this tier is told; `None` where commands are not recorded.
-pub fn recorded(config: &Config, journal: Option<&Journal>, policy: &Policy, tier: Tier) -> Result<Option<Recorded>> {
-    let Some(journal) = journal.filter(|journal| is_kept_from(policy, journal.store.shown(), tier)) else {
-        return Ok(None);
-    };
+pub fn planned(
+    config: &Config,
+    journal: Option<&Journal>,
+    policy: &Policy,
+    tier: Tier,
+) -> Result<Option<PlannedJournal>> {
+    let journal = journal.filter(|journal| tier != Tier::Off && is_kept_from(policy, journal.store.shown(), tier));
+    let Some(journal) = journal else { return Ok(None) };
     let at = |path: &Path, handle: rustix::fd::BorrowedFd<'_>| {
         let stat = rustix::fs::fstat(handle).with_context(|| format!("`{}` cannot be looked at", path.display()))?;
         Ok::<_, anyhow::Error>(Place { path: path.into(), dev: stat.st_dev, ino: stat.st_ino })
     };
-    Ok(Some(Recorded {
+    Ok(Some(PlannedJournal {
         store: at(journal.store.shown(), journal.store.handle())?,
         roots: writable(policy).iter().map(|root| at(root.path(), root.as_fd())).collect::<Result<_>>()?,
         skip: config.undo.skip.clone(),

@@ -16,6 +16,7 @@ use super::streams::END_OF_INPUT;
 use super::{Denied, ExecError, Exit, Page};
 use crate::cancel::CancelToken;
 use crate::limits::{OUTPUT_GATHER_MS, OUTPUT_QUIET_MS};
+use crate::sandbox::Changed;
 
 type OnEnd = Box<dyn Fn(&Background) + Send + Sync>;
 
@@ -74,6 +75,8 @@ pub struct Ending {
     pub left: u32,
     /// What the walls refused to it, each thing once.
     pub denied: Vec<Denied>,
+    /// What it changed in the allowed directories, as far as that is noted.
+    pub changed: Option<Changed>,
 }
 
 /// One background command: what it wrote, how it is doing, and the ways to act on it.

@@ -213,18 +213,18 @@ impl Foreground<'_> {
                     let _ = rustix::io::write(&terminal, &[END_OF_INPUT]);
                     streams.take_terminal(terminal)?;
                 }
-                News::Said(Event::Started | Event::Listens | Event::Status { .. }, _) => {
+                News::Said(Event::Started | Event::Listens | Event::Status { .. } | Event::Accounted { .. }, _) => {
                     return Err(ExecError::out_of_turn());
                 }
                 News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
-                News::Said(Event::Ended { exit, left, denied }, _) => {
+                News::Said(Event::Ended { exit, left, denied, changed }, _) => {
                     let [stdout, stderr] = streams.drain()?;
                     for denied in &denied {
                         if let Denied::Protected(path) | Denied::Metadata(path) = denied {
                             note(path.as_path(), None, Touch::Denied);
                         }
                     }
-                    return Ok(Outcome { stdout, stderr, exit, timed_out, cancelled, asked_by, left, denied });
+                    return Ok(Outcome { stdout, stderr, exit, timed_out, cancelled, asked_by, left, denied, changed });
                 }
                 News::Gone => return Err(ExecError::Vanished),
             }

@@ -12,7 +12,7 @@ use rustix::net::{SendFlags, Shutdown, send, shutdown};
 use super::ExecError;
 use super::activity::ActivityMark;
 use crate::limits::KILL_WAIT_MS;
-use crate::sandbox::wire::{INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
+use crate::sandbox::wire::{ACCOUNT, INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
 use crate::sandbox::{Denied, Event};
 
 /// Ends a command from wherever this was cloned to.
@@ -71,6 +71,12 @@ impl Job {
     pub(super) fn ask(&self, number: u64) -> Result<(), ExecError> {
         let mut words = [STATUS; 9];
         words[1..].copy_from_slice(&number.to_le_bytes());
+        self.control.say(&words).map_err(ExecError::follow)
+    }
+
+    /// Asks what was changed until now, under this number; what is changed from now on is called `next`.
+    pub(super) fn ask_for_account(&self, number: u64, next: &str) -> Result<(), ExecError> {
+        let words = [&[ACCOUNT][..], &number.to_le_bytes(), next.as_bytes()].concat();
         self.control.say(&words).map_err(ExecError::follow)
     }
 

@@ -31,9 +31,9 @@ use std::time::Duration;
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::limits::MAX_COMMAND_BYTES;
+use crate::limits::{JOURNAL_TITLE_BYTES, MAX_COMMAND_BYTES};
 use crate::policy::{Touch, note};
-use crate::sandbox::{Cause, Guard, Place, Request};
+use crate::sandbox::{Cause, Changed, Guard, Place, Request};
 
 pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::Counts;
@@ -54,6 +54,8 @@ pub use slots::Slots;
 /// One command line for `/bin/sh -c`.
 #[derive(Clone, Debug)]
 pub struct Command<'a> {
+    /// The name of the tool that runs it.
+    pub tool: &'a str,
     /// The text given to the shell as it stands.
     pub line: &'a str,
     /// The working directory, from [`place_of`] a checked handle: another one that has taken its name since is refused.
@@ -82,6 +84,14 @@ pub struct Outcome {
     pub left: u32,
     /// What the walls refused to it, each thing once.
     pub denied: Vec<Denied>,
+    /// What it changed in the allowed directories, as far as that is noted.
+    pub changed: Option<Changed>,
+}
+
+/// What the entry in the journal is called of something that a tool runs.
+pub fn title(tool: &str, line: &str) -> String {
+    let line = line.lines().next().unwrap_or_default();
+    format!("{tool}: {}", &line[..line.floor_char_boundary(JOURNAL_TITLE_BYTES)])
 }
 
 /// Why a command was not run to an end.
@@ -217,6 +227,7 @@ impl Command<'_> {
             stays: false,
             intercept: None,
             guard: Guard::default(),
+            title: title(self.tool, self.line),
         })
     }
 }

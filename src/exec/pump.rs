@@ -56,15 +56,15 @@ impl Pump {
             }
             match self.job.next_event()? {
                 News::Nothing => {}
-                News::Said(Event::Ended { exit, left, denied }, _) => {
+                News::Said(Event::Ended { exit, left, denied, changed }, _) => {
                     self.drain(&mut buffer)?;
                     let asked = self.background.ending.load(Ordering::SeqCst);
                     let timed_out = self.timed_out;
-                    self.background.settle(State::Ended(Ending { exit, timed_out, asked, left, denied }));
+                    self.background.settle(State::Ended(Ending { exit, timed_out, asked, left, denied, changed }));
                     return Ok(());
                 }
                 News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
-                News::Said(Event::Started | Event::Listens | Event::Status { .. }, _) => {
+                News::Said(Event::Started | Event::Listens | Event::Status { .. } | Event::Accounted { .. }, _) => {
                     return Err(ExecError::out_of_turn());
                 }
                 News::Gone => return Err(ExecError::Vanished),

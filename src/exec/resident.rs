@@ -18,11 +18,13 @@ use super::streams::output_pipe;
 use super::{Denied, ExecError, Exit, Job, Launcher, News, Slots};
 use crate::cancel::CancelToken;
 use crate::policy::{Touch, note};
-use crate::sandbox::{Event, Guard, Place, RawString, Request, Vitals};
+use crate::sandbox::{Changed, Event, Guard, Place, RawString, Request, Vitals};
 
 /// A program without a shell.
 #[derive(Clone, Debug)]
 pub struct Program<'a> {
+    /// What its entry in the journal is called.
+    pub title: &'a str,
     /// Its absolute path, and its arguments.
     pub argv: &'a [RawString],
     /// The working directory, from [`super::place_of`] a checked handle: another one that has taken its name since is
@@ -56,9 +58,18 @@ pub struct Resident {
 struct Heard {
     /// The last answer, and the number of its question.
     vitals: Option<(u64, Option<Vitals>)>,
-    over: Option<(Exit, Vec<Denied>)>,
+    account: Option<(u64, Option<Changed>)>,
+    over: Option<Over>,
     /// Who waits for something to be said: one of them hears it.
     watchers: Vec<Arc<Bell>>,
+}
+
+/// How it ended.
+#[derive(Clone, Debug)]
+struct Over {
+    exit: Exit,
+    denied: Vec<Denied>,
+    changed: Option<Changed>,
 }
 
 /// How a program that stays was a moment ago.
@@ -207,17 +218,34 @@ impl Resident {
     pub fn ended(&self) -> Option<Exit> {
         let mut heard = self.lock();
         self.hear(&mut heard);
-        heard.over.as_ref().map(|(exit, _)| *exit)
+        heard.over.as_ref().map(|over| over.exit)
     }
 
     /// What the walls refused to it, each thing once; known when it has ended.
     pub fn denied(&self) -> Vec<Denied> {
-        self.lock().over.as_ref().map(|(_, denied)| denied.clone()).unwrap_or_default()
+        self.lock().over.as_ref().map(|over| over.denied.clone()).unwrap_or_default()
+    }
+
+    /// What it does from now on is an entry of its own in the journal, which is called so.
+    pub fn begin_entry(&self, title: &str) {
+        // Where nobody hears it the program has ended.
+        let _ = self.job.ask_for_account(self.asked.fetch_add(1, Ordering::Relaxed) + 1, title);
+    }
+
+    /// What it changed since [`Resident::begin_entry`]; what comes after is called `next`.
+    pub fn end_entry(&self, next: &str, timeout: Duration) -> Result<Option<Changed>, ExecError> {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let _ = self.job.ask_for_account(number, next);
+        let account = self.watch(Instant::now().checked_add(timeout), None, |heard| match &heard.account {
+            Some((answered, changed)) if *answered >= number => Some(changed.clone()),
+            _ => heard.over.as_ref().map(|over| over.changed.clone()),
+        })?;
+        account.ok_or(ExecError::Silent { timeout })
     }
 
     /// Waits until it has ended. `None` when `until` comes or the call is cancelled before.
     pub fn await_end(&self, until: Instant, cancel: &CancelToken) -> Result<Option<Exit>, ExecError> {
-        self.watch(Some(until), Some(cancel), |heard| heard.over.as_ref().map(|(exit, _)| *exit))
+        self.watch(Some(until), Some(cancel), |heard| heard.over.as_ref().map(|over| over.exit))
     }
 
     /// Waits until `find` has found something in what was said. `None` when `until` comes or the call is cancelled before.
@@ -265,9 +293,15 @@ impl Resident {
                 }
                 // Nobody has waited for it.
                 Ok(News::Said(Event::Started, _)) => None,
-                Ok(News::Said(Event::Ended { exit, denied, .. }, _)) => Some((exit, denied)),
+                Ok(News::Said(Event::Accounted { number, changed }, _)) => {
+                    heard.account = Some((number, changed));
+                    None
+                }
+                Ok(News::Said(Event::Ended { exit, denied, changed, .. }, _)) => Some(Over { exit, denied, changed }),
                 // A supervisor that is not understood, or has gone, does not leave the program behind.
-                Ok(News::Said(..) | News::Gone) | Err(_) => Some((Exit::Signal(Signal::SIGKILL as i32), Vec::new())),
+                Ok(News::Said(..) | News::Gone) | Err(_) => {
+                    Some(Over { exit: Exit::Signal(Signal::SIGKILL as i32), denied: Vec::new(), changed: None })
+                }
             };
             if over.is_some() {
                 // Those who only look for news shall find that there is some for good.
@@ -316,6 +350,7 @@ impl Program<'_> {
             stays: true,
             intercept: None,
             guard: Guard::default(),
+            title: self.title.to_owned(),
         })
     }
 }

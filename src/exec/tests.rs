@@ -42,7 +42,7 @@ impl Peer {
 
     fn end(self, exit: Exit) {
         self.streams.into_iter().for_each(drop);
-        send_event(&self.control, &Event::Ended { exit, left: 0, denied: vec![] }, None).unwrap();
+        send_event(&self.control, &Event::Ended { exit, left: 0, denied: vec![], changed: None }, None).unwrap();
         // Until the server has closed its side.
         while recv(&self.control, &mut [0_u8; 8][..], RecvFlags::empty()).is_ok_and(|(got, _)| got > 0) {}
     }
@@ -70,7 +70,7 @@ fn launcher(supervise: impl Fn(Peer) + Send + Sync + 'static) -> Launcher {
 }
 
 fn command(line: &str) -> Command<'_> {
-    Command { line, dir: Place { path: "/src".into(), dev: 1, ino: 2 }, terminal: None }
+    Command { tool: "execute_command", line, dir: Place { path: "/src".into(), dev: 1, ino: 2 }, terminal: None }
 }
 
 fn foreground<'a>(
@@ -92,6 +92,7 @@ fn simple(launcher: &Launcher) -> Result<Outcome, ExecError> {
 
 fn done(exit: Exit) -> Outcome {
     Outcome {
+        changed: None,
         stdout: Captured::default(),
         stderr: Captured::default(),
         exit,
@@ -107,6 +108,7 @@ fn done(exit: Exit) -> Outcome {
 fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
     let launcher = launcher(|peer| {
         let expected = Request {
+            title: "execute_command: exit 3".into(),
             argv: vec!["/bin/sh".into()],
             script: Some("a line".into()),
             dir: Place { path: "/src".into(), dev: 1, ino: 2 },
@@ -121,11 +123,12 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
         assert_eq!((&peer.request, peer.streams.len()), (&expected, 2));
         peer.write(0, &vec![b'x'; 300_000]);
         peer.write(1, b"bad");
-        peer.say(&Event::Ended { exit: Exit::Code(3), left: 2, denied: vec![Denied::Network] });
+        peer.say(&Event::Ended { exit: Exit::Code(3), left: 2, denied: vec![Denied::Network], changed: None });
     });
     assert_eq!(
         simple(&launcher).unwrap(),
         Outcome {
+            changed: None,
             stdout: Captured { bytes: vec![b'x'; 10], end: vec![b'x'; 5], total_bytes: 300_000, truncated: true },
             stderr: Captured { bytes: b"bad".to_vec(), end: vec![], total_bytes: 3, truncated: false },
             exit: Exit::Code(3),
@@ -143,7 +146,7 @@ fn a_pipe_that_somebody_holds_is_not_waited_for() {
     let (sender, receiver) = channel();
     let launcher = launcher(move |peer| {
         peer.write(0, b"hi");
-        peer.say(&Event::Ended { exit: Exit::Code(0), left: 0, denied: vec![] });
+        peer.say(&Event::Ended { exit: Exit::Code(0), left: 0, denied: vec![], changed: None });
         sender.send(peer).unwrap();
     });
     let outcome = simple(&launcher).unwrap();
@@ -389,7 +392,8 @@ fn a_background_command_is_read_written_and_ended() {
     assert_eq!(full.to_string(), "all 1 places for background commands are taken (--max-background-commands): c1");
     command.end();
     command.await_end(until, &cancel).unwrap();
-    let ending = Ending { exit: Exit::Signal(9), timed_out: false, asked: true, left: 0, denied: vec![] };
+    let ending =
+        Ending { exit: Exit::Signal(9), timed_out: false, asked: true, left: 0, denied: vec![], changed: None };
     assert_eq!(command.state(), State::Ended(ending));
     assert_eq!(text(&command, None), ("bye".to_owned(), 0, 11));
     assert_eq!(text(&command, Some(1)), ("12€bye".to_owned(), 2, 11));
@@ -457,6 +461,7 @@ fn ended_background_commands_are_kept_for_a_while_and_all_end_together() {
 
 fn plan_of_nothing() -> Plan {
     Plan {
+        journal: None,
         tier: Tier::Off,
         network: Network::Host,
         roots: vec![],

@@ -21,7 +21,7 @@ const PREFIX: &str = ".replay-undo";
 impl Undo<'_> {
     /// Whether an object lies on another filesystem than the store.
     pub(super) fn is_apart(&self, stat: &Stat) -> bool {
-        stat_of(&self.recorder.dir).is_ok_and(|store| store.id.0 != stat.id.0)
+        stat_of(&self.recorder.kept).is_ok_and(|store| store.id.0 != stat.id.0)
     }
 
     /// Where something waits: in the directory that stays, or in its own.

@@ -1,8 +1,10 @@
 //! Names and values that need not be UTF-8, as text.
 
+use std::borrow::Borrow;
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,8 +21,19 @@ impl Bytes {
         Self(name.as_bytes().to_vec())
     }
 
+    pub fn path(&self) -> &Path {
+        Path::new(self.name())
+    }
+
     pub(super) fn name(&self) -> &OsStr {
         OsStr::from_bytes(&self.0)
+    }
+}
+
+/// A name is looked up without being copied.
+impl Borrow<[u8]> for Bytes {
+    fn borrow(&self) -> &[u8] {
+        &self.0
     }
 }
 

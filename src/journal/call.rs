@@ -61,7 +61,7 @@ impl Journal {
     /// Looks for the oldest entries now and then.
     fn kept(&self, entry: &Entry) {
         let entries = self.entries.fetch_add(1, Ordering::Relaxed) + 1;
-        let own = entry.kept_bytes();
+        let own = entry.bytes();
         let bytes = self.bytes.fetch_add(own, Ordering::Relaxed) + own;
         if entries >= UNDO_ENTRIES_TO_A_SWEEP || bytes >= self.bounds.bytes / UNDO_SWEEP_SHARE {
             self.entries.store(0, Ordering::Relaxed);
@@ -84,15 +84,6 @@ impl Store {
 }
 
 impl Entry {
-    /// What it alone holds of the disk, about.
-    fn kept_bytes(&self) -> u64 {
-        let held = self.olds.values().filter(|old| match old.content {
-            Content::Copy(_) => true,
-            _ => old.after.is_none() && !old.kept.is_empty(),
-        });
-        held.map(|old| old.stat.bytes).sum()
-    }
-
     fn not_kept(&self) -> usize {
         self.olds.values().filter(|old| old.content == Content::NotKept).count()
     }
@@ -207,14 +198,10 @@ impl<'a> Changes<'a> {
             return Ended { lost: lost.or(made.lost), ..made };
         };
         let number = recorder.number();
-        match journal.store.end(recorder) {
-            Ok(entry) => {
+        match journal.store.end_if_changed(recorder) {
+            Ok(None) => Ended { lost, ..Ended::default() },
+            Ok(Some(entry)) => {
                 let changes = journal.store.changes(&entry);
-                if changes.is_empty() {
-                    // If it stays it is an entry without changes.
-                    let _ = journal.store.lock().and_then(|_lock| journal.store.remove(number));
-                    return Ended { lost, ..Ended::default() };
-                }
                 journal.kept(&entry);
                 let large = Some(entry.not_kept()).filter(|count| *count > 0);
                 let large = large.map(|count| format!("{count} files were too large to keep, or could not be read"));

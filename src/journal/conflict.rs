@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::bytes::Bytes;
 use super::entry::{Entry, Place};
-use super::log::{Content, Version};
+use super::log::Version;
 use super::object::{Id, Stat};
 use super::survey::Survey;
+
+const NOT_KEPT: &str =
+    "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
 
 /// A place that is not as the entry left it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,8 +141,8 @@ impl Check<'_> {
         let entry = self.entry;
         let noted = entry.names[&dir][name];
         let old = noted.before.and_then(|id| entry.olds.get(&id));
-        if old.is_some_and(|old| old.content == Content::NotKept && old.after.is_none_or(|after| after.content)) {
-            return Some("its content was not kept: it was too large, or could not be read".into());
+        if noted.before.is_some_and(|id| entry.is_lost(id)) {
+            return Some(NOT_KEPT.into());
         }
         let ids = noted.before.into_iter().chain(noted.after);
         if ids.clone().any(|id| entry.between.contains(&id)) {

@@ -1,7 +1,6 @@
 //! What a file held before an entry and what the entry left in it, for whoever wants to see the difference.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,11 +9,11 @@ use rustix::fs::OFlags;
 use rustix::io::{Errno, pread};
 
 use super::bytes::Bytes;
+use super::entry::file_name;
 use super::entry::{Change, Entry, Name, Old, Place};
 use super::error::JournalError;
 use super::log::Content;
 use super::object::{self, Id, Stat};
-use super::recorder::file_name;
 use super::store::Store;
 use crate::limits::UNDO_ENTRIES_LOOKED_THROUGH;
 
@@ -163,11 +162,7 @@ impl Look<'_> {
 
     /// What an entry kept of an object.
     fn kept(&self, number: u64, old: &Old) -> Option<OwnedFd> {
-        let open = |number: u64, file: u32| {
-            let dir = self.store.entry_dir(number).ok()?;
-            let handle = object::handle(&dir, OsStr::new(&file_name(file))).ok()??;
-            Some(handle)
-        };
+        let open = |number: u64, file: u32| object::handle(&*self.store.kept, &file_name(number, file)).ok()?;
         match old.content {
             Content::Copy(file) => return open(number, file),
             Content::NotKept => return None,

@@ -4,9 +4,10 @@
 //! follows from the name that led to it, so nothing has to be said again when a directory moves.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsString;
 
 use super::bytes::Bytes;
-use super::log::{Content, Event, VERSION, Version};
+use super::log::{Content, End, Event, VERSION, Version};
 use super::object::{Attributes, Id, Stat, is_name};
 
 /// A place in one of the roots: the root's number, and the path below it.
@@ -37,12 +38,23 @@ pub(super) struct Name {
     pub(super) after: Option<Id>,
 }
 
-/// A file of an entry's directory in the store.
+/// A file of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Kept {
     pub(super) entry: u64,
     pub(super) file: u32,
     pub(super) is_copy: bool,
+}
+
+impl Kept {
+    pub(super) fn name(self) -> OsString {
+        file_name(self.entry, self.file)
+    }
+}
+
+/// What a file of an entry is called.
+pub(super) fn file_name(entry: u64, file: u32) -> OsString {
+    format!("{entry}-{file}").into()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,12 +76,6 @@ pub(super) struct Old {
     /// One by each entry that kept it; some may be gone again.
     pub(super) kept: Vec<Kept>,
     pub(super) after: Option<After>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct End {
-    pub(super) time: i64,
-    pub(super) interrupted: bool,
 }
 
 /// What an entry did at a place.
@@ -158,9 +164,9 @@ impl Entry {
                 None => drop(self.news.insert(stat.id, stat)),
             },
             Event::Inside { id, root, path } => drop(self.inside.insert(id, Place { root, path })),
-            Event::End { time, interrupted } => {
-                self.end = Some(End { time, interrupted });
-                self.spans = vec![(self.start, time)];
+            Event::End(end) => {
+                self.end = Some(end);
+                self.spans = vec![(self.start, end.time)];
             }
             Event::Same { new, old } => self.same.push((new, old)),
         }
@@ -182,6 +188,22 @@ impl Entry {
 
     pub(super) fn all_names(&self) -> impl Iterator<Item = (Id, &Bytes, &Name)> {
         self.names.iter().flat_map(|(dir, names)| names.iter().map(move |(name, noted)| (*dir, name, noted)))
+    }
+
+    /// Whether an object is other than it was, and what it was is not kept.
+    pub(super) fn is_lost(&self, id: Id) -> bool {
+        let old = self.olds.get(&id).filter(|old| old.content == Content::NotKept);
+        old.is_some_and(|old| old.after.is_none_or(|after| after.content))
+    }
+
+    /// Changes that were told of names that are skipped.
+    pub fn skipped(&self) -> u64 {
+        self.end.map_or(0, |end| end.skipped)
+    }
+
+    /// What it takes on the disk.
+    pub fn bytes(&self) -> u64 {
+        self.end.map_or(0, |end| end.bytes)
     }
 
     /// Whether undoing has something to do under a name.

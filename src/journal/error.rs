@@ -16,9 +16,8 @@ pub enum JournalError {
         source: io::Error,
     },
     #[error(
-        "{}, line {line}: {why}; the journal of this entry is damaged or not ours, and nothing was undone: move the directory `{}` out of the journal's store",
-        path.display(),
-        path.parent().unwrap_or(path).display()
+        "{}, line {line}: {why}; this log is damaged or not ours, and nothing was undone: move it out of the journal's store",
+        path.display()
     )]
     Damaged {
         /// Of the log, below the store.
@@ -40,6 +39,14 @@ pub enum JournalError {
 }
 
 impl JournalError {
+    /// What the kernel said, a number of errno(3), if it was the kernel.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::Io { source, .. } => source.raw_os_error(),
+            _ => None,
+        }
+    }
+
     pub(super) fn io(what: impl Into<String>) -> impl FnOnce(Errno) -> Self {
         let what = what.into();
         move |errno| Self::Io { what, source: errno.into() }

@@ -6,16 +6,20 @@
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::bytes::Bytes;
 use super::error::JournalError;
-use super::object::{Attributes, Id, Stat};
+use super::object::{Attributes, Id, Stat, stat_of};
 use crate::limits::JOURNAL_LINE_BYTES;
 
 pub(super) const VERSION: u32 = 1;
+/// More than an [`Event::End`] takes.
+const END_BYTES: usize = 512;
 
 /// How the content of an object can be had again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,30 +92,84 @@ pub(super) enum Event {
         root: usize,
         path: Bytes,
     },
-    /// By the clock of the filesystem.
-    End {
-        time: i64,
-        interrupted: bool,
-    },
     /// What this undo made is the same as what was.
     Same {
         new: Version,
         old: Version,
     },
+    /// The last line.
+    End(End),
 }
 
-/// Appends all of it or nothing.
-pub(super) fn write(log: &mut File, events: &[Event]) -> io::Result<()> {
-    if events.is_empty() {
-        return Ok(());
+/// How an entry ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct End {
+    /// By the clock of the filesystem.
+    pub(super) time: i64,
+    /// An undo that was not carried out.
+    pub(super) interrupted: bool,
+    /// The largest number of a file.
+    pub(super) files: u32,
+    /// What the entry takes on the disk.
+    pub(super) bytes: u64,
+    /// Changes of names that are skipped.
+    pub(super) skipped: u64,
+}
+
+/// A log that is written to by nobody else.
+#[derive(Debug)]
+pub(super) struct Log {
+    file: File,
+    bytes: u64,
+    /// Lines that are not in the file yet.
+    pending: Vec<u8>,
+}
+
+impl Log {
+    pub(super) fn new(file: File, bytes: u64) -> Self {
+        Self { file, bytes, pending: Vec::new() }
     }
-    let mut lines = Vec::new();
-    for event in events {
-        serde_json::to_writer(&mut lines, event)?;
-        lines.push(b'\n');
+
+    pub(super) fn add(&mut self, event: &Event) {
+        // Nothing in an event is without a form in JSON.
+        let _ = serde_json::to_writer(&mut self.pending, event);
+        self.pending.push(b'\n');
     }
-    let whole = log.metadata()?.len();
-    log.write_all(&lines).inspect_err(|_| drop(log.set_len(whole)))
+
+    /// Appends all that was added, or nothing: then it comes first when there is room again.
+    pub(super) fn write(&mut self) -> io::Result<()> {
+        self.file.write_all(&self.pending).inspect_err(|_| drop(self.file.set_len(self.bytes)))?;
+        self.bytes += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(())
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// When it was last written to.
+    pub(super) fn time(&self) -> Result<i64, Errno> {
+        Ok(stat_of(&self.file)?.ctime)
+    }
+
+    #[cfg(test)]
+    pub(super) fn replace_file(&mut self, file: File) -> File {
+        std::mem::replace(&mut self.file, file)
+    }
+}
+
+/// What the last line of a log says, if it has ended.
+pub(super) fn end(log: &File) -> io::Result<Option<End>> {
+    let mut last = [0; END_BYTES];
+    let length = log.metadata()?.len();
+    let got = log.read_at(&mut last, length.saturating_sub(END_BYTES as u64))?;
+    let line = last[..got].strip_suffix(b"\n").and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
+    match line.map(serde_json::from_slice) {
+        Some(Ok(Event::End(end))) => Ok(Some(end)),
+        _ => Ok(None),
+    }
 }
 
 /// Reads a log to its last whole line; how long it is to there, in bytes. `path` is for errors.

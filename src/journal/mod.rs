@@ -21,6 +21,7 @@ mod conflict;
 mod content;
 mod entry;
 mod error;
+mod keeping;
 mod log;
 mod object;
 mod passes;
@@ -32,6 +33,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod versions;
 
 pub use bounds::Bounds;
 pub use bytes::Bytes;
@@ -40,7 +42,10 @@ pub use conflict::Conflict;
 pub use content::Side;
 pub use entry::{Change, Entry, Place};
 pub use error::JournalError;
+pub use keeping::{Keeping, Skips, WhenFull};
+pub use object::Id;
 pub use recorder::{At, Recorder, Writing};
 pub use root::Root;
 pub use store::Store;
 pub use undo::{Options, Outcome};
+pub use versions::{Version, Versions};

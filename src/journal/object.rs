@@ -28,6 +28,11 @@ const CHUNK_BYTES: usize = 64 * 1024;
 pub struct Id(pub u64, pub u64, pub i64);
 
 impl Id {
+    /// Of what a handle stands for.
+    pub fn of(handle: impl AsFd) -> std::io::Result<Self> {
+        Ok(stat_of(handle)?.id)
+    }
+
     pub(super) fn born(self) -> i64 {
         self.2
     }
@@ -155,6 +160,12 @@ pub(super) fn reopen(handle: &impl AsFd, flags: OFlags) -> Result<OwnedFd, Errno
     openat(CWD, magic(handle.as_fd()), flags | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
 }
 
+/// Opens a regular file. Nothing happens to what else is there.
+pub(super) fn open_file(dir: impl AsFd, name: &OsStr, flags: OFlags) -> Result<Option<OwnedFd>, Errno> {
+    let Some(handle) = handle(dir, name)? else { return Ok(None) };
+    if stat_of(&handle)?.is_file() { reopen(&handle, flags).map(Some) } else { Ok(None) }
+}
+
 /// All extended attributes, access control lists included; `None` if they may not be read.
 pub(super) fn attributes(handle: &impl AsFd) -> Result<Option<Attributes>, Errno> {
     let path = magic(handle.as_fd());
@@ -241,12 +252,9 @@ pub(super) fn with_access<T>(dir: BorrowedFd<'_>, mut act: impl FnMut() -> Resul
 }
 
 /// Makes the first file the same as the second, of which `size` bytes are taken: blocks are shared where that can be, else copied,
-/// and holes stay holes. `None` if more than `most` bytes on the disk would have to be copied.
-pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64, most: u64) -> Result<Option<()>, Errno> {
+/// and holes stay holes.
+pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64) -> Result<(), Errno> {
     if ioctl_ficlone(&to, &from).is_err() {
-        if stat_of(&from)?.bytes > most {
-            return Ok(None);
-        }
         ftruncate(&to, 0)?;
         let mut at = 0;
         while at < size {
@@ -265,7 +273,7 @@ pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64, most: u64) -> Resu
             }
         }
     }
-    ftruncate(&to, size).map(Some)
+    ftruncate(&to, size)
 }
 
 /// Copies some of so many bytes from one place to the same. How many; none at the end of the file.
@@ -285,15 +293,15 @@ fn copy_part(to: BorrowedFd<'_>, from: BorrowedFd<'_>, at: u64, wanted: u64) -> 
     Ok(got as u64)
 }
 
-/// Makes under a name what an object is that can have no further hard link: a file within the bounds of [`copy`], a symbolic link, a pipe.
-/// `None` if it is not made.
+/// Makes under a name what an object is that can have no further hard link: a file, a symbolic link, a pipe. How many bytes that takes on
+/// the disk; `None` if it is not made, since it would be more than `most`, or it may not be read.
 pub(super) fn copy_object(
     object: BorrowedFd<'_>,
+    stat: &Stat,
     dir: BorrowedFd<'_>,
     name: &OsStr,
     most: u64,
-) -> Result<Option<()>, Errno> {
-    let stat = stat_of(object)?;
+) -> Result<Option<u64>, Errno> {
     match stat.kind() {
         FileType::RegularFile => {
             let Ok(from) = reopen(&object, OFlags::RDONLY) else { return Ok(None) };
@@ -303,13 +311,18 @@ pub(super) fn copy_object(
                 OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC,
                 Mode::RUSR | Mode::WUSR,
             )?;
-            return copy(to, from, stat.size, most);
+            // What shares its blocks costs nothing, however large it is.
+            if stat.bytes > most && ioctl_ficlone(&to, &from).is_err() {
+                return Ok(None);
+            }
+            copy(&to, from, stat.size)?;
+            return Ok(Some(stat_of(to)?.bytes));
         }
         FileType::Symlink => symlinkat(&readlinkat(object, "", Vec::new())?, dir, name)?,
         FileType::Fifo => mkfifoat(dir, name, Mode::RUSR | Mode::WUSR)?,
         _ => return Ok(None),
     }
-    Ok(Some(()))
+    Ok(Some(0))
 }
 
 /// Whether two files have the same content.

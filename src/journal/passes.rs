@@ -16,11 +16,11 @@ use rustix::io::Errno;
 
 use super::bytes::Bytes;
 use super::conflict::{Same, Selected};
-use super::entry::{Entry, Kept, Old, Place};
+use super::entry::{Entry, Kept, Old, Place, file_name};
 use super::error::JournalError;
 use super::log::Content;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
-use super::recorder::{At, Recorder, Writing, file_name};
+use super::recorder::{At, Recorder, Writing};
 use super::store::Store;
 use super::survey::Survey;
 use crate::limits::JOURNAL_DEPTH;
@@ -41,7 +41,7 @@ pub(super) struct Undo<'a> {
     pub(super) wanted: HashSet<Id>,
     /// What later undos have kept.
     pub(super) later: HashMap<Id, Vec<Kept>>,
-    /// What was taken away, or linked: the file in the directory of this undo.
+    /// What was taken away, or linked: the file of this undo.
     pub(super) away: HashMap<Id, u32>,
     /// What waits where it can be renamed and linked from, since the store lies on another filesystem.
     pub(super) staged: HashMap<Id, Vec<Staged>>,
@@ -268,8 +268,8 @@ impl Undo<'_> {
             return self.take_apart(at, stat);
         }
         let file = self.recorder.takes(at)?;
-        let to = file_name(file);
-        let store = self.recorder.dir.as_fd();
+        let to = file_name(self.recorder.number(), file);
+        let store = self.store.kept.as_fd();
         let renamed =
             with_access(at.dir, || match renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE) {
                 // Its `..` is to change.
@@ -282,12 +282,12 @@ impl Undo<'_> {
         let failed = || self.failed(at, "taking it away");
         renamed.map_err(failed())?;
         // One link to it is enough.
-        let is_same = |one: &str, other: &str| {
-            let id = |name: &str| object::stat(store, OsStr::new(name)).map(|found| found.map(|stat| stat.id));
+        let is_same = |one: &OsStr, other: &OsStr| {
+            let id = |name: &OsStr| object::stat(store, name).map(|found| found.map(|stat| stat.id));
             Ok(id(one)? == id(other)?)
         };
         if let Some(first) = self.away.get(&stat.id)
-            && is_same(&file_name(*first), &to).map_err(failed())?
+            && is_same(&file_name(self.recorder.number(), *first), &to).map_err(failed())?
         {
             unlinkat(store, &to, AtFlags::empty()).map_err(failed())?;
         }
@@ -338,11 +338,10 @@ impl Undo<'_> {
 
     /// Puts an object back from a file of an entry. `false` if that is not there.
     fn put_from(&mut self, at: At<'_>, old: &Old, source: Kept) -> Result<bool, JournalError> {
-        let dir = self.store.entry_dir(source.entry)?;
-        let name = file_name(source.file);
-        let name = OsStr::new(&name);
+        let dir = self.store.kept.as_fd();
+        let name = &source.name();
         let failed = || self.failed(at, "putting it back");
-        let Some(found) = object::stat(&dir, name).map_err(failed())? else { return Ok(false) };
+        let Some(found) = object::stat(dir, name).map_err(failed())? else { return Ok(false) };
         if found.is_dir() != old.stat.is_dir() || !source.is_copy && self.same.first(found.id) != old.stat.id {
             return Ok(false);
         }
@@ -350,25 +349,23 @@ impl Undo<'_> {
         let failed = || self.failed(at, "putting it back");
         if found.is_dir() {
             let renamed =
-                with_access(at.dir, || match renameat_with(&dir, name, at.dir, at.name, RenameFlags::NOREPLACE) {
+                with_access(at.dir, || match renameat_with(dir, name, at.dir, at.name, RenameFlags::NOREPLACE) {
                     Err(Errno::ACCESS) => {
-                        let moved = open_dir(&dir, name)?.ok_or(Errno::NOENT)?;
-                        with_access(moved.as_fd(), || {
-                            renameat_with(&dir, name, at.dir, at.name, RenameFlags::NOREPLACE)
-                        })
+                        let moved = open_dir(dir, name)?.ok_or(Errno::NOENT)?;
+                        with_access(moved.as_fd(), || renameat_with(dir, name, at.dir, at.name, RenameFlags::NOREPLACE))
                     }
                     renamed => renamed,
                 });
             return renamed.map(|()| true).map_err(failed());
         }
         if !source.is_copy {
-            match with_access(at.dir, || object::link(dir.as_fd(), name, at.dir, at.name)) {
+            match with_access(at.dir, || object::link(dir, name, at.dir, at.name)) {
                 Err(Errno::XDEV | Errno::PERM | Errno::MLINK) => {}
                 linked => return linked.map(|()| true).map_err(failed()),
             }
         }
-        let Some(from) = object::handle(&dir, name).map_err(failed())? else { return Ok(false) };
-        let copied = with_access(at.dir, || object::copy_object(from.as_fd(), at.dir, at.name, u64::MAX));
+        let Some(from) = object::handle(dir, name).map_err(failed())? else { return Ok(false) };
+        let copied = with_access(at.dir, || object::copy_object(from.as_fd(), &found, at.dir, at.name, u64::MAX));
         copied.map_err(failed())?;
         self.remember(at, old.stat.id)?;
         Ok(true)
@@ -400,10 +397,8 @@ impl Undo<'_> {
             Content::Grew if now.size == old.stat.size => return Ok(()),
             Content::Grew => None,
             Content::Copy(file) => {
-                let dir = self.store.entry_dir(old.copied_by)?;
-                let copy = object::handle(&dir, OsStr::new(&file_name(file))).map_err(failed())?;
-                let copy = copy.ok_or(Errno::NOENT).and_then(|copy| object::reopen(&copy, OFlags::RDONLY));
-                let copy = copy.map_err(failed())?;
+                let copy = object::open_file(&self.store.kept, &file_name(old.copied_by, file), OFlags::RDONLY);
+                let copy = copy.and_then(|copy| copy.ok_or(Errno::NOENT)).map_err(failed())?;
                 if now.size == old.stat.size
                     && object::reopen(&handle, OFlags::RDONLY)
                         .is_ok_and(|now| object::is_same_content(&copy, now) == Ok(true))
@@ -424,7 +419,7 @@ impl Undo<'_> {
         };
         let to = to.map_err(failed())?;
         match copy {
-            Some(copy) => object::copy(to, copy, old.stat.size, u64::MAX).map(drop),
+            Some(copy) => object::copy(to, copy, old.stat.size),
             None => ftruncate(to, old.stat.size),
         }
         .map_err(failed())

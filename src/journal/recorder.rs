@@ -5,22 +5,23 @@
 //! neither does a name in such a directory.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::fs::File;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::entry::Entry;
+use super::entry::{Entry, Old, file_name};
 use super::error::JournalError;
-use super::log::{self, Content, Event};
-use super::object::{self, Id, Stat, attributes, open_dir, stat, stat_of};
+use super::keeping::{Keeping, WhenFull};
+use super::log::{Content, Event, Log};
+use super::object::{self, Id, Stat, attributes, stat, stat_of};
 use super::root::Root;
-use crate::limits::JOURNAL_COPY_BYTES;
+use super::store::Store;
 
 /// A name that a change is about: a handle of the directory (`O_PATH` will do), which root that lies in, and its path below that now.
 /// The path is looked at only where the directory is not known yet, and must lead to it.
@@ -43,32 +44,58 @@ pub enum Writing {
 /// One entry while it is made.
 #[derive(Debug)]
 pub struct Recorder {
-    pub(super) roots: Arc<[Root]>,
-    /// The entry's directory in the store.
-    pub(super) dir: OwnedFd,
+    roots: Arc<[Root]>,
+    root_ids: Arc<[Id]>,
+    /// What the store keeps.
+    pub(super) kept: Arc<OwnedFd>,
     /// Locked for as long as the entry is made.
-    pub(super) log: File,
+    pub(super) log: Log,
     pub(super) entry: Entry,
     /// Directories in which names are noted, or need not be.
     known: HashMap<Id, bool>,
-    files: u32,
-    /// Larger contents are not copied; bytes on the disk.
-    pub(super) most_bytes: u64,
-    /// Not in the log yet.
-    pub(super) pending: Vec<Event>,
+    /// The largest number of a file.
+    pub(super) files: u32,
+    /// What the copies take on the disk; `None` if it has to be looked up in the end.
+    pub(super) copied_bytes: Option<u64>,
+    pub(super) keeping: Keeping,
+    /// Changes of names that are skipped.
+    pub(super) skipped: u64,
+}
+
+/// What is about to change.
+#[derive(Clone, Copy)]
+enum Found<'a> {
+    At(At<'a>),
+    Open(BorrowedFd<'a>, &'a Path),
+}
+
+impl Found<'_> {
+    fn handle(&self) -> Result<Option<OwnedFd>, Errno> {
+        match self {
+            Self::At(at) => object::handle(at.dir, at.name),
+            Self::Open(object, _) => object::handle(object, OsStr::new("")),
+        }
+    }
+}
+
+/// There is no room, for this user or for anybody.
+fn is_full(errno: Option<Errno>) -> bool {
+    matches!(errno, Some(Errno::NOSPC | Errno::DQUOT))
 }
 
 impl Recorder {
-    pub(super) fn new(roots: Arc<[Root]>, dir: OwnedFd, log: File, entry: Entry) -> Self {
+    pub(super) fn new(store: &Store, log: Log, entry: Entry) -> Self {
         Self {
-            roots,
-            dir,
+            roots: Arc::clone(&store.roots),
+            root_ids: Arc::clone(&store.root_ids),
+            kept: Arc::clone(&store.kept),
             log,
             entry,
             known: HashMap::new(),
             files: 0,
-            most_bytes: JOURNAL_COPY_BYTES,
-            pending: Vec::new(),
+            copied_bytes: Some(0),
+            keeping: store.keeping.clone(),
+            skipped: 0,
         }
     }
 
@@ -77,31 +104,75 @@ impl Recorder {
         self.entry.number
     }
 
+    /// What was born later is new: nothing is noted of it. In nanoseconds since 1970.
+    pub fn start(&self) -> i64 {
+        self.entry.start
+    }
+
+    /// Whether [`Self::gains`] has nothing to note of a name in this directory. Neither here nor below is the tree looked at.
+    pub fn knows_gain(&self, dir: Id, name: &OsStr) -> bool {
+        self.known.get(&dir).is_some_and(|is_noted| !is_noted || self.is_noted(dir, name))
+    }
+
+    /// Whether [`Self::loses`], or a rename within such directories, has nothing to note of names in this one: it is new, and nothing old
+    /// went into a new one.
+    pub fn knows_loss(&self, dir: Id) -> bool {
+        self.known.get(&dir) == Some(&false) && !self.entry.is_deep
+    }
+
+    /// Whether something is noted of an object.
+    pub fn has(&self, object: Id) -> bool {
+        self.entry.olds.contains_key(&object)
+    }
+
+    /// Whether there is nothing to note of the content of an object.
+    pub fn knows_content(&self, object: Id, writing: Writing) -> bool {
+        let known = |old: &Old| match old.content {
+            Content::Same => false,
+            Content::Grew => writing == Writing::Appends,
+            Content::Copy(_) | Content::NotKept => true,
+        };
+        self.entry.is_new(object) || self.entry.olds.get(&object).is_some_and(known)
+    }
+
+    /// Whether there is nothing to note of the metadata of an object.
+    pub fn knows_metadata(&self, object: Id) -> bool {
+        self.entry.is_new(object) || self.entry.olds.get(&object).is_some_and(|old| old.attributes.is_some())
+    }
+
     /// Something new may stand under the name afterwards (`O_CREAT`, mkdir, symlink, mknod, bind, link). What stands there stays.
     pub fn gains(&mut self, at: At<'_>) -> Result<(), JournalError> {
-        self.recording(at, |own| own.name(at).map(drop))
+        if self.skips(at) {
+            return Ok(());
+        }
+        self.recording(&Found::At(at), |own| own.name(at).map(drop))
     }
 
     /// What stands under the name may be gone afterwards (unlink, rmdir).
     pub fn loses(&mut self, at: At<'_>) -> Result<(), JournalError> {
-        self.recording(at, |own| {
-            if let Some(stat) = own.name(at)? {
-                own.keep(at, &stat)?;
-            }
-            Ok(())
+        if self.skips(at) {
+            return Ok(());
+        }
+        self.recording(&Found::At(at), |own| match own.name(at)? {
+            Some(stat) => own.keep(at, &stat),
+            None => Ok(()),
         })
     }
 
     /// What stands under a name gets another, or, with `exchanges`, both get each other's. Both lie in the roots: what leaves them is
     /// lost, name by name.
     pub fn renames(&mut self, from: At<'_>, to: At<'_>, exchanges: bool) -> Result<(), JournalError> {
-        self.recording(from, |own| {
-            let source = own.name(from)?;
-            let target = own.name(to)?;
-            if let Some(stat) = source {
-                own.moves(from, &stat, to)?;
+        let (from_skipped, to_skipped) = (self.skips(from), self.skips(to));
+        self.recording(&Found::At(from), |own| {
+            let source = if from_skipped { None } else { own.name(from)? };
+            let target = if to_skipped { None } else { own.name(to)? };
+            match source {
+                Some(stat) if to_skipped => own.leaves(from, &stat)?,
+                Some(stat) => own.moves(from, &stat, to)?,
+                None => {}
             }
             match target {
+                Some(stat) if exchanges && from_skipped => own.leaves(to, &stat),
                 Some(stat) if exchanges => own.moves(to, &stat, from),
                 // Of the same object rename(2) does nothing.
                 Some(stat) => own.keep(to, &stat),
@@ -112,10 +183,13 @@ impl Recorder {
 
     /// An object gets one more name.
     pub fn links(&mut self, from: At<'_>, to: At<'_>) -> Result<(), JournalError> {
-        self.recording(from, |own| {
-            own.name(to)?;
+        let (from_skipped, to_skipped) = (self.skips(from), self.skips(to));
+        self.recording(&Found::At(from), |own| {
+            if !to_skipped {
+                own.name(to)?;
+            }
             // It may be changed by the new name where that is not noted.
-            if own.name(from)?.is_some_and(|stat| !own.entry.is_new(stat.id)) {
+            if !from_skipped && own.name(from)?.is_some_and(|stat| !own.entry.is_new(stat.id)) && !to_skipped {
                 own.goes_deep(to)?;
             }
             Ok(())
@@ -124,38 +198,52 @@ impl Recorder {
 
     /// Mode, owner, times or attributes of an object may change; with an empty name, those of the directory itself.
     pub fn metadata(&mut self, at: At<'_>) -> Result<(), JournalError> {
-        self.recording(at, |own| {
+        if self.skips(at) {
+            return Ok(());
+        }
+        self.recording(&Found::At(at), |own| {
             let found = if at.name.is_empty() { Some(own.directory(at)?.0) } else { own.name(at)? };
-            let Some(stat) = found.filter(|stat| !own.entry.is_new(stat.id)) else { return Ok(()) };
-            own.note_object(&stat);
-            own.note_attributes(at, &stat)
+            found.map_or(Ok(()), |stat| own.note_metadata(&Found::At(at), &stat))
         })
     }
 
     /// The content of a file may change in place, by opening it to write to it or by truncate(2).
     pub fn content(&mut self, at: At<'_>, writing: Writing) -> Result<(), JournalError> {
-        self.recording(at, |own| {
-            let Some(stat) = own.name(at)?.filter(Stat::is_file) else { return Ok(()) };
-            if own.entry.is_new(stat.id) {
-                return Ok(());
-            }
-            own.note_attributes(at, &stat)?;
-            match (own.entry.olds[&stat.id].content, writing) {
-                (Content::Same, Writing::Appends) => own.note(Event::Content { id: stat.id, content: Content::Grew }),
-                (Content::Same | Content::Grew, Writing::Anywhere) => return own.copy(at, &stat),
-                _ => {}
-            }
-            Ok(())
+        if self.skips(at) {
+            return Ok(());
+        }
+        self.recording(&Found::At(at), |own| {
+            let found = own.name(at)?;
+            found.map_or(Ok(()), |stat| own.note_content(&Found::At(at), &stat, writing))
         })
     }
 
-    /// What stands under the name is about to be renamed into the entry's directory, whole. The number of the file that it becomes.
+    /// As [`Self::metadata`], of an open object; `O_PATH` will do. It may have lost its names: what the store has by a link changes with it.
+    /// `shown` is for errors.
+    pub fn metadata_of(&mut self, object: BorrowedFd<'_>, shown: &Path) -> Result<(), JournalError> {
+        let found = Found::Open(object, shown);
+        self.recording(&found, |own| {
+            let stat = stat_of(object).map_err(|errno| own.failed(&found, "looking at it", errno))?;
+            own.note_metadata(&found, &stat)
+        })
+    }
+
+    /// As [`Self::content`], of an open object, as for ftruncate(2).
+    pub fn content_of(&mut self, object: BorrowedFd<'_>, shown: &Path, writing: Writing) -> Result<(), JournalError> {
+        let found = Found::Open(object, shown);
+        self.recording(&found, |own| {
+            let stat = stat_of(object).map_err(|errno| own.failed(&found, "looking at it", errno))?;
+            own.note_content(&found, &stat, writing)
+        })
+    }
+
+    /// What stands under the name is about to be renamed into the store, whole. The number of the file that it becomes.
     pub(super) fn takes(&mut self, at: At<'_>) -> Result<u32, JournalError> {
-        self.recording(at, |own| {
+        self.recording(&Found::At(at), |own| {
             let found = own.name(at)?;
             let (file, _) = own.next_file();
             if let Some(stat) = found {
-                own.note_attributes(at, &stat)?;
+                own.note_attributes(&Found::At(at), &stat)?;
                 if own.entry.olds.get(&stat.id).is_some_and(|old| old.kept.is_empty()) {
                     own.note(Event::Kept { id: stat.id, file, is_copy: false });
                 }
@@ -166,7 +254,7 @@ impl Recorder {
 
     /// What the store kept, which is like this, is about to stand under the name.
     pub(super) fn puts(&mut self, at: At<'_>, kept: Option<&Stat>) -> Result<(), JournalError> {
-        self.recording(at, |own| {
+        self.recording(&Found::At(at), |own| {
             own.name(at)?;
             if let Some(stat) = kept.filter(|stat| !own.entry.is_new(stat.id)) {
                 // One more link stamps it.
@@ -178,25 +266,25 @@ impl Recorder {
 
     fn recording<T>(
         &mut self,
-        at: At<'_>,
+        object: &Found<'_>,
         note: impl FnOnce(&mut Self) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
         #[cfg(test)]
         super::tests::crashes::maybe_end();
         let noted = note(self);
-        let lines = std::mem::take(&mut self.pending);
-        if let Err(source) = log::write(&mut self.log, &lines) {
-            // They come first when there is room again.
-            self.pending = lines;
-            return Err(JournalError::Io { what: format!("{}: writing down what was there", self.shown(at)), source });
+        if let Err(source) = self.log.write()
+            && !(self.keeping.when_full == WhenFull::Drop && is_full(Errno::from_io_error(&source)))
+        {
+            let what = format!("{}: writing down what was there", self.name_of(object));
+            return Err(JournalError::Io { what, source });
         }
         #[cfg(test)]
         super::tests::crashes::maybe_end();
         noted
     }
 
-    fn note(&mut self, event: Event) {
-        self.pending.push(event.clone());
+    pub(super) fn note(&mut self, event: Event) {
+        self.log.add(&event);
         // What is noted here is in order.
         let _ = self.entry.apply(event);
     }
@@ -205,23 +293,36 @@ impl Recorder {
         self.roots[at.root].shown.join(at.path).join(at.name).display().to_string()
     }
 
-    fn failed(&self, at: At<'_>, what: &str) -> impl FnOnce(Errno) -> JournalError + use<> {
-        JournalError::io(format!("{}: {what}", self.shown(at)))
+    fn name_of(&self, object: &Found<'_>) -> String {
+        match object {
+            Found::At(at) => self.shown(*at),
+            Found::Open(_, shown) => shown.display().to_string(),
+        }
+    }
+
+    fn failed(&self, object: &Found<'_>, what: &str, errno: Errno) -> JournalError {
+        JournalError::io(format!("{}: {what}", self.name_of(object)))(errno)
+    }
+
+    /// Whether nothing is noted of a name; counts it.
+    fn skips(&mut self, at: At<'_>) -> bool {
+        let skips = self.keeping.skips.as_ref().is_some_and(|skips| skips(at.root, &at.path.join(at.name)));
+        self.skipped += u64::from(skips);
+        skips
     }
 
     /// Notes what stands under a name. What stands there now.
     fn name(&mut self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
         let (dir, is_noted) = self.directory(at)?;
-        let found = stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
-        let name = Bytes::of(at.name);
-        if is_noted && self.entry.names.get(&dir.id).is_none_or(|names| !names.contains_key(&name)) {
+        let found = stat(at.dir, at.name).map_err(|errno| self.failed(&Found::At(at), "looking at it", errno))?;
+        if is_noted && !self.is_noted(dir.id, at.name) {
             self.note_object(&dir);
             // What is new has come by nobody's call, or somebody else's, and was not there when the entry began.
             let before = found.filter(|stat| !self.entry.is_new(stat.id));
             if let Some(stat) = &before {
                 self.note_object(stat);
             }
-            self.note(Event::Name { dir: dir.id, name, before: before.map(|stat| stat.id) });
+            self.note(Event::Name { dir: dir.id, name: Bytes::of(at.name), before: before.map(|stat| stat.id) });
         }
         if let Some(stat) = &found
             && !self.entry.is_new(stat.id)
@@ -231,42 +332,51 @@ impl Recorder {
         Ok(found)
     }
 
-    /// The directory, and whether names in it are noted. When one is for the first time, so are those that lead to it.
+    /// The directory, and whether names in it are noted. When one is for the first time, so are those that lead to it from one that is
+    /// known.
     fn directory(&mut self, at: At<'_>) -> Result<(Stat, bool), JournalError> {
-        let own = stat_of(at.dir).map_err(self.failed(at, "looking at its directory"))?;
+        let failed = |errno| self.failed(&Found::At(at), "looking at its directory", errno);
+        let own = stat_of(at.dir).map_err(failed)?;
         if let Some(known) = self.known.get(&own.id) {
             return Ok((own, *known));
         }
         let moved = || JournalError::Moved { path: self.roots[at.root].shown.join(at.path) };
-        let root = object::handle(&self.roots[at.root].handle, OsStr::new(""));
-        let mut dir =
-            root.and_then(|root| root.ok_or(Errno::NOENT)).map_err(self.failed(at, "looking for its directory"))?;
-        let mut noted = Vec::new();
-        for name in at.path {
-            let above = stat_of(&dir).map_err(self.failed(at, "looking for its directory"))?;
-            dir = open_dir(&dir, name).map_err(self.failed(at, "looking for its directory"))?.ok_or_else(moved)?;
-            let found = stat_of(&dir).map_err(self.failed(at, "looking for its directory"))?;
-            noted.push((above, Bytes::of(name), found));
+        let (mut dir, mut above, mut leading) = (own, PathBuf::new(), Vec::new());
+        for name in at.path.iter().rev() {
+            above.push("..");
+            let outer = stat(at.dir, above.as_os_str()).map_err(failed)?.ok_or_else(moved)?;
+            let found = stat(at.dir, above.join(name).as_os_str()).map_err(failed)?;
+            if found.is_none_or(|found| found.id != dir.id) {
+                return Err(moved());
+            }
+            leading.push((outer, Bytes::of(name), dir));
+            dir = outer;
+            if self.known.contains_key(&dir.id) {
+                break;
+            }
         }
-        if stat_of(&dir).map_err(self.failed(at, "looking for its directory"))?.id != own.id {
+        if dir.id != self.root_ids[at.root] && !self.known.contains_key(&dir.id) {
             return Err(moved());
         }
-        for (above, name, found) in noted {
-            if self.entry.is_new(above.id) || self.entry.names.get(&above.id).is_some_and(|all| all.contains_key(&name))
-            {
+        for (outer, name, found) in leading.into_iter().rev() {
+            if self.entry.is_new(outer.id) || self.is_noted(outer.id, name.name()) {
                 continue;
             }
             let before = Some(found.id).filter(|id| !self.entry.is_new(*id));
-            self.note_object(&above);
+            self.note_object(&outer);
             if before.is_some() {
                 self.note_object(&found);
             }
-            self.known.insert(above.id, true);
-            self.note(Event::Name { dir: above.id, name, before });
+            self.known.insert(outer.id, true);
+            self.note(Event::Name { dir: outer.id, name, before });
         }
         let is_noted = !self.entry.is_new(own.id);
         self.known.insert(own.id, is_noted);
         Ok((own, is_noted))
+    }
+
+    fn is_noted(&self, dir: Id, name: &OsStr) -> bool {
+        self.entry.names.get(&dir).is_some_and(|names| names.contains_key(name.as_bytes()))
     }
 
     fn note_object(&mut self, stat: &Stat) {
@@ -275,15 +385,40 @@ impl Recorder {
         }
     }
 
-    fn note_attributes(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+    fn note_metadata(&mut self, object: &Found<'_>, stat: &Stat) -> Result<(), JournalError> {
+        if self.entry.is_new(stat.id) {
+            return Ok(());
+        }
+        self.note_object(stat);
+        self.note_attributes(object, stat)
+    }
+
+    fn note_content(&mut self, object: &Found<'_>, stat: &Stat, writing: Writing) -> Result<(), JournalError> {
+        if !stat.is_file() || self.knows_content(stat.id, writing) {
+            return Ok(());
+        }
+        self.note_metadata(object, stat)?;
+        match writing {
+            Writing::Appends => self.note(Event::Content { id: stat.id, content: Content::Grew }),
+            Writing::Anywhere => {
+                let (file, name) = self.next_file();
+                if self.copy_to(object, stat.id, &name)? {
+                    self.note(Event::Content { id: stat.id, content: Content::Copy(file) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn note_attributes(&mut self, object: &Found<'_>, stat: &Stat) -> Result<(), JournalError> {
         if self.entry.olds.get(&stat.id).is_none_or(|old| old.attributes.is_some()) || stat.is_link() {
             return Ok(());
         }
-        if let Some(handle) = object::handle(at.dir, at.name).map_err(self.failed(at, "opening it"))? {
-            let all = attributes(&handle).map_err(self.failed(at, "reading its attributes"))?;
-            if let Some(all) = all {
-                self.note(Event::Attributes { id: stat.id, all });
-            }
+        let handle = object.handle().map_err(|errno| self.failed(object, "opening it", errno))?;
+        let Some(handle) = handle else { return Ok(()) };
+        let all = attributes(&handle).map_err(|errno| self.failed(object, "reading its attributes", errno))?;
+        if let Some(all) = all {
+            self.note(Event::Attributes { id: stat.id, all });
         }
         Ok(())
     }
@@ -293,7 +428,15 @@ impl Recorder {
         if self.entry.is_new(stat.id) || !self.goes_deep(to)? {
             return Ok(());
         }
-        if stat.is_dir() { self.note_attributes(from, stat) } else { self.keep(from, stat) }
+        self.keep(from, stat)
+    }
+
+    /// An object gets a name that is skipped.
+    fn leaves(&mut self, from: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+        if stat.is_dir() && !self.entry.is_new(stat.id) {
+            self.note(Event::Content { id: stat.id, content: Content::NotKept });
+        }
+        self.keep(from, stat)
     }
 
     /// Something old gets this place: whether names are not noted there.
@@ -310,11 +453,12 @@ impl Recorder {
         if self.entry.olds.get(&stat.id).is_none_or(|old| !old.kept.is_empty()) {
             return Ok(());
         }
+        let object = Found::At(at);
         if stat.is_dir() {
-            return self.note_attributes(at, stat);
+            return self.note_attributes(&object, stat);
         }
         let (id, (file, name)) = (stat.id, self.next_file());
-        match object::link(at.dir, at.name, self.dir.as_fd(), OsStr::new(&name)) {
+        match object::link(at.dir, at.name, self.kept.as_fd(), &name) {
             Ok(()) => self.note(Event::Kept { id, file, is_copy: false }),
             Err(Errno::NOENT) => {}
             // On another filesystem, somebody else's, or at its most links.
@@ -322,51 +466,55 @@ impl Recorder {
                 if matches!(self.entry.olds[&id].content, Content::Copy(_)) {
                     return Ok(());
                 }
-                self.note_attributes(at, stat)?;
-                if self.copy_to(at, id, &name)? {
+                self.note_attributes(&object, stat)?;
+                if self.copy_to(&object, id, &name)? {
                     self.note(Event::Kept { id, file, is_copy: true });
                 }
             }
-            Err(errno) => {
-                self.note(Event::Content { id, content: Content::NotKept });
-                return Err(self.failed(at, "keeping a link to it")(errno));
-            }
+            Err(errno) => return self.lost(&object, id, "keeping a link to it", errno),
         }
         Ok(())
     }
 
-    fn copy(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
-        let (file, name) = self.next_file();
-        if self.copy_to(at, stat.id, &name)? {
-            self.note(Event::Content { id: stat.id, content: Content::Copy(file) });
+    /// The store is to blame if something cannot be kept.
+    fn lost(&mut self, object: &Found<'_>, id: Id, what: &str, errno: Errno) -> Result<(), JournalError> {
+        if self.keeping.when_full == WhenFull::Refuse || !is_full(Some(errno)) {
+            return Err(self.failed(object, what, errno));
         }
-        Ok(())
-    }
-
-    /// Copies an object into the entry's directory. Notes it if it cannot be kept, which is an error only if the store is to blame.
-    fn copy_to(&mut self, at: At<'_>, id: Id, name: &str) -> Result<bool, JournalError> {
-        let name = OsStr::new(name);
-        let copied = object::handle(at.dir, at.name).and_then(|handle| {
-            let Some(handle) = handle.filter(|handle| stat_of(handle).is_ok_and(|stat| stat.id == id)) else {
-                return Ok(None);
-            };
-            object::copy_object(handle.as_fd(), self.dir.as_fd(), name, self.most_bytes)
-        });
-        if copied != Ok(Some(())) {
+        // A copy of what it was will do.
+        if !matches!(self.entry.olds[&id].content, Content::Copy(_)) {
             self.note(Event::Content { id, content: Content::NotKept });
-            let _ = unlinkat(&self.dir, name, AtFlags::empty());
         }
-        copied.map(|copied| copied.is_some()).map_err(self.failed(at, "keeping a copy of it"))
+        Ok(())
     }
 
-    /// A file of the entry's directory that is not there yet.
-    pub(super) fn next_file(&mut self) -> (u32, String) {
+    /// Copies an object into the store: whether it did. Notes what cannot be copied as not kept.
+    fn copy_to(&mut self, object: &Found<'_>, id: Id, name: &OsStr) -> Result<bool, JournalError> {
+        let copied = object.handle().and_then(|handle| {
+            let Some(handle) = handle else { return Ok(None) };
+            let now = stat_of(&handle)?;
+            if now.id != id {
+                return Ok(None);
+            }
+            // What was appended since is not wanted.
+            let was = Stat { size: self.entry.olds[&id].stat.size.min(now.size), ..now };
+            object::copy_object(handle.as_fd(), &was, self.kept.as_fd(), name, self.keeping.most_bytes)
+        });
+        if let Ok(Some(bytes)) = copied {
+            self.copied_bytes = self.copied_bytes.map(|all| all + bytes);
+            return Ok(true);
+        }
+        let _ = unlinkat(&self.kept, name, AtFlags::empty());
+        match copied {
+            Err(errno) => self.lost(object, id, "keeping a copy of it", errno)?,
+            Ok(_) => self.note(Event::Content { id, content: Content::NotKept }),
+        }
+        Ok(false)
+    }
+
+    /// A file of the store that is not there yet.
+    pub(super) fn next_file(&mut self) -> (u32, OsString) {
         self.files += 1;
-        (self.files, file_name(self.files))
+        (self.files, file_name(self.entry.number, self.files))
     }
-}
-
-/// What a file of an entry is called.
-pub(super) fn file_name(file: u32) -> String {
-    format!("f{file}")
 }

@@ -1,40 +1,56 @@
 //! After a crash: entries that nobody ends any more are ended, and an undo that was interrupted is taken back.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::os::fd::AsFd as _;
 
 use rustix::fs::{FlockOperation, flock, ftruncate};
 use rustix::io::Errno;
 
 use super::error::JournalError;
+use super::log::Log;
 use super::recorder::Recorder;
-use super::store::Store;
+use super::store::{Store, remove_tree};
 use super::undo::Options;
 
 impl Store {
     /// Mends what a crash left; what another server is at is let alone. The entries that were mended.
     pub fn recover(&self) -> Result<Vec<u64>, JournalError> {
-        let _lock = self.lock()?;
+        let lock = self.lock()?;
+        let numbers = self.numbers()?;
+        let mut files: HashMap<u64, u32> = HashMap::new();
+        for (entry, file, name) in self.files()? {
+            if numbers.binary_search(&entry).is_ok() {
+                files.entry(entry).and_modify(|most| *most = file.max(*most)).or_insert(file);
+            } else {
+                // Its entry was being removed.
+                remove_tree(self.kept.as_fd(), &name).map_err(JournalError::io(format!(
+                    "{}: removing what is left of entry {entry}",
+                    self.shown.display()
+                )))?;
+            }
+        }
         let mut mended = Vec::new();
         let (mut interrupted, mut undone) = (Vec::new(), HashSet::new());
-        for number in self.numbers()?.into_iter().rev() {
-            let Some(log) = self.open_log(number)? else {
-                // Who begins an entry holds the lock, so this one never began.
-                self.remove(number)?;
-                continue;
-            };
+        for number in numbers.into_iter().rev() {
             let failed = || JournalError::io(format!("{}: ending it", self.log_path(number).display()));
+            let Some(log) = self.open_log(number)? else { continue };
             match flock(&log, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => continue,
                 locked => locked.map_err(failed())?,
             };
-            let Some((mut entry, length)) = self.read_whole(number)? else { continue };
+            let Some((mut entry, length)) = self.read_whole(number)? else {
+                // Who begins an entry holds the lock, so this one never began.
+                self.remove(number, 0)?;
+                continue;
+            };
             if !entry.has_ended() {
                 // What is behind the last whole line never happened.
-                ftruncate(&log, length)
-                    .map_err(JournalError::io(format!("{}: ending it", self.log_path(number).display())))?;
+                ftruncate(&log, length).map_err(failed())?;
                 let is_undo = !entry.undoes.is_empty();
-                let recorder = Recorder::new(self.roots.clone(), self.entry_dir(number)?, log, entry);
-                entry = self.end_as(recorder, is_undo)?;
+                let mut recorder = Recorder::new(self, Log::new(log, length), entry);
+                recorder.files = files.get(&number).copied().unwrap_or(0);
+                recorder.copied_bytes = None;
+                entry = self.end_as(recorder, is_undo, |_| Vec::new())?;
                 mended.push(number);
             }
             if entry.is_whole_undo() {
@@ -46,7 +62,7 @@ impl Store {
         // The newest first.
         for (number, title) in interrupted {
             let options = Options { force: true, ..Options::default() };
-            self.undo_locked(&[number], &title, options, false)?;
+            self.undo_locked(&lock, &[number], &title, options, false)?;
             mended.push(number);
         }
         mended.sort_unstable();

@@ -1,34 +1,43 @@
-//! The store of a tree: a directory of one number an entry, readable by its owner alone.
+//! The store of a tree: a directory that its owner alone can read.
 //!
-//! `N/log` is the entry's log and `N/f1`, `N/f2`, ... what it kept. The log is locked while the entry is made; `lock` is, while something
-//! begins, is undone, mended or removed. All of that holds between servers too.
+//! `log/N` is the log of the entry of that number, and `kept/N-1`, `kept/N-2`, ... what it kept. An entry has no directory of its own, since
+//! making an inode is what costs most. A log is locked while its entry is made; `lock` is, while something begins, is undone, mended or
+//! removed, and holds the last number, which is not given twice. All of that holds between servers too.
 #![expect(clippy::disallowed_methods, reason = "everything starts at the store's handle")]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, mkdirat, openat, renameat, unlinkat};
-use rustix::io::{Errno, pwrite};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, mkdirat, openat, unlinkat};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::entry::{Change, Entry, Place};
+use super::entry::{Change, Entry, Place, file_name};
 use super::error::JournalError;
-use super::log::{self, Event, VERSION};
+use super::keeping::Keeping;
+use super::log::{self, End, Event, Log, VERSION};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
 use super::root::Root;
 use super::survey::{Look, Survey};
 
+const NUMBER_DIGITS: usize = 20;
+
 /// The journal of a tree.
 #[derive(Debug)]
 pub struct Store {
     pub(super) dir: OwnedFd,
+    logs: OwnedFd,
+    pub(super) kept: Arc<OwnedFd>,
     pub(super) shown: PathBuf,
     pub(super) roots: Arc<[Root]>,
-    pub(super) root_ids: Vec<Id>,
+    pub(super) root_ids: Arc<[Id]>,
+    /// How its recorders keep what would be lost.
+    pub keeping: Keeping,
 }
 
 impl Store {
@@ -36,18 +45,24 @@ impl Store {
     /// links can be made, and outside of what may be written to.
     pub fn open(dir: BorrowedFd<'_>, name: &OsStr, shown: &Path, roots: Arc<[Root]>) -> Result<Self, JournalError> {
         let failed = |what: &str| JournalError::io(format!("{}: {what}", shown.display()));
-        match mkdirat(dir, name, Mode::RWXU) {
-            Err(Errno::EXIST) => {}
-            made => made.map_err(failed("making the store"))?,
-        }
+        let make = |dir: BorrowedFd<'_>, name: &OsStr| {
+            match mkdirat(dir, name, Mode::RWXU) {
+                Err(Errno::EXIST) => {}
+                made => made.map_err(failed("making the store"))?,
+            }
+            open_dir(dir, name).map_err(failed("opening the store"))
+        };
         let user = geteuid().as_raw();
         let refused = |got: String| JournalError::Store { path: shown.into(), got, user };
-        let dir = open_dir(dir, name).map_err(failed("opening the store"))?;
-        let dir = dir.ok_or_else(|| refused("no directory".into()))?;
+        let dir = make(dir, name)?.ok_or_else(|| refused("no directory".into()))?;
         let found = stat_of(&dir).map_err(failed("looking at the store"))?;
         if (found.uid, found.mode & 0o7777) != (user, 0o700) {
             return Err(refused(format!("mode {:04o} of user {}", found.mode & 0o7777, found.uid)));
         }
+        let part = |name: &str| {
+            make(dir.as_fd(), OsStr::new(name))?.ok_or_else(|| refused(format!("no directory named `{name}` in it")))
+        };
+        let (logs, kept) = (part("log")?, Arc::new(part("kept")?));
         let mut root_ids = Vec::new();
         for root in roots.iter() {
             let found =
@@ -57,73 +72,99 @@ impl Store {
             }
             root_ids.push(found.id);
         }
-        Ok(Self { dir, shown: shown.into(), roots, root_ids })
+        Ok(Self { dir, logs, kept, shown: shown.into(), roots, root_ids: root_ids.into(), keeping: Keeping::default() })
     }
 
     /// Begins an entry. `title` names the call. Waits while something is undone.
     pub fn begin(&self, title: &str) -> Result<Recorder, JournalError> {
-        let _lock = self.lock()?;
-        self.begin_as(title, Vec::new(), false)
+        let lock = self.lock()?;
+        self.begin_as(&lock, title, Vec::new(), false)
     }
 
-    pub(super) fn begin_as(&self, title: &str, undoes: Vec<u64>, partial: bool) -> Result<Recorder, JournalError> {
-        let failed = || JournalError::io(format!("{}: beginning an entry", self.shown.display()));
-        let number = self.numbers()?.last().map_or(1, |last| last + 1);
-        mkdirat(&self.dir, number.to_string(), Mode::RWXU).map_err(failed())?;
-        let dir = self.entry_dir(number)?;
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
-        let log = openat(&dir, "new", flags, Mode::RUSR | Mode::WUSR).map_err(failed())?;
-        flock(&log, FlockOperation::NonBlockingLockExclusive).map_err(failed())?;
+    pub(super) fn begin_as(
+        &self,
+        lock: &File,
+        title: &str,
+        undoes: Vec<u64>,
+        partial: bool,
+    ) -> Result<Recorder, JournalError> {
+        let failed =
+            |source| JournalError::Io { what: format!("{}: beginning an entry", self.shown.display()), source };
+        let mut digits = [0; NUMBER_DIGITS];
+        let got = lock.read_at(&mut digits, 0).map_err(failed)?;
+        let last = std::str::from_utf8(&digits[..got]).ok().and_then(|digits| digits.parse().ok());
+        let mut number = last.map_or_else(|| Ok(self.numbers()?.last().copied().unwrap_or(0)), Ok)?;
+        let log = loop {
+            number += 1;
+            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
+            match openat(&self.logs, number.to_string(), flags, Mode::RUSR | Mode::WUSR) {
+                Err(Errno::EXIST) => {}
+                made => break made.map_err(|errno| failed(errno.into()))?,
+            }
+        };
+        lock.write_all_at(format!("{number:0NUMBER_DIGITS$}").as_bytes(), 0).map_err(failed)?;
+        flock(&log, FlockOperation::NonBlockingLockExclusive).map_err(|errno| failed(errno.into()))?;
         // What is born in the same tick of the clock counts as older.
-        let start = stat_of(&log).map_err(failed())?.id.born();
+        let start = stat_of(&log).map_err(|errno| failed(errno.into()))?.id.born();
         let begin = Event::Begin { version: VERSION, start, title: title.to_owned(), undoes, partial };
-        let mut log = File::from(log);
-        log::write(&mut log, std::slice::from_ref(&begin)).map_err(|source| JournalError::Io {
-            what: format!("{}: beginning an entry", self.shown.display()),
-            source,
-        })?;
-        renameat(&dir, "new", &dir, "log").map_err(failed())?;
-        let mut entry = Entry { number, ..Entry::default() };
-        // It is of this version.
-        let _ = entry.apply(begin);
-        Ok(Recorder::new(Arc::clone(&self.roots), dir, log, entry))
+        let mut recorder = Recorder::new(self, Log::new(File::from(log), 0), Entry { number, ..Entry::default() });
+        recorder.note(begin);
+        recorder.log.write().map_err(failed)?;
+        Ok(recorder)
     }
 
     /// Ends an entry: looks at everything that may have changed, and notes how it was left.
     pub fn end(&self, recorder: Recorder) -> Result<Entry, JournalError> {
-        self.end_as(recorder, false)
+        self.end_as(recorder, false, |_| Vec::new())
     }
 
-    pub(super) fn end_as(&self, mut recorder: Recorder, interrupted: bool) -> Result<Entry, JournalError> {
-        let survey = Survey::of(&self.roots, &recorder.entry, &|id| id, Look::Changes(recorder.dir.as_fd()))?;
-        let mut events = survey.events(&recorder.entry);
-        let failed = || JournalError::io(format!("{}: ending it", self.log_path(recorder.number()).display()));
-        // What the entry takes, for who bounds the store.
-        let stamp =
-            openat(&recorder.dir, "end", OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
-        let stamp = stamp.map_err(failed())?;
-        let bytes = disk_bytes(recorder.dir.as_fd()).map_err(failed())?;
-        pwrite(&stamp, format!("{bytes:020}").as_bytes(), 0).map_err(failed())?;
-        let time = stat_of(&stamp).map_err(failed())?.ctime;
-        events.push(Event::End { time, interrupted });
-        let written =
-            log::write(&mut recorder.log, &recorder.pending).and_then(|()| log::write(&mut recorder.log, &events));
-        written.map_err(|source| JournalError::Io {
-            what: format!("{}: ending it", self.log_path(recorder.number()).display()),
-            source,
-        })?;
-        let mut entry = recorder.entry;
-        for event in events {
-            // It was made here.
-            let _ = entry.apply(event);
+    /// `more` is noted of the entry in the end.
+    pub(super) fn end_as(
+        &self,
+        mut recorder: Recorder,
+        interrupted: bool,
+        more: impl FnOnce(&Entry) -> Vec<Event>,
+    ) -> Result<Entry, JournalError> {
+        let number = recorder.number();
+        let failed =
+            |source| JournalError::Io { what: format!("{}: ending it", self.log_path(number).display()), source };
+        let survey = Survey::of(&self.roots, &recorder.entry, &|id| id, Look::Changes(self.kept.as_fd()))?;
+        let files = recorder.files;
+        let kept_bytes = match recorder.copied_bytes {
+            Some(copied) => Ok(copied + survey.kept_bytes),
+            None => (1..=files).map(|file| disk_bytes(self.kept.as_fd(), &file_name(number, file))).sum(),
+        };
+        let kept_bytes = kept_bytes.map_err(|errno: Errno| failed(errno.into()))?;
+        for event in survey.events(&recorder.entry) {
+            recorder.note(event);
         }
-        Ok(entry)
+        // Then its time is later than those of all that the entry did.
+        recorder.log.write().map_err(failed)?;
+        let time = recorder.log.time().map_err(|errno| failed(errno.into()))?;
+        for event in more(&recorder.entry) {
+            recorder.note(event);
+        }
+        let bytes = recorder.log.bytes() + kept_bytes;
+        let skipped = recorder.skipped;
+        recorder.note(Event::End(End { time, interrupted, files, bytes, skipped }));
+        recorder.log.write().map_err(failed)?;
+        Ok(recorder.entry)
+    }
+
+    /// Ends an entry, and drops it if all is as it was.
+    pub fn end_if_changed(&self, recorder: Recorder) -> Result<Option<Entry>, JournalError> {
+        let entry = self.end(recorder)?;
+        if self.changes(&entry).is_empty() {
+            self.remove(entry.number, entry.end.map_or(0, |end| end.files))?;
+            return Ok(None);
+        }
+        Ok(Some(entry))
     }
 
     /// The numbers of the entries, the oldest first.
     pub fn numbers(&self) -> Result<Vec<u64>, JournalError> {
         let names =
-            object::names(&self.dir).map_err(JournalError::io(format!("{}: listing it", self.shown.display())))?;
+            object::names(&self.logs).map_err(JournalError::io(format!("{}: listing it", self.shown.display())))?;
         let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
         numbers.sort_unstable();
         Ok(numbers)
@@ -151,7 +192,7 @@ impl Store {
         let Some(log) = self.open_log(number)? else { return Ok(None) };
         let mut entry = Entry { number, ..Entry::default() };
         let length = log::read(log, &self.log_path(number), |event| entry.apply(event))?;
-        Ok(Some((entry, length)))
+        Ok((length > 0).then_some((entry, length)))
     }
 
     /// What an entry did, in the order of the places, as it is called where it is now, or was if it is gone.
@@ -160,56 +201,56 @@ impl Store {
     }
 
     pub(super) fn open_log(&self, number: u64) -> Result<Option<File>, JournalError> {
-        let path = self.log_path(number);
-        let failed = || JournalError::io(format!("{}: opening it", path.display()));
-        let Some(dir) = open_dir(&self.dir, OsStr::new(&number.to_string())).map_err(failed())? else {
-            return Ok(None);
-        };
-        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        Ok(object::there(openat(dir, "log", flags, Mode::empty())).map_err(failed())?.map(File::from))
+        let failed = JournalError::io(format!("{}: opening it", self.log_path(number).display()));
+        let flags = OFlags::RDWR | OFlags::APPEND;
+        Ok(object::open_file(&self.logs, OsStr::new(&number.to_string()), flags).map_err(failed)?.map(File::from))
     }
 
     pub(super) fn log_path(&self, number: u64) -> PathBuf {
-        self.shown.join(number.to_string()).join("log")
-    }
-
-    pub(super) fn entry_dir(&self, number: u64) -> Result<OwnedFd, JournalError> {
-        let failed = JournalError::io(format!("{}: opening it", self.shown.join(number.to_string()).display()));
-        open_dir(&self.dir, OsStr::new(&number.to_string())).and_then(|found| found.ok_or(Errno::NOENT)).map_err(failed)
+        self.shown.join("log").join(number.to_string())
     }
 
     /// Nobody else undoes, mends or removes entries while the result lives.
-    pub(super) fn lock(&self) -> Result<OwnedFd, JournalError> {
+    pub(super) fn lock(&self) -> Result<File, JournalError> {
         let failed = || JournalError::io(format!("{}: locking it", self.shown.display()));
-        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let lock = openat(&self.dir, "lock", flags, Mode::RUSR | Mode::WUSR).map_err(failed())?;
         flock(&lock, FlockOperation::LockExclusive).map_err(failed())?;
-        Ok(lock)
+        Ok(lock.into())
     }
 
-    /// Removes an entry and all that it kept.
-    pub(super) fn remove(&self, number: u64) -> Result<(), JournalError> {
-        let name = number.to_string();
-        let removed = remove_tree(self.dir.as_fd(), OsStr::new(&name));
-        removed.map_err(JournalError::io(format!("{}: removing it", self.shown.join(name).display())))
+    /// Removes an entry, and what it kept in these files.
+    pub(super) fn remove(&self, number: u64, files: u32) -> Result<(), JournalError> {
+        // What is left after a crash belongs to no log, and is removed when that is mended.
+        let log = object::there(unlinkat(&self.logs, number.to_string(), AtFlags::empty())).map(drop);
+        let mut files = (1..=files).map(|file| remove_tree(self.kept.as_fd(), &file_name(number, file)));
+        let removed = log.and_then(|()| files.try_for_each(|removed| removed));
+        removed.map_err(JournalError::io(format!("{}: removing it", self.log_path(number).display())))
+    }
+
+    /// The files that the store keeps: of which entry each is, which, and its name.
+    pub(super) fn files(&self) -> Result<Vec<(u64, u32, OsString)>, JournalError> {
+        let names = object::names(&self.kept)
+            .map_err(JournalError::io(format!("{}: listing what it keeps", self.shown.display())))?;
+        let parsed = names.into_iter().filter_map(|name| {
+            let (entry, file) = name.to_str()?.split_once('-')?;
+            Some((entry.parse().ok()?, file.parse().ok()?, name))
+        });
+        Ok(parsed.collect())
     }
 }
 
-/// What a directory of the store takes on the disk. What has another name elsewhere is held by that.
-fn disk_bytes(dir: BorrowedFd<'_>) -> Result<u64, Errno> {
-    let mut bytes = 0;
-    for name in object::with_access(dir, || object::names(dir))? {
-        match stat(dir, &name)? {
-            Some(found) if found.is_dir() => {
-                if let Some(inner) = open_dir(dir, &name)? {
-                    bytes += disk_bytes(inner.as_fd())?;
-                }
-            }
-            Some(found) if found.links == 1 => bytes += found.bytes,
-            _ => {}
+/// What stands under a name, and all below it, takes on the disk. What has another name elsewhere is held by that.
+fn disk_bytes(dir: BorrowedFd<'_>, name: &OsStr) -> Result<u64, Errno> {
+    match stat(dir, name)? {
+        Some(found) if found.is_dir() => {
+            let Some(inner) = open_dir(dir, name)? else { return Ok(0) };
+            let names = object::with_access(inner.as_fd(), || object::names(&inner))?;
+            names.iter().map(|name| disk_bytes(inner.as_fd(), name)).sum()
         }
+        Some(found) if found.links == 1 => Ok(found.bytes),
+        _ => Ok(0),
     }
-    Ok(bytes)
 }
 
 /// Removes what stands under a name and all below it.

@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 use rustix::fs::{AtFlags, OFlags, unlinkat};
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::entry::{Entry, Old, Place};
+use super::entry::{Entry, Old, Place, file_name};
 use super::error::JournalError;
 use super::log::{Content, Event};
 use super::object::{self, Id, Stat, open_dir, stat};
-use super::recorder::file_name;
 use super::root::Root;
 use crate::limits::JOURNAL_DEPTH;
 
@@ -30,13 +29,15 @@ pub(super) struct Survey {
     pub(super) inner: Vec<(Place, Stat, (Id, Bytes))>,
     /// Of old objects: whether content and metadata are others.
     differences: HashMap<Id, (bool, bool)>,
+    /// What only the store has any more, on the disk.
+    pub(super) kept_bytes: u64,
 }
 
 /// What is looked for.
 #[derive(Clone, Copy)]
 pub(super) enum Look<'a> {
-    /// What the entry has changed; this is its directory in the store, where links to what is still there are let go of. Directories
-    /// that it made are looked through only if something old was put into one.
+    /// What the entry has changed; this is what the store keeps, where links to what is still there are let go of. Directories that the
+    /// entry made are looked through only if something old was put into one.
     Changes(BorrowedFd<'a>),
     /// What is there.
     All,
@@ -154,7 +155,7 @@ impl Walk<'_> {
         if let (Look::Changes(store), Some(old)) = (self.look, self.entry.olds.get(&stat.id)) {
             if let Some(kept) = old.kept.first().filter(|kept| !kept.is_copy && !stat.is_dir()) {
                 // It is still there, so the link is not needed.
-                object::there(unlinkat(store, file_name(kept.file), AtFlags::empty()))?;
+                object::there(unlinkat(store, kept.name(), AtFlags::empty()))?;
                 stat = self.stat(dir, name)?.unwrap_or(stat);
             }
             self.compare(dir, name, &stat, old, store)?;
@@ -169,9 +170,12 @@ impl Walk<'_> {
         for (id, old) in entry.olds.iter().filter(|(_, old)| !old.stat.is_dir()) {
             let kept = old.kept.first().filter(|kept| !kept.is_copy && !self.survey.objects.contains_key(id));
             let Some(kept) = kept else { continue };
-            let name = file_name(kept.file);
-            if let Some(stat) = self.stat(store, OsStr::new(&name))?.filter(|stat| stat.id == *id) {
-                self.compare(store, OsStr::new(&name), &stat, old, store)?;
+            let name = kept.name();
+            if let Some(stat) = self.stat(store, &name)?.filter(|stat| stat.id == *id) {
+                if stat.links == 1 {
+                    self.survey.kept_bytes += stat.bytes;
+                }
+                self.compare(store, &name, &stat, old, store)?;
                 self.survey.objects.insert(*id, stat);
             }
         }
@@ -186,18 +190,22 @@ impl Walk<'_> {
         old: &Old,
         store: BorrowedFd<'_>,
     ) -> Result<(), Errno> {
-        if let Some(handle) = object::handle(dir, name)? {
-            let (content, metadata) = differences(old, stat, &handle, store)?;
-            // The times of a directory follow from what is noted in it, if anything is.
-            let is_dated = stat.is_dir() && self.entry.names.contains_key(&stat.id) || old.stat.mtime == stat.mtime;
-            self.survey.differences.insert(stat.id, (content, metadata || !is_dated));
-        }
+        let (content, metadata) = differences(old, stat, dir, name, store)?;
+        // The times of a directory follow from what is noted in it, if anything is.
+        let is_dated = stat.is_dir() && self.entry.names.contains_key(&stat.id) || old.stat.mtime == stat.mtime;
+        self.survey.differences.insert(stat.id, (content, metadata || !is_dated));
         Ok(())
     }
 }
 
 /// Whether an object has other content, and other metadata but for the time of its last change, than it had.
-fn differences(old: &Old, now: &Stat, handle: &OwnedFd, kept: BorrowedFd<'_>) -> Result<(bool, bool), Errno> {
+fn differences(
+    old: &Old,
+    now: &Stat,
+    dir: BorrowedFd<'_>,
+    name: &OsStr,
+    kept: BorrowedFd<'_>,
+) -> Result<(bool, bool), Errno> {
     let was = &old.stat;
     if was.ctime == now.ctime {
         return Ok((false, false));
@@ -206,17 +214,21 @@ fn differences(old: &Old, now: &Stat, handle: &OwnedFd, kept: BorrowedFd<'_>) ->
         && match old.content {
             Content::Same => false,
             Content::Copy(file) if was.size == now.size => {
-                let copy = object::handle(kept, OsStr::new(&file_name(file)))?.ok_or(Errno::NOENT)?;
-                match object::reopen(handle, OFlags::RDONLY) {
-                    Ok(now) => !object::is_same_content(object::reopen(&copy, OFlags::RDONLY)?, now)?,
-                    Err(_) => was.mtime != now.mtime,
+                let copy =
+                    object::open_file(kept, &file_name(old.copied_by, file), OFlags::RDONLY)?.ok_or(Errno::NOENT)?;
+                match object::open_file(dir, name, OFlags::RDONLY) {
+                    Ok(Some(now)) => !object::is_same_content(copy, now)?,
+                    _ => was.mtime != now.mtime,
                 }
             }
             Content::NotKept if was.size == now.size => was.mtime != now.mtime,
             _ => was.size != now.size,
         };
     let attributes = match &old.attributes {
-        Some(were) => object::attributes(handle)?.is_some_and(|now| now != *were),
+        Some(were) => match object::handle(dir, name)? {
+            Some(handle) => object::attributes(&handle)?.is_some_and(|now| now != *were),
+            None => false,
+        },
         None => false,
     };
     Ok((content, was.rights() != now.rights() || attributes))

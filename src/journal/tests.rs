@@ -2,7 +2,9 @@
 
 pub(super) mod crashes;
 mod entries;
+mod keeping;
 mod picture;
 mod program;
 mod property;
 mod strangers;
+mod versions;

@@ -1,17 +1,17 @@
 //! Undoing entries: what is asked for, what stands against it, and what it came to. An undo is an entry of its own.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ffi::OsStr;
+use std::fs::File;
 
 use rustix::fs::{AtFlags, unlinkat};
 
 use super::conflict::{Check, Conflict, Same, Selected, select};
 use super::entry::{Change, Entry, Kept, Place};
 use super::error::JournalError;
-use super::log::{self, Event};
+use super::keeping::Keeping;
+use super::log::Event;
 use super::object::{self, Id, Stat};
 use super::passes::Undo;
-use super::recorder::file_name;
 use super::store::Store;
 use super::survey::{Look, Survey};
 
@@ -40,13 +40,13 @@ pub struct Outcome {
 impl Store {
     /// Undoes these entries as one, under the title of the call that asks for it.
     pub fn undo(&self, numbers: &[u64], title: &str, options: Options<'_>) -> Result<Outcome, JournalError> {
-        let _lock = self.lock()?;
-        self.undo_locked(numbers, title, options, true)
+        self.undo_locked(&self.lock()?, numbers, title, options, true)
     }
 
     /// `takes_back`: what fails half-way is undone again.
     pub(super) fn undo_locked(
         &self,
+        lock: &File,
         numbers: &[u64],
         title: &str,
         options: Options<'_>,
@@ -95,9 +95,10 @@ impl Store {
         if options.dry_run || !conflicts.is_empty() && !options.force {
             return Ok(Outcome { undone, conflicts, number: None });
         }
-        let mut recorder = self.begin_as(title, numbers.to_vec(), !options.paths.is_empty())?;
+        let mut recorder = self.begin_as(lock, title, numbers.to_vec(), !options.paths.is_empty())?;
         // Nothing is taken away that is not kept.
-        recorder.most_bytes = u64::MAX;
+        recorder.keeping = Keeping { most_bytes: u64::MAX, ..Keeping::default() };
+        recorder.copied_bytes = None;
         let number = recorder.number();
         let kept = later.iter().filter(|entry| !entry.undoes.is_empty()).flat_map(|undo| {
             undo.olds.values().flat_map(|old| old.kept.iter().map(|kept| (first(old.stat.id), *kept)))
@@ -133,15 +134,17 @@ impl Store {
         let done = undo.run();
         let Undo { recorder, same, back, remade, versions, .. } = undo;
         let failed = done.and_then(|()| self.let_go(&entry, &back)).err();
-        let ended = self.end_as(recorder, failed.is_some())?;
+        self.end_as(recorder, failed.is_some(), |undo| match failed {
+            None => events_of_same(&entry, &selected, undo, &same, (remade, versions)),
+            Some(_) => Vec::new(),
+        })?;
         if let Some(error) = failed {
             if takes_back {
                 let options = Options { force: true, ..Options::default() };
-                self.undo_locked(&[number], title, options, false)?;
+                self.undo_locked(lock, &[number], title, options, false)?;
             }
             return Err(error);
         }
-        self.note_same(&entry, &selected, &ended, &same, (remade, versions))?;
         Ok(Outcome { undone, conflicts, number: Some(number) })
     }
 
@@ -150,8 +153,7 @@ impl Store {
         let mut found = HashMap::new();
         for (id, old) in entry.olds.iter().filter(|(id, old)| !old.stat.is_dir() && !survey.objects.contains_key(id)) {
             for kept in old.kept.iter().filter(|kept| !kept.is_copy) {
-                let dir = self.entry_dir(kept.entry)?;
-                let stat = object::stat(dir, OsStr::new(&file_name(kept.file)));
+                let stat = object::stat(&self.kept, &kept.name());
                 let stat =
                     stat.map_err(JournalError::io(format!("{}: looking at what was kept", self.shown.display())))?;
                 found.extend(
@@ -184,46 +186,39 @@ impl Store {
         let olds = back.iter().filter_map(|id| entry.olds.get(id)).filter(|old| !old.stat.is_dir());
         let kept = olds.flat_map(|old| &old.kept);
         for kept in kept.filter(|kept| !kept.is_copy) {
-            let gone = object::there(unlinkat(self.entry_dir(kept.entry)?, file_name(kept.file), AtFlags::empty()));
+            let gone = object::there(unlinkat(&self.kept, kept.name(), AtFlags::empty()));
             gone.map_err(JournalError::io(format!("{}: letting go of a link", self.shown.display())))?;
         }
         Ok(())
     }
+}
 
-    /// Notes which objects are again what they were, so that older entries can be undone, too.
-    fn note_same(
-        &self,
-        entry: &Entry,
-        selected: &Selected,
-        undo: &Entry,
-        same: &Same,
-        (remade, versions): (HashMap<Id, Id>, HashMap<Id, Stat>),
-    ) -> Result<(), JournalError> {
-        let undone = restored(entry, selected);
-        let mut now = versions;
-        now.extend(undo.news.iter().map(|(id, stat)| (same.first(*id), *stat)));
-        now.extend(undo.olds.iter().filter_map(|(id, old)| Some((same.first(*id), old.after?.stat))));
-        let mut events: Vec<Event> =
-            remade.into_iter().map(|(old, new)| Event::Same { new: (new, 0), old: (old, 0) }).collect();
-        let olds = entry.olds.values().map(|old| {
-            let is_content = undone.contains(&old.stat.id) || old.after.is_none_or(|after| !after.content);
-            // What undoing did not touch is as the entry left it.
-            (old.stat, old.after.map(|after| after.stat), is_content)
-        });
-        let news = entry.news.values().map(|new| (*new, None, true));
-        for (was, left, is_content) in olds.chain(news).filter(|(was, ..)| !was.is_dir()) {
-            let now = now.get(&was.id).copied().or(left).map(|stat| Stat { id: was.id, ..stat });
-            let now = now.filter(|now| is_content && now.plain() == was.plain() && now.ctime != was.ctime);
-            events.extend(now.map(|now| Event::Same { new: (was.id, now.ctime), old: (was.id, was.ctime) }));
-        }
-        if let Some(mut log) = self.open_log(undo.number)? {
-            log::write(&mut log, &events).map_err(|source| JournalError::Io {
-                what: format!("{}: ending it", self.log_path(undo.number).display()),
-                source,
-            })?;
-        }
-        Ok(())
+/// Which objects are again what they were, so that older entries can be undone, too.
+fn events_of_same(
+    entry: &Entry,
+    selected: &Selected,
+    undo: &Entry,
+    same: &Same,
+    (remade, versions): (HashMap<Id, Id>, HashMap<Id, Stat>),
+) -> Vec<Event> {
+    let undone = restored(entry, selected);
+    let mut now = versions;
+    now.extend(undo.news.iter().map(|(id, stat)| (same.first(*id), *stat)));
+    now.extend(undo.olds.iter().filter_map(|(id, old)| Some((same.first(*id), old.after?.stat))));
+    let mut events: Vec<Event> =
+        remade.into_iter().map(|(old, new)| Event::Same { new: (new, 0), old: (old, 0) }).collect();
+    let olds = entry.olds.values().map(|old| {
+        let is_content = undone.contains(&old.stat.id) || old.after.is_none_or(|after| !after.content);
+        // What undoing did not touch is as the entry left it.
+        (old.stat, old.after.map(|after| after.stat), is_content)
+    });
+    let news = entry.news.values().map(|new| (*new, None, true));
+    for (was, left, is_content) in olds.chain(news).filter(|(was, ..)| !was.is_dir()) {
+        let now = now.get(&was.id).copied().or(left).map(|stat| Stat { id: was.id, ..stat });
+        let now = now.filter(|now| is_content && now.plain() == was.plain() && now.ctime != was.ctime);
+        events.extend(now.map(|now| Event::Same { new: (was.id, now.ctime), old: (was.id, was.ctime) }));
     }
+    events
 }
 
 /// What stood under the selected names.

@@ -74,7 +74,7 @@ impl Interpreter<'_> {
     }
 
     fn program<'a>(&'a self, argv: &'a [RawString]) -> Program<'a> {
-        Program { argv, dir: self.dir.clone(), environment: self.environment }
+        Program { title: work::BETWEEN_CELLS, argv, dir: self.dir.clone(), environment: self.environment }
     }
 }
 

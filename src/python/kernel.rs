@@ -8,6 +8,7 @@ use super::output::Captured;
 use super::protocol::{Completion, Inspection, Raised, Ready, Shown, Variable};
 use crate::cancel::CancelToken;
 use crate::exec::{Exit, ProgramStatus};
+use crate::sandbox::Changed;
 
 /// What a cell is held to.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,8 @@ pub struct Bounds {
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "four things that may be true of an end, several at once")]
 pub struct Cell {
+    /// What it changed in the allowed directories, as far as that is noted.
+    pub changed: Option<Changed>,
     /// Its number in the life of the interpreter, from 1; 0 if it did not come to an end.
     pub number: u64,
     pub stdout: Captured,

@@ -30,11 +30,11 @@ use rustix::io::Errno;
 use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
 use super::raw_string::RawString;
-use super::sys::seccomp::{Notification, receive, respond, still_valid};
+use super::sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
 use super::wire::Denied;
 use crate::limits::{CALLS_AT_ONCE, MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
 pub use call::{Call, Change, Object, Read, Times, decode};
-use caller::{Caller, link};
+pub use caller::{Caller, link};
 
 /// Bytes of `struct xattr_args` of `linux/xattr.h`: a pointer, a size and flags.
 const XATTR_ARGS_BYTES: usize = 16;
@@ -42,6 +42,19 @@ const XATTR_ARGS_BYTES: usize = 16;
 const ACCESS_CONTROL_LIST: &[u8] = b"system.posix_acl_access";
 /// The most that the kernel takes for a structure that may grow.
 const MAX_STRUCTURE_BYTES: u64 = 4096;
+
+/// Who is told of calls before they are carried out.
+pub trait Witness {
+    /// Whether the call may go on. `None` if it is none of those that it is there for.
+    fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>>;
+}
+
+/// Nobody, if there is none.
+impl<W: Witness> Witness for Option<W> {
+    fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>> {
+        self.as_mut()?.note(asked)
+    }
+}
 
 /// Serves the calls of one command.
 #[derive(Debug)]
@@ -52,6 +65,8 @@ pub struct Broker {
     readable: Vec<PathBuf>,
     denied: Vec<Denied>,
     interceptor: Option<Interceptor>,
+    /// Whether mounts decide what may be changed, and it only sees to what they cannot.
+    is_in_view: bool,
 }
 
 /// A change whose arguments have been read.
@@ -69,7 +84,13 @@ impl Broker {
     /// `writable`, but not at or below `read_only`; where both say something, the longer one counts, and of the same path
     /// that it is read-only. Attributes can be read of what lies at or below `readable`. All of them true paths.
     pub fn new(listener: OwnedFd, writable: Vec<PathBuf>, read_only: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
-        Self { listener, writable, read_only, readable, denied: Vec::new(), interceptor: None }
+        Self { listener, writable, read_only, readable, denied: Vec::new(), interceptor: None, is_in_view: false }
+    }
+
+    /// A broker for a command in a root of its own.
+    pub fn in_view(listener: OwnedFd) -> Self {
+        let everywhere = || vec![PathBuf::from("/")];
+        Self { is_in_view: true, ..Self::new(listener, everywhere(), Vec::new(), everywhere()) }
     }
 
     /// The same with somebody who serves the calls over the network.
@@ -85,14 +106,14 @@ impl Broker {
     }
 
     /// Answers what waits; a call that was given up meanwhile is no error. Does not block.
-    pub fn serve(&mut self) -> io::Result<()> {
-        let Some(interceptor) = &mut self.interceptor else { return self.serve_one() };
+    pub fn serve(&mut self, witness: &mut dyn Witness) -> io::Result<()> {
+        let Some(interceptor) = &mut self.interceptor else { return self.serve_one(witness) };
         interceptor.serve(&self.listener)?;
         for _ in 0..CALLS_AT_ONCE {
             if !self.state().contains(PollFlags::IN) {
                 break;
             }
-            self.serve_one()?;
+            self.serve_one(witness)?;
         }
         Ok(())
     }
@@ -116,7 +137,7 @@ impl Broker {
         }
     }
 
-    fn serve_one(&mut self) -> io::Result<()> {
+    fn serve_one(&mut self, witness: &mut dyn Witness) -> io::Result<()> {
         // With nobody left, kernels before Linux 6.11 wait for ever.
         if !self.state().contains(PollFlags::IN) {
             return Ok(());
@@ -129,10 +150,18 @@ impl Broker {
             Ok(asked) => asked,
             Err(error) => return gone(error),
         };
+        let noted = witness.note(&asked);
+        if let Some(Err(errno)) = noted {
+            return respond(&self.listener, asked.id, Err(errno.raw_os_error())).or_else(gone);
+        }
         if let (Some(interceptor), Some(call)) = (&mut self.interceptor, network(asked.nr, &asked.args)) {
             return interceptor.take(&self.listener, asked, call);
         }
-        let answer = match decode(asked.nr, &asked.args) {
+        let call = decode(asked.nr, &asked.args);
+        if noted.is_some() && call.as_ref().is_none_or(|call| self.may_go_on(call)) {
+            return let_go_on(&self.listener, asked.id).or_else(gone);
+        }
+        let answer = match call {
             None => Err(Errno::NOSYS),
             Some(Call::Invalid(number)) => Err(Errno::from_raw_os_error(number)),
             Some(Call::Socket) => {
@@ -144,6 +173,17 @@ impl Broker {
         };
         let answer = answer.map_err(Errno::raw_os_error);
         respond(&self.listener, asked.id, answer).or_else(gone)
+    }
+
+    /// Whether a call needs nobody but the kernel: in namespaces mounts hold what may be changed.
+    fn may_go_on(&self, call: &Call) -> bool {
+        self.is_in_view
+            && match call {
+                // A register, which nobody can change meanwhile.
+                Call::Change(_, Change::Mode(mode)) => mode & libc::S_ISGID == 0,
+                Call::Change(_, Change::Owner(..) | Change::Times(_) | Change::Remove { .. }) => true,
+                _ => false,
+            }
     }
 
     /// What was refused because of where it lies, and whether a network was asked for: each thing once, the first ones.

@@ -12,6 +12,7 @@ use super::cgroup::{Bounds, Group, Groups};
 use super::explain::Asked;
 use super::fault::{Fault, Step};
 use super::intercept::{self as interception, DatagramNetwork, Interceptor, ProxySocket};
+use super::journaling::Journal;
 use super::kill_scope::{FirstProcess, KillScope, SignalScope};
 use super::memory_watch::kernel_kills;
 use super::monitor::{Bare, InView, Monitor, OnSystem};
@@ -64,6 +65,7 @@ pub struct Confinement {
     writable: Vec<PathBuf>,
     /// Where it lets attributes be read.
     readable: Vec<PathBuf>,
+    journal: Option<Journal>,
     hello: Hello,
 }
 
@@ -128,6 +130,7 @@ impl Confinement {
     /// Builds what the plan says, or says why that cannot be.
     pub fn build(plan: Plan, alone: SingleThread) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
+        let journal = plan.journal.as_ref().map(Journal::open).transpose()?;
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);
         let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);
@@ -207,6 +210,7 @@ impl Confinement {
             home: private_home,
             writable,
             readable,
+            journal,
             hello,
         })
     }
@@ -373,7 +377,7 @@ impl Confinement {
         let Some(Handed { command, channel, bundle, stdio }) = Handed::sort(&request, fds) else { sys::exit_now(0) };
         let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, datagram_network));
         let entered = settled.and_then(|()| self.guard(&request.guard));
-        match entered.and_then(|()| self.enter(&places, refused, channel, bundle)) {
+        match entered.and_then(|()| self.enter(&places, refused, channel, bundle, &request.title)) {
             Ok((kill_scope, monitor, proxy_socket)) => {
                 let (start, alone) = (&self.start, &self.alone);
                 let line = (start.tier == Tier::Namespaces).then_some(line);
@@ -441,8 +445,10 @@ impl Confinement {
         refused: Option<u64>,
         channel: Option<Intercepted>,
         bundle: Option<OwnedFd>,
+        title: &str,
     ) -> Result<Entered<'_>, Fault> {
         let intercepts = channel.is_some();
+        let journal = self.journal.as_ref().map(|journal| journal.command(title.to_owned()));
         match self.start.tier {
             Tier::Off => {
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
@@ -462,7 +468,7 @@ impl Confinement {
                     namespaces::enter_own_loopback()?;
                 }
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
-                let monitor = InView::new(self.counters.as_ref(), refused, interceptor);
+                let monitor = InView::new(self.counters.as_ref(), refused, interceptor, journal);
                 Ok((KillScope::PidNamespace(first), Box::new(monitor), proxy_socket))
             }
             Tier::Landlock => {
@@ -471,7 +477,8 @@ impl Confinement {
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.clone();
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
-                let monitor = OnSystem::new(self.writable.clone(), protected, self.readable.clone(), interceptor);
+                let (writable, readable) = (self.writable.clone(), self.readable.clone());
+                let monitor = OnSystem::new(writable, protected, readable, interceptor, journal);
                 Ok((KillScope::Scope(scope), Box::new(monitor), proxy_socket))
             }
         }

@@ -12,6 +12,7 @@ fn root(path: &str, writable: bool) -> PlannedRoot {
 
 fn plan(tier: Tier) -> Plan {
     Plan {
+        journal: None,
         tier,
         network: Network::Loopback,
         roots: vec![root("/src", true), root("/src/docs", false), root("/ro", false), root("/ro/rw", true)],

@@ -97,6 +97,7 @@ impl Launcher {
         let stdio = vec![null()?, null()?, null()?];
         let root = rustix::fs::stat("/").step("stat /")?;
         let request = Request {
+            title: String::new(),
             argv: vec!["/bin/sh".into()],
             script: Some(":".into()),
             dir: Place { path: "/".into(), dev: root.st_dev, ino: root.st_ino },

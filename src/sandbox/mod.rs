@@ -18,6 +18,7 @@ pub mod explain;
 pub mod fault;
 mod hidden_paths;
 pub mod intercept;
+mod journaling;
 mod kernel_filesystems;
 mod kill_scope;
 pub mod landlock;
@@ -49,7 +50,7 @@ pub mod wire;
 
 pub use environment::EnvRules;
 pub use launcher::run as run_launcher;
-pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
+pub use plan::{Limits, Network, Place, Plan, PlannedJournal, PlannedRoot, Tier};
 pub use raw_string::RawString;
 pub use scratch::{Scratch, ScratchHold, depot};
 pub use shared_directory::SharedDirectory;
@@ -60,7 +61,7 @@ pub use sys::pages::unwritten_pages;
 pub use sys::resolver::addresses;
 pub use toolchains::Visible;
 pub use walls::{hold_server, is_inside};
-pub use wire::{Cause, Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Vitals};
+pub use wire::{Cause, Changed, Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Vitals};
 
 /// The first argument that makes this program the launcher. Only the server uses it.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";

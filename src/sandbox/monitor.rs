@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use super::broker::Broker;
 use super::intercept::Interceptor;
+use super::journaling::CommandJournal;
 use super::route_counters::RouteCounters;
 use super::supervisor_table::SupervisorLine;
-use super::wire::Denied;
+use super::wire::{Changed, Denied};
 
 /// What the walls of one command need while it runs. Nothing, unless they say otherwise.
 pub trait Monitor {
@@ -30,6 +31,11 @@ pub trait Monitor {
     /// Looks whether the command has done what nothing tells about.
     fn look(&mut self) {}
 
+    /// Ends the entry of the journal; the next one, if any, is called `next`. What was changed.
+    fn end_entry(&mut self, _next: &str) -> Option<Changed> {
+        None
+    }
+
     /// The command is over; `failed` if its program was. What the walls refused to it, as far as this process and who is
     /// at the other end of the line know.
     fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {
@@ -38,12 +44,12 @@ pub trait Monitor {
 }
 
 /// No wall: nothing to serve but what is intercepted, and nothing to tell.
-pub struct Bare(Served);
+pub struct Bare(Served<'static>);
 
 impl Bare {
     /// With somebody who serves the calls over the network, if they are intercepted.
     pub fn new(interceptor: Option<Interceptor>) -> Self {
-        Self(Served::new(interceptor))
+        Self(Served::new(interceptor, None))
     }
 }
 
@@ -75,15 +81,16 @@ impl Monitor for Bare {
 }
 
 /// The broker of a command, once the program has handed its listener over.
-struct Served {
+struct Served<'a> {
     broker: Option<Broker>,
     /// Until there is a broker.
     interceptor: Option<Interceptor>,
+    journal: Option<CommandJournal<'a>>,
 }
 
-impl Served {
-    fn new(interceptor: Option<Interceptor>) -> Self {
-        Self { broker: None, interceptor }
+impl<'a> Served<'a> {
+    fn new(interceptor: Option<Interceptor>, journal: Option<CommandJournal<'a>>) -> Self {
+        Self { broker: None, interceptor, journal }
     }
 
     fn begin(&mut self, broker: Broker) {
@@ -100,9 +107,13 @@ impl Served {
 
     fn serve(&mut self) {
         // A listener that fails is closed: the calls that wait for it fail in their turn.
-        if self.broker.as_mut().is_some_and(|broker| broker.serve().is_err()) {
+        if self.broker.as_mut().is_some_and(|broker| broker.serve(&mut self.journal).is_err()) {
             self.broker = None;
         }
+    }
+
+    fn end_entry(&mut self, next: &str) -> Option<Changed> {
+        self.journal.as_mut().and_then(|journal| journal.end_entry(next))
     }
 
     fn has_to_look(&self) -> bool {
@@ -126,14 +137,19 @@ impl Served {
 pub struct InView<'a> {
     /// The kernel's count of ways out that were not there, for all commands, and how far it was when this one began.
     refused: Option<(&'a RouteCounters, u64)>,
-    broker: Served,
+    broker: Served<'a>,
 }
 
 impl<'a> InView<'a> {
     /// Remembers how far the counters are; `before`, if that is known already.
-    pub fn new(counters: Option<&'a RouteCounters>, before: Option<u64>, interceptor: Option<Interceptor>) -> Self {
+    pub fn new(
+        counters: Option<&'a RouteCounters>,
+        before: Option<u64>,
+        interceptor: Option<Interceptor>,
+        journal: Option<CommandJournal<'a>>,
+    ) -> Self {
         let refused = counters.and_then(|counters| Some((counters, before.or_else(|| counters.refused())?)));
-        Self { refused, broker: Served::new(interceptor) }
+        Self { refused, broker: Served::new(interceptor, journal) }
     }
 }
 
@@ -147,8 +163,7 @@ impl Monitor for InView<'_> {
     }
 
     fn take(&mut self, from_program: OwnedFd) {
-        let everywhere = || vec![PathBuf::from("/")];
-        self.broker.begin(Broker::new(from_program, everywhere(), Vec::new(), everywhere()));
+        self.broker.begin(Broker::in_view(from_program));
     }
 
     fn has_to_look(&self) -> bool {
@@ -157,6 +172,10 @@ impl Monitor for InView<'_> {
 
     fn look(&mut self) {
         self.broker.look();
+    }
+
+    fn end_entry(&mut self, next: &str) -> Option<Changed> {
+        self.broker.end_entry(next)
     }
 
     fn close(&mut self, failed: bool, line: Option<&SupervisorLine>) -> Vec<Denied> {
@@ -175,26 +194,27 @@ impl Monitor for InView<'_> {
 
 /// A command on the system's own root: its changes of metadata are made for it, where they may be made, and attributes
 /// read for it where it may read.
-pub struct OnSystem {
-    broker: Served,
+pub struct OnSystem<'a> {
+    broker: Served<'a>,
     writable: Vec<PathBuf>,
     protected: Vec<PathBuf>,
     readable: Vec<PathBuf>,
 }
 
-impl OnSystem {
+impl<'a> OnSystem<'a> {
     /// Metadata may be changed below `writable`, but not below `protected`, and attributes read below `readable`.
     pub fn new(
         writable: Vec<PathBuf>,
         protected: Vec<PathBuf>,
         readable: Vec<PathBuf>,
         interceptor: Option<Interceptor>,
+        journal: Option<CommandJournal<'a>>,
     ) -> Self {
-        Self { broker: Served::new(interceptor), writable, protected, readable }
+        Self { broker: Served::new(interceptor, journal), writable, protected, readable }
     }
 }
 
-impl Monitor for OnSystem {
+impl Monitor for OnSystem<'_> {
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         self.broker.waits_for()
     }
@@ -214,6 +234,10 @@ impl Monitor for OnSystem {
 
     fn look(&mut self) {
         self.broker.look();
+    }
+
+    fn end_entry(&mut self, next: &str) -> Option<Changed> {
+        self.broker.end_entry(next)
     }
 
     fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {

@@ -113,4 +113,19 @@ pub struct Plan {
     pub environment: Vec<(RawString, RawString)>,
     /// What a command is held to.
     pub limits: Limits,
+    /// Where what commands change is noted, if it is. Not in [`Tier::Off`], where nobody is asked before a change.
+    pub journal: Option<PlannedJournal>,
+}
+
+/// The journal of what commands change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedJournal {
+    /// The directory of the store.
+    pub store: Place,
+    /// Where changes are noted: directories that lie apart from each other, in the order of the server's own journal.
+    pub roots: Vec<Place>,
+    /// Globs over paths below the roots, of which nothing is noted.
+    pub skip: Vec<String>,
+    /// Whether a change is made that cannot be noted.
+    pub drops: bool,
 }

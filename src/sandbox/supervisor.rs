@@ -13,7 +13,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
 use super::caller_memory::CallerMemory;
@@ -32,8 +32,10 @@ use super::sys::seccomp::can_answer_with;
 use super::sys::{self, SingleThread};
 use super::terminal;
 use super::vitals::Reporter;
-use super::wire::{Denied, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event};
-use crate::limits::{INTERCEPTED_LOOK_MS, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
+use super::wire::{
+    ACCOUNT, Denied, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event,
+};
+use crate::limits::{INTERCEPTED_LOOK_MS, JOURNAL_TITLE_BYTES, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
 
 /// One command, from its start to its end.
 pub struct Supervisor<'a> {
@@ -96,18 +98,22 @@ impl Supervisor<'_> {
         let mut life =
             Life { program, birth: Some(birth), master, exit: None, terminated: false, killed: false, over: None };
         self.follow(request, &mut life, &children)?;
-        let Some(exit) = life.exit else { return Ok(()) };
+        let Some(exit) = life.exit else {
+            self.monitor.end_entry("");
+            return Ok(());
+        };
         if self.group.as_ref().is_some_and(Group::was_ended) {
             life.over = Some(Denied::Memory);
         }
         let met = if life.over.is_some() { Vec::new() } else { self.limits_met(exit, life.killed) };
         let left = self.end_rest(&children);
+        let changed = self.monitor.end_entry("");
         let denied = self.monitor.close(exit != Exit::Code(0), self.line.as_ref());
         // Who was ended has not left anybody behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };
         // One packet holds them.
         let denied = life.over.into_iter().chain(met).chain(denied).take(MAX_DENIED).collect();
-        let _ = send_event(&self.server, &Event::Ended { exit, left, denied }, None);
+        let _ = send_event(&self.server, &Event::Ended { exit, left, denied, changed }, None);
         Ok(())
     }
 
@@ -140,9 +146,6 @@ impl Supervisor<'_> {
             if birth {
                 self.born(request, life)?;
             }
-            if duty {
-                self.monitor.serve();
-            }
             if ushered && let Some(proxy_socket) = &mut self.proxy_socket {
                 proxy_socket.serve();
             }
@@ -154,7 +157,8 @@ impl Supervisor<'_> {
             if life.exit.is_some() && life.birth.is_none() && (!life.terminated || is_childless()) {
                 return Ok(());
             }
-            match if server { self.obey() } else { Order::Nothing } {
+            // What was ordered before a call was made is done before the call is answered.
+            match if server || duty && request.stays { self.obey() } else { Order::Nothing } {
                 Order::Nothing => {}
                 Order::Terminate(signal) => {
                     life.terminated = true;
@@ -174,12 +178,19 @@ impl Supervisor<'_> {
                     }
                 }
                 Order::Tell(number) => reporter.ask(number),
+                Order::Account(number, next) => {
+                    let changed = self.monitor.end_entry(&next);
+                    let _ = send_event(&self.server, &Event::Accounted { number, changed }, None);
+                }
                 Order::Gone => {
                     self.kill_scope.signal(Signal::SIGKILL);
                     self.end_rest(children);
                     life.exit = None;
                     return Ok(());
                 }
+            }
+            if duty {
+                self.monitor.serve();
             }
             reporter.answer(self.server.as_fd(), life.exit.is_none().then_some(life.program));
             if ordered && let Some(line) = &self.line {
@@ -280,13 +291,16 @@ impl Supervisor<'_> {
 
     /// What the server asks for.
     fn obey(&self) -> Order {
-        let mut order = [0; 16];
-        match rustix::io::read(&self.server, &mut order) {
+        let mut order = [0; 9 + JOURNAL_TITLE_BYTES];
+        match recv(&self.server, &mut order, RecvFlags::DONTWAIT).map(|(got, _)| got) {
             Ok(0) => Order::Gone,
             Ok(_) if order[0] == TERMINATE => Order::Terminate(asking(order[1])),
             Ok(_) if order[0] == KILL => Order::Kill,
             Ok(_) if order[0] == INTERRUPT => Order::Interrupt,
-            Ok(_) if order[0] == STATUS => Order::Tell(u64::from_le_bytes(order[1..9].try_into().unwrap_or_default())),
+            Ok(_) if order[0] == STATUS => Order::Tell(number(&order)),
+            Ok(got @ 9..) if order[0] == ACCOUNT => {
+                Order::Account(number(&order), String::from_utf8_lossy(&order[9..got]).into_owned())
+            }
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Order::Nothing,
             Err(_) => Order::Gone,
         }
@@ -331,8 +345,15 @@ enum Order {
     Interrupt,
     /// How the program is, under this number.
     Tell(u64),
+    /// Under this number, what was changed until now; what is changed from now on is called so.
+    Account(u64, String),
     /// There is no server any more.
     Gone,
+}
+
+/// The number that stands behind the first byte of an order.
+fn number(order: &[u8]) -> u64 {
+    order.get(1..9).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes).unwrap_or_default()
 }
 
 /// The signal of this number, if it is one that asks to end.

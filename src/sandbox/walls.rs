@@ -31,7 +31,7 @@ pub struct Walls {
 impl Walls {
     /// For programs in the view. The launcher already lives there, so paths are as commands see them.
     pub fn in_view(plan: &Plan) -> Result<Self, Fault> {
-        let abi = version()?;
+        let (abi, journaled) = (version()?, plan.journal.is_some());
         let mut rules = vec![open("/", Right::ReadExecute)?];
         for place in [view::TMP, view::home(plan), "/dev/shm"] {
             rules.push(open(place, Right::Write)?);
@@ -53,13 +53,14 @@ impl Walls {
             abi,
         };
         let ruleset = ruleset(&rules, options)?;
-        let rules = Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false };
+        let rules =
+            Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false, journaled };
         Ok(Self { ruleset, outer: None, filter: seccomp::filter(rules), rules, options, readable: Vec::new(), abi })
     }
 
     /// For programs on the system's own root.
     pub fn on_system(plan: &Plan) -> Result<Self, Fault> {
-        let abi = version()?;
+        let (abi, journaled) = (version()?, plan.journal.is_some());
         let mut rules = Vec::new();
         let mut find = |path: &Path, right| rules.extend(open(path, right).ok());
         for path in &plan.system {
@@ -92,7 +93,7 @@ impl Walls {
         // The allowed directories, which are asked about most, come first.
         let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
         let ruleset = ruleset(&rules, options)?;
-        let rules = Rules { sockets, unix: false, supervised: true, intercepted: false };
+        let rules = Rules { sockets, unix: false, supervised: true, intercepted: false, journaled };
         Ok(Self { ruleset, outer, filter: seccomp::filter(rules), rules, options, readable, abi })
     }
 

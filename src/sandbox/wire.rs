@@ -36,6 +36,8 @@ pub const INTERRUPT: u8 = b'I';
 /// Server to supervisor: how is the program? Eight bytes follow, a number (little endian) that comes back with
 /// [`Event::Status`]. Of questions close together only the highest may be answered.
 pub const STATUS: u8 = b'S';
+/// Ends the entry of the journal. With it come a number, as with [`STATUS`], and what the next entry is called, in UTF-8.
+pub const ACCOUNT: u8 = b'A';
 /// Most descriptors in one message.
 const MAX_FDS: usize = 7;
 
@@ -105,6 +107,8 @@ pub struct Request {
     pub intercept: Option<Intercept>,
     /// Paths that are read-only from this command on, beside those of the plan.
     pub guard: Guard,
+    /// What its entry in the journal is called.
+    pub title: String,
 }
 
 /// Paths in read-write directories that the server found after the plan was made.
@@ -208,6 +212,8 @@ pub enum Event {
         /// `None` if /proc does not tell.
         vitals: Option<Vitals>,
     },
+    /// What the program changed until it was asked, since it was asked before.
+    Accounted { number: u64, changed: Option<Changed> },
     /// The program was not started.
     Refused { step: String, cause: Cause },
     /// The program has ended, and so has everything that it had started.
@@ -217,7 +223,18 @@ pub enum Event {
         left: u32,
         /// What the walls refused to it, each thing once.
         denied: Vec<Denied>,
+        /// What it changed, if it changed something.
+        changed: Option<Changed>,
     },
+}
+
+/// That a command changed something in the allowed directories.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// The number of the entry in the journal; `None` if nothing could be noted.
+    pub call: Option<u64>,
+    /// Why something could not be noted.
+    pub fault: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -420,6 +437,7 @@ mod tests {
             stays: false,
             intercept: Some(Intercept { dial: true, open: false, bundle: true, proxy_only: false }),
             guard: Guard { protected: vec!["/src/.git/hooks".into()], pinned: vec!["/src/.git/config".into()] },
+            title: "execute_command: true".into(),
         };
         send(&here, &request, &[write.as_fd()]).unwrap();
         send(&here, &Event::Started, &[]).unwrap();
@@ -437,7 +455,8 @@ mod tests {
     #[test]
     fn packets_carry_one_event_each() {
         let (here, there) = pair(SocketType::SEQPACKET);
-        let ended = Event::Ended { exit: Exit::Code(3), left: 2, denied: vec![Denied::Metadata("/etc".into())] };
+        let denied = vec![Denied::Metadata("/etc".into())];
+        let ended = Event::Ended { exit: Exit::Code(3), left: 2, denied, changed: Some(Changed::default()) };
         send_event(&there, &Event::Started, Some(there.as_fd())).unwrap();
         send_event(&there, &ended, None).unwrap();
         let (first, fd) = receive_event(&here).unwrap().unwrap();

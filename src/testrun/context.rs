@@ -19,6 +19,8 @@ use crate::search::memory::Memory;
 /// What the server has for all runs, and the call that one is for.
 #[derive(Clone, Copy)]
 pub struct RunContext<'a> {
+    /// The name of the tool that runs something.
+    pub tool: &'a str,
     pub policy: &'a Policy,
     /// Who pays for memory.
     pub account: &'a Account,
@@ -70,7 +72,7 @@ impl<'a> RunContext<'a> {
                 line.len()
             )));
         }
-        let command = Command { line, dir: place_of(dir)?, terminal: None };
+        let command = Command { tool: self.tool, line, dir: place_of(dir)?, terminal: None };
         let grace = Duration::from_millis(KILL_GRACE_MS);
         let foreground = Foreground {
             launcher: self.launcher,

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::Services;
 use crate::error::Error;
 use crate::journal::{Change, Journal, Place};
+use crate::sandbox::Changed;
 use crate::text::escape::show_path;
 
 /// As many are named; of more there is the number.
@@ -72,6 +73,36 @@ impl Counts {
         let some = all.iter().filter(|(count, _)| *count > 0);
         some.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// What a command changed, as far as it is kept.
+#[derive(Debug, Default, JsonSchema, PartialEq, Eq, Serialize)]
+pub struct ChangesMade {
+    /// For undo_changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<u64>,
+    #[serde(flatten)]
+    counts: Counts,
+    /// What of it cannot be undone, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost: Option<String>,
+}
+
+/// The note below the reply to a command, and the same for programs. `None` if nothing was changed.
+pub fn changes_made(services: &Services, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
+    let Changed { call, fault } = changed?;
+    let journal = services.journal.as_deref().ok()?;
+    let entry = call.and_then(|call| journal.store.entry(call).ok());
+    let changes = entry.map(|entry| journal.store.changes(&entry)).unwrap_or_default();
+    let mut note = match call {
+        Some(call) => format!("changed: {}: undo with call {call}", line(services, journal, &changes)),
+        None => "changed, and nothing was kept to undo it".to_owned(),
+    };
+    if let Some(fault) = fault {
+        note.push_str("; not all of it can be undone: ");
+        note.push_str(fault);
+    }
+    Some((note, ChangesMade { call: *call, counts: Counts::of(&changes), lost: fault.clone() }))
 }
 
 /// What was changed, in a line: the names where they are few.

@@ -41,6 +41,10 @@ impl Notes {
         let _ = writeln!(self.0, "[{note}]");
     }
 
+    pub fn extend(&mut self, notes: impl IntoIterator<Item = String>) {
+        notes.into_iter().for_each(|note| self.add(format_args!("{note}")));
+    }
+
     /// Adds how the program ended by a signal, if it did.
     pub fn add_signal(&mut self, exit: Exit) {
         if let Exit::Signal(signal) = exit {

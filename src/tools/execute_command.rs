@@ -5,8 +5,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, exit_code, refused};
-use super::services::Commands;
+use super::services::Services;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Captured, ExecError, Outcome, Stage, place_of};
@@ -50,6 +51,8 @@ pub struct Output {
     /// Of a command in the background.
     #[serde(skip_serializing_if = "Option::is_none")]
     command_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<ChangesMade>,
 }
 
 impl Tool for ExecuteCommand {
@@ -71,6 +74,7 @@ impl Tool for ExecuteCommand {
         }
         let directory = directory(context, params.working_directory.as_deref())?;
         let command = exec::Command {
+            tool: Self::NAME,
             line: &params.command,
             dir: place_of(&directory)?,
             terminal: (params.tty == Some(true)).then_some((TERMINAL_ROWS, TERMINAL_COLUMNS)),
@@ -123,6 +127,7 @@ fn start(
         exit_code: None,
         timed_out: false,
         command_id: Some(id.to_owned()),
+        changed: None,
     }))
 }
 
@@ -149,10 +154,10 @@ fn run(context: &Context<'_>, command: &exec::Command<'_>, asked: Duration) -> R
     if outcome.cancelled {
         return Err(ExecError::Cancelled);
     }
-    Ok(reply(&outcome, asked, timeout, rules))
+    Ok(reply(&outcome, asked, timeout, context.services))
 }
 
-fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, rules: &Commands) -> Reply<Output> {
+fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, services: &Services) -> Reply<Output> {
     let exit_code = exit_code(outcome.exit);
     let stdout = outcome.stdout.text().into_owned();
     let stderr = outcome.stderr.text().into_owned();
@@ -181,14 +186,16 @@ fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, rules: &Commands
         ));
     }
     notes.add_signal(outcome.exit);
-    notes.add_denied(&outcome.denied, rules);
+    notes.add_denied(&outcome.denied, &services.commands);
     notes.add_identity(outcome.exit, &[&stdout, &stderr]);
+    let (note, changed) = changes_made(services, outcome.changed.as_ref()).unzip();
+    notes.extend(note);
     let mut content = vec![Content::text(notes.end(format_args!("exit code: {exit_code}")))];
     if !stderr.is_empty() {
         content.push(Content::text(format!("[stderr]\n{stderr}")));
     }
     let timed_out = outcome.timed_out;
-    let output = Output { stdout, stderr, exit_code: Some(exit_code), timed_out, command_id: None };
+    let output = Output { stdout, stderr, exit_code: Some(exit_code), timed_out, command_id: None, changed };
     let mut reply = Reply::content(content).with(output);
     reply.is_error = exit_code != 0 || timed_out;
     reply

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::change_notes::changes_made;
 use super::command_notes::{Notes, exit_code, refused};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -124,6 +125,7 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
             if !ending.asked {
                 notes.add_denied(&ending.denied, &context.services.commands);
             }
+            notes.extend(changes_made(context.services, ending.changed.as_ref()).map(|(note, _)| note));
             (false, Some((exit_code(ending.exit), ending.asked)))
         }
         State::Lost(reason) => {

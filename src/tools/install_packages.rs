@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::change_notes::changes_made;
 use super::command_notes::exit_code;
 use super::python::{Open, has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
@@ -66,7 +67,7 @@ impl Tool for InstallPackages {
         let own = directory.join(format!("python-{}", session.number()));
         let line = script(&session.settings().python, &own, &wanted, offline);
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { line: &line, dir, terminal: None };
+        let command = exec::Command { tool: Self::NAME, line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_INSTALL_SECS));
         let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let outcome = foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage));
@@ -101,6 +102,9 @@ impl Tool for InstallPackages {
             ),
             _ => format!("pip failed with exit code {code}"),
         };
+        if let Some((note, _)) = changes_made(services, outcome.changed.as_ref()) {
+            message = format!("{message}; {note}");
+        }
         if success && let Some(modules) = modules {
             session.use_packages(&own, wanted.clone());
             if let Some(kernel) = session.live()

@@ -110,7 +110,8 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     sets::prepare(&services.policy, context.writer(), path)?;
     let declared = declared(&services.policy, path, command)?;
     let rules = secrets(services, &declared)?;
-    let wanted = Wanted { line: command, timeout_secs: timeout, streams: None, signals: None };
+    let wanted =
+        Wanted { tool: KeployMockRecord::NAME, line: command, timeout_secs: timeout, streams: None, signals: None };
     let mut ran = match run_command(services, &wanted, Play::Record, context.cancel, &mut |done, all, stage| {
         context.progress.stage(done, all, stage);
     }) {

@@ -162,7 +162,13 @@ fn replay(
         secrets: Box::new(secrets(context.services, &loaded.head.redact)?),
         on_miss: if configuration.fall_back_on_miss { OnMiss::Passthrough } else { OnMiss::Fail },
     };
-    let wanted = Wanted { line: &params.command, timeout_secs: params.timeout, streams: None, signals: None };
+    let wanted = Wanted {
+        tool: KeployMockTest::NAME,
+        line: &params.command,
+        timeout_secs: params.timeout,
+        streams: None,
+        signals: None,
+    };
     match run_command(context.services, &wanted, play, context.cancel, &mut |done, all, stage| {
         context.progress.stage(done, all, stage);
     }) {

@@ -20,6 +20,8 @@ use crate::text::count::counted;
 /// One command, run in the first writable directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
+    /// The name of the tool that asks for it.
+    pub tool: &'a str,
     /// For `/bin/sh -c`.
     pub line: &'a str,
     /// When it is ended; `None` for the usual time.
@@ -55,7 +57,7 @@ pub fn run_command(
         roots: &services.calls.roots,
     };
     let directory = services.policy.read(place(services))?;
-    let command = exec::Command { line: wanted.line, dir: place_of(&directory)?, terminal: None };
+    let command = exec::Command { tool: wanted.tool, line: wanted.line, dir: place_of(&directory)?, terminal: None };
     let timeout = Duration::from_secs(wanted.timeout_secs.unwrap_or(DEFAULT_CALLS_TIMEOUT_SECS));
     let how = Run {
         command: &command,

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cell_notes::{Surroundings, hints};
+use super::change_notes::changes_made;
 use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -135,6 +136,7 @@ fn reply(
     if let Some(partial) = changes.partial {
         notes.push(format!("new and modified files are not all told: {partial}"));
     }
+    notes.extend(changes_made(context.services, cell.changed.as_ref()).map(|(note, _)| note));
     if cell.unshown > 0 {
         notes.push(format!("{} more values were displayed", cell.unshown));
     }

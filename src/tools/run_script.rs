@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::change_notes::changes_made;
 use super::command_notes::exit_code;
 use super::python::{Open, host, note_written, seconds, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
@@ -76,7 +77,7 @@ impl Tool for RunScript {
         };
         let line = line(&session, path, params.args.as_deref().unwrap_or_default());
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { line: &line, dir, terminal: None };
+        let command = exec::Command { tool: Self::NAME, line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
         let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let begun = Instant::now();
@@ -98,6 +99,7 @@ impl Tool for RunScript {
         if outcome.timed_out {
             notes.push(format!("ended after its timeout of {} s", timeout.as_secs()));
         }
+        notes.extend(changes_made(services, outcome.changed.as_ref()).map(|(note, _)| note));
         notes.extend(changes.partial.map(|partial| format!("new and modified files are not all told: {partial}")));
         note_written(context, &session, &changes);
         let exit_code = exit_code(outcome.exit);

@@ -31,6 +31,7 @@ pub fn with_run_context<T>(
     };
     let tmp = rules.standing.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
     work(&RunContext {
+        tool,
         policy: &services.policy,
         account: &services.account,
         memory: &services.memory,

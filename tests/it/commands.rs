@@ -47,6 +47,7 @@ impl Shell {
         let tree = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(tree.path()).unwrap();
         let plan = Plan {
+            journal: None,
             tier: Tier::Off,
             network: Network::Host,
             roots: vec![],
@@ -93,7 +94,7 @@ impl Shell {
     }
 
     fn command<'a>(&self, line: &'a str) -> Command<'a> {
-        Command { line, dir: self.dir.clone(), terminal: self.terminal }
+        Command { tool: "execute_command", line, dir: self.dir.clone(), terminal: self.terminal }
     }
 
     fn run(&self, line: &str) -> Outcome {
@@ -134,7 +135,17 @@ fn whole(text: &str) -> Captured {
 
 fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
     let (stdout, stderr) = (whole(stdout), whole(stderr));
-    Outcome { stdout, stderr, exit, timed_out: false, cancelled: false, asked_by: None, left: 0, denied: vec![] }
+    Outcome {
+        stdout,
+        stderr,
+        exit,
+        timed_out: false,
+        cancelled: false,
+        asked_by: None,
+        left: 0,
+        denied: vec![],
+        changed: None,
+    }
 }
 
 /// Whether the process with this number ends in time.
@@ -396,7 +407,7 @@ fn a_background_command_is_followed_answered_and_ended() {
     let ending = shell.ended(&command);
     assert_eq!(
         Ending { left: 0, ..ending },
-        Ending { exit: Exit::Signal(15), timed_out: false, asked: true, left: 0, denied: vec![] }
+        Ending { exit: Exit::Signal(15), timed_out: false, asked: true, left: 0, denied: vec![], changed: None }
     );
 }
 

@@ -184,6 +184,7 @@ impl Net {
         let calls = if setting.tier == Tier::Namespaces { "pidfd_getfd" } else { "pidfd_getfd,unshare" };
         let program = if setting.kept { started_without(calls, tree.path(), &program) } else { program };
         let plan = Plan {
+            journal: None,
             tier: setting.tier,
             network: setting.network,
             roots: vec![PlannedRoot { place: place(&work), writable: true }],
@@ -222,7 +223,7 @@ impl Net {
         on_start: &mut dyn FnMut(Interception),
     ) -> (Result<Outcome, ExecError>, Slots) {
         let running = Slots::new(4);
-        let command = Command { line, dir: place(&self.work), terminal: None };
+        let command = Command { tool: "execute_command", line, dir: place(&self.work), terminal: None };
         let cancel = CancelToken::new();
         let outcome =
             foreground(&self.launcher, &running, &cancel).run_intercepted(&command, how, on_start, &mut |_, _| {});

@@ -80,6 +80,7 @@ impl Cell {
             env!("CARGO_BIN_EXE_replay").into()
         };
         let plan = Plan {
+            journal: None,
             tier: setting.0,
             network: if setting.0 == Tier::Off { Network::Host } else { Network::None },
             roots: vec![PlannedRoot { place: place(&work), writable: true }],
@@ -100,7 +101,8 @@ impl Cell {
     fn try_start(&self, argv: &[&str]) -> Result<Resident, ExecError> {
         let argv: Vec<RawString> = argv.iter().map(Into::into).collect();
         let environment = [("GIVEN".into(), "g".into())];
-        let program = Program { argv: &argv, dir: place(&self.work), environment: &environment };
+        let program =
+            Program { title: "a program that stays", argv: &argv, dir: place(&self.work), environment: &environment };
         Resident::start(&self.launcher, &program, &self.running, &self.cancel)
     }
 

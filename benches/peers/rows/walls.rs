@@ -131,6 +131,7 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
         let root = services.policy.project().context("no directory")?;
         let dir = place_of(root)?;
         let request = Request {
+            title: String::new(),
             argv: vec!["/bin/sh".into()],
             script: Some("true".into()),
             dir,

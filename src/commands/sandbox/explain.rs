@@ -16,7 +16,7 @@ pub fn explain(options: &Options) -> Result<String> {
     let config = &Config::resolve(options)?;
     let server = alone(config)?;
     let (policy, standing) = (&server.services().policy, &server.services().commands.standing);
-    let plan = plan(config, policy, standing.tier.unwrap_or(Tier::Namespaces), Path::new(""))?;
+    let plan = plan(config, policy, None, standing.tier.unwrap_or(Tier::Namespaces), Path::new(""))?;
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let uname = rustix::system::uname();
     let kernel = format!(

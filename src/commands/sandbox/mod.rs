@@ -40,6 +40,7 @@ fn launcher(commands: &Commands) -> Result<&Launcher> {
 /// One program on its own, which is neither watched nor kept.
 fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
     Request {
+        title: String::new(),
         argv,
         script: None,
         dir,
@@ -90,7 +91,8 @@ fn run_program(options: &Options, program: &[OsString]) -> Result<u8> {
                 return Err(reason).context(format!("the program was not started: {step}"));
             }
             News::Gone => bail!("the program's supervisor has ended, and the program with it"),
-            News::Said(Event::Started | Event::Listens | Event::Status { .. }, _) | News::Nothing => {}
+            News::Said(Event::Started | Event::Listens | Event::Status { .. } | Event::Accounted { .. }, _)
+            | News::Nothing => {}
         }
     }
 }

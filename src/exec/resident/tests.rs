@@ -26,14 +26,19 @@ fn scripted<T: Send + 'static>(
     });
     let argv = ["/bin/program".into(), "argument".into()];
     let environment = [("A".into(), "b".into())];
-    let program =
-        Program { argv: &argv, dir: Place { path: "/src".into(), dev: 1, ino: 2 }, environment: &environment };
+    let program = Program {
+        title: "a program that stays",
+        argv: &argv,
+        dir: Place { path: "/src".into(), dev: 1, ino: 2 },
+        environment: &environment,
+    };
     let resident = Resident::start(&Launcher::over(here, None), &program, running, &CancelToken::new()).unwrap();
     (resident, supervisor)
 }
 
 fn expected() -> Request {
     Request {
+        title: "a program that stays".into(),
         argv: vec!["/bin/program".into(), "argument".into()],
         script: None,
         dir: Place { path: "/src".into(), dev: 1, ino: 2 },
@@ -116,7 +121,7 @@ fn a_program_that_has_ended_is_not_asked_any_more() {
     let (resident, supervisor) = scripted(&running, |server| {
         assert_eq!(hear(server), question(1));
         let denied = vec![Denied::Memory];
-        send_event(server, &Event::Ended { exit: Exit::Signal(9), left: 0, denied }, None).unwrap();
+        send_event(server, &Event::Ended { exit: Exit::Signal(9), left: 0, denied, changed: None }, None).unwrap();
     });
     let over = resident.status(LONG).unwrap_err();
     assert_eq!(over.to_string(), "the program has ended already, by signal 9");
@@ -155,7 +160,7 @@ fn what_no_program_can_be_started_with_is_refused_before_anything_is_sent() {
     let launcher = Launcher::over(here, None);
     let refused = |argv: &[RawString], environment: &[(OsString, OsString)]| {
         let dir = Place { path: "/src".into(), dev: 1, ino: 2 };
-        let program = Program { argv, dir, environment };
+        let program = Program { title: "a program that stays", argv, dir, environment };
         let error = Resident::start(&launcher, &program, &Slots::new(1), &CancelToken::new()).unwrap_err();
         assert!(matches!(error, ExecError::Refused { .. }), "{error:?}");
         error.to_string()

@@ -47,7 +47,7 @@ proptest! {
         world.unseen(&before, "before");
         let first = world.picture();
         until(left, || call(&world, &program));
-        let path = world.dir.path().join("store/1/log");
+        let path = world.dir.path().join("store/log/1");
         let mut log = std::fs::read(&path).unwrap();
         if !String::from_utf8_lossy(&log).contains("\"End\"") {
             log.extend(b"{\"Name\":{\"dir\":[1,2,3],\"name\":\"\xc3".iter().take(torn));

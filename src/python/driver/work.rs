@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::Driver;
 use crate::cancel::CancelToken;
-use crate::exec::{ExecError, Exit, ProgramStatus};
+use crate::exec::{self, ExecError, Exit, ProgramStatus};
 use crate::limits::{
     KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, PYTHON_ANSWER_MS, PYTHON_PING_MS, PYTHON_PROGRESS_MS,
     PYTHON_STATUS_MS,
@@ -58,6 +58,7 @@ impl Kernel for Driver {
                 return Ok(cell);
             }
             self.line.drain_late(&mut shared);
+            self.line.resident.begin_entry(&exec::title(TOOL, code));
             shared.cell = Some(RunningCell::new(id, bounds.output_cap_bytes));
             self.line.send(&mut shared, &line);
         }
@@ -121,6 +122,7 @@ impl Kernel for Driver {
                 on_news(News { elapsed: now - begun, bytes, text: &String::from_utf8_lossy(&recent) });
             }
         }
+        cell.changed = self.line.resident.end_entry(BETWEEN_CELLS, Duration::from_millis(PYTHON_STATUS_MS))?;
         let mut shared = self.line.lock();
         cell.ended = shared.ended;
         cell.late = shared.late.take();
@@ -224,6 +226,10 @@ impl Kernel for Driver {
         let _ = self.wait(Some(until), None, |shared| shared.ended.map(drop));
     }
 }
+
+/// What entries of the journal are called.
+const TOOL: &str = "run_python_code";
+pub(super) const BETWEEN_CELLS: &str = "a Python session between its cells";
 
 const ANSWER: Duration = Duration::from_millis(PYTHON_ANSWER_MS);
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, accessat, openat, openat2, stat, statat};
 use rustix::io::Errno;
 
 use super::call::Object;
@@ -17,41 +17,73 @@ use crate::sandbox::caller_memory::CallerMemory;
 const FDINFO_BYTES: usize = 128;
 
 /// A thread, held by its directory in `/proc`: a number alone could be given to another one.
-pub(super) struct Caller {
+#[derive(Debug)]
+pub struct Caller {
     pid: u32,
     proc: OwnedFd,
 }
 
 impl Caller {
     /// What has this number now. It is the caller only if the caller still waits after this.
-    pub(super) fn new(pid: u32) -> Result<Self, Errno> {
+    pub fn new(pid: u32) -> Result<Self, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { pid, proc: openat(CWD, format!("/proc/{pid}"), flags, Mode::empty())? })
     }
 
-    pub(super) fn memory(&self) -> CallerMemory {
+    /// Whether it is still there, and the thread of this number.
+    pub fn is(&self, pid: u32) -> bool {
+        // A directory of /proc is one process's, and empty when that has been reaped.
+        self.pid == pid && accessat(&self.proc, "cwd", Access::EXISTS, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    pub fn memory(&self) -> CallerMemory {
         CallerMemory::of(self.pid)
     }
 
     /// Opens (`O_PATH`) what the call names, and says what it called it, if by a path.
-    pub(super) fn open(&self, object: Object) -> Result<(OwnedFd, Option<Vec<u8>>), Errno> {
+    pub fn open(&self, object: Object) -> Result<(OwnedFd, Option<Vec<u8>>), Errno> {
         let (dir, address, follow, empty) = match object {
             Object::Descriptor(fd) if self.is_only_a_path(fd) => return Err(Errno::BADF),
             Object::Descriptor(fd) => return Ok((self.descriptor(fd)?, None)),
             Object::Path { dir, address, follow, empty } => (dir, address, follow, empty),
         };
-        let path = self.memory().text(address, MAX_PATH_BYTES)?.ok_or(Errno::NAMETOOLONG)?;
+        let path = self.path(address)?;
         if path.is_empty() {
             return if empty { Ok((self.base(dir)?, None)) } else { Err(Errno::NOENT) };
         }
-        let opened = match own_descriptor(&path, self.pid) {
-            // C libraries spell it so when the kernel lacks a call on descriptors, or one on paths below them.
-            Some((fd, Some(rest))) => self.walk(fd, rest, follow).map_err(not_open)?,
-            Some((fd, None)) if follow => self.descriptor(fd).map_err(not_open)?,
-            Some((fd, None)) => self.open_inside(&format!("fd/{fd}"), OFlags::NOFOLLOW)?,
-            None => self.walk(dir, &path, follow)?,
+        Ok((self.open_path(dir, &path, follow)?, Some(path)))
+    }
+
+    /// The path that stands at an address.
+    pub fn path(&self, address: u64) -> Result<Vec<u8>, Errno> {
+        self.memory().text(address, MAX_PATH_BYTES)?.ok_or(Errno::NAMETOOLONG)
+    }
+
+    /// Opens (`O_PATH`) what a path leads to; an empty one leads to where paths begin.
+    pub fn walk_to(&self, dir: i32, path: &[u8]) -> Result<OwnedFd, Errno> {
+        if path.is_empty() { self.base(dir) } else { self.open_path(dir, path, true) }
+    }
+
+    /// Device and inode number of what a path leads to, for who only compares them: of a path below /proc that means the caller by
+    /// another word than its number it may be another object. `None` where it cannot be looked at in one step.
+    pub fn id_of(&self, dir: i32, path: &[u8]) -> Option<(u64, u64)> {
+        let stat = if path.starts_with(b"/") {
+            stat(OsStr::from_bytes(path))
+        } else {
+            let base = if dir == libc::AT_FDCWD { "cwd/".to_owned() } else { format!("fd/{dir}/") };
+            statat(&self.proc, OsStr::from_bytes(&[base.as_bytes(), path].concat()), AtFlags::empty())
         };
-        Ok((opened, Some(path)))
+        stat.ok().map(|stat| (stat.st_dev, stat.st_ino))
+    }
+
+    fn open_path(&self, dir: i32, path: &[u8], follow: bool) -> Result<OwnedFd, Errno> {
+        match own_descriptor(path, self.pid) {
+            // C libraries spell it so when the kernel lacks a call on descriptors, or one on paths below them.
+            Some((fd, Some(rest))) => self.walk(fd, rest, follow).map_err(not_open),
+            Some((fd, None)) if follow => self.descriptor(fd).map_err(not_open),
+            Some((fd, None)) => self.open_inside(&format!("fd/{fd}"), OFlags::NOFOLLOW),
+            None => self.walk(dir, path, follow),
+        }
     }
 
     /// Follows a path from where the caller stands. Links that procfs makes up (`/proc/self/cwd`) would mean this process
@@ -140,6 +172,6 @@ fn below_own(path: &[u8]) -> Option<&[u8]> {
 }
 
 /// Where this process finds what a descriptor of its own stands for, whatever that is now called.
-pub(super) fn link(fd: &OwnedFd) -> String {
+pub fn link(fd: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", fd.as_raw_fd())
 }

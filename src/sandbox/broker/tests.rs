@@ -34,7 +34,8 @@ fn confined<T: Send>(
         let (send, receive) = mpsc::channel();
         let acting = scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
-            let rules = Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false };
+            let rules =
+                Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false, journaled: false };
             send.send(install_with_listener(&filter(rules)).unwrap()).unwrap();
             act()
         });
@@ -43,7 +44,7 @@ fn confined<T: Send>(
             let mut waiting = [PollFd::new(&broker, PollFlags::IN)];
             let limit = Timespec { tv_sec: 30, tv_nsec: 0 };
             assert_eq!(poll(&mut waiting, Some(&limit)), Ok(1), "a call or the end, within the limit");
-            broker.serve().unwrap();
+            broker.serve(&mut None::<crate::sandbox::journaling::CommandJournal<'_>>).unwrap();
             if broker.is_over() {
                 break;
             }

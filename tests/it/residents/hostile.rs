@@ -92,6 +92,7 @@ fn a_flood_of_processes_is_counted_interrupted_and_ended() {
 fn a_flood_of_questions_keeps_nobody_from_ending_it() {
     everywhere(|cell| {
         let request = Request {
+            title: String::new(),
             argv: vec!["/bin/sh".into()],
             script: Some("while :; do sleep 0; done".into()),
             dir: place(&cell.work),

@@ -1,0 +1,62 @@
+//! What is kept, and what happens to the rest.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::entry::{Entry, Place};
+use super::store::Store;
+use crate::limits::JOURNAL_COPY_BYTES;
+
+/// What recorders keep.
+#[derive(Clone)]
+pub struct Keeping {
+    /// Content that takes more bytes on the disk is not copied where the filesystem cannot share blocks. It is noted as not kept.
+    pub most_bytes: u64,
+    /// What to do where the store has no room.
+    pub when_full: WhenFull,
+    /// Whether nothing is noted of a name, by the root's number and the path below that. What holds for a directory must hold for all that
+    /// is in it.
+    pub skips: Option<Skips>,
+}
+
+pub type Skips = Arc<dyn Fn(usize, &Path) -> bool + Send + Sync>;
+
+/// What to do with a change where what it destroys cannot be kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Noting it is an error, so that the change is not made. Nothing says that something is lost, and it can be tried again.
+    #[default]
+    Refuse,
+    /// It goes on, and is noted as not kept as soon as there is room for that.
+    Drop,
+}
+
+impl Default for Keeping {
+    fn default() -> Self {
+        Self { most_bytes: JOURNAL_COPY_BYTES, when_full: WhenFull::default(), skips: None }
+    }
+}
+
+impl fmt::Debug for Keeping {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { most_bytes, when_full, skips } = self;
+        let skips = skips.is_some();
+        out.debug_struct("Keeping")
+            .field("most_bytes", most_bytes)
+            .field("when_full", when_full)
+            .field("skips", &skips)
+            .finish()
+    }
+}
+
+impl Store {
+    /// The places whose content an entry changed and could not keep, sorted.
+    pub fn not_kept(&self, entry: &Entry) -> Vec<Place> {
+        let before = entry.places(&self.root_ids, |noted| noted.before);
+        let lost = entry.all_names().filter(|(.., noted)| noted.before.is_some_and(|id| entry.is_lost(id)));
+        let mut places: Vec<Place> = lost.filter_map(|(dir, name, _)| Some(before.get(&dir)?.join(name))).collect();
+        places.sort();
+        places
+    }
+}

@@ -1,0 +1,157 @@
+//! What is kept, what is not, and what needs no note.
+
+use std::fs;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::super::{At, Change, Conflict, Id, Options, WhenFull, Writing};
+use super::entries::{edit, place, refused, some, tell, texts, undo};
+use super::picture::differences;
+use super::property::World;
+
+const NOT_KEPT: &str =
+    "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
+
+#[test]
+fn what_is_new_needs_no_note() {
+    let world = World::new();
+    let store = world.store();
+    let root = &world.roots[0];
+    fs::write(root.join("old"), "old").unwrap();
+    let mut recorder = store.begin("call").unwrap();
+    tell(&world, &mut recorder, "new", |recorder, at| recorder.gains(at));
+    fs::create_dir(root.join("new")).unwrap();
+    let [above, dir] = [root.clone(), root.join("new")].map(|path| Id::of(fs::File::open(path).unwrap()).unwrap());
+    let old = Id::of(fs::File::open(root.join("old")).unwrap()).unwrap();
+    assert_eq!([recorder.knows_gain(dir, "a".as_ref()), recorder.knows_loss(dir)], [false, false]);
+    edit(&world, &mut recorder, "new/a", "text");
+    assert_eq!([recorder.knows_gain(dir, "b".as_ref()), recorder.knows_loss(dir)], [true, true]);
+    let known = ["new", "b"].map(|name| recorder.knows_gain(above, name.as_ref()));
+    assert_eq!((known, recorder.knows_loss(above)), ([true, false], false));
+    let new = Id::of(fs::File::open(root.join("new/a")).unwrap()).unwrap();
+    let known = [new, old].map(|id| (recorder.knows_content(id, Writing::Anywhere), recorder.knows_metadata(id)));
+    assert_eq!(known, [(true, true), (false, false)]);
+    tell(&world, &mut recorder, "old", |recorder, at| recorder.content(at, Writing::Appends));
+    let known = [Writing::Appends, Writing::Anywhere].map(|writing| recorder.knows_content(old, writing));
+    assert_eq!((known, recorder.knows_metadata(old)), ([true, false], true));
+    let handle = fs::File::open(root).unwrap();
+    let inner = fs::File::open(root.join("new")).unwrap();
+    let from = At { dir: handle.as_fd(), name: "old".as_ref(), root: 0, path: Path::new("") };
+    let to = At { dir: inner.as_fd(), name: "moved".as_ref(), root: 0, path: Path::new("new") };
+    recorder.renames(from, to, false).unwrap();
+    assert!(!recorder.knows_loss(dir));
+}
+
+#[test]
+fn names_that_are_skipped_are_counted_and_not_noted() {
+    let world = World::new();
+    let root = &world.roots[0];
+    for dir in ["target", "dir"] {
+        fs::create_dir(root.join(dir)).unwrap();
+        fs::write(root.join(dir).join("f"), "old").unwrap();
+    }
+    fs::write(root.join("a"), "old").unwrap();
+    let mut store = world.store();
+    store.keeping.skips = Some(Arc::new(|root, path| root == 0 && path.starts_with("target")));
+    let mut recorder = store.begin("call").unwrap();
+    edit(&world, &mut recorder, "target/f", "anew");
+    let handle = fs::File::open(root).unwrap();
+    let target = fs::File::open(root.join("target")).unwrap();
+    for name in ["a", "dir"] {
+        let from = At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new("") };
+        let to = At { dir: target.as_fd(), path: Path::new("target"), ..from };
+        recorder.renames(from, to, false).unwrap();
+        fs::rename(root.join(name), root.join("target").join(name)).unwrap();
+    }
+    let entry = store.end(recorder).unwrap();
+    assert_eq!(entry.skipped(), 4);
+    assert_eq!(store.changes(&entry), [(place("a"), Change::Deleted), (place("dir"), Change::Deleted)]);
+    assert_eq!(store.not_kept(&entry), [place("dir")]);
+    assert_eq!(undo(&store, &[1]).conflicts, [Conflict { place: place("dir"), why: NOT_KEPT.into() }]);
+    let options = Options { paths: &[place("a")], ..Options::default() };
+    assert_eq!(store.undo(&[1], "undo", options).unwrap().conflicts, []);
+    assert_eq!(texts(&world, &["a", "target/a", "target/f"]), [some("old"), some("old"), some("anew")]);
+}
+
+#[test]
+fn what_is_too_large_is_told_and_what_would_be_lost_is_a_conflict() {
+    let world = World::new();
+    let mut store = world.store();
+    fs::write(world.roots[0].join("a"), "more than nothing").unwrap();
+    store.keeping.most_bytes = 0;
+    let mut recorder = store.begin("call").unwrap();
+    edit(&world, &mut recorder, "a", "short");
+    let entry = store.end(recorder).unwrap();
+    let told = undo(&store, &[entry.number]);
+    // A filesystem that shares blocks keeps it all the same.
+    if told.number.is_none() {
+        assert_eq!(store.not_kept(&entry), [place("a")]);
+        assert_eq!(told.conflicts, refused(NOT_KEPT));
+        assert_eq!(texts(&world, &["a"]), [some("short")]);
+    }
+}
+
+#[test]
+fn on_a_full_disk_a_change_goes_on_if_that_is_wanted() {
+    let world = World::new();
+    let mut store = world.store();
+    store.keeping.when_full = WhenFull::Drop;
+    fs::write(world.roots[0].join("a"), "old").unwrap();
+    let mut recorder = store.begin("call").unwrap();
+    let log = recorder.log.replace_file(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    edit(&world, &mut recorder, "a", "anew");
+    // There is room again.
+    recorder.log.replace_file(log);
+    let entry = store.end(recorder).unwrap();
+    assert_eq!(store.not_kept(&entry), []);
+    assert_eq!(undo(&world.store(), &[1]).conflicts, []);
+    assert_eq!(texts(&world, &["a"]), [some("old")]);
+}
+
+#[test]
+fn what_the_store_has_by_a_link_is_copied_before_a_descriptor_changes_it() {
+    let world = World::new();
+    let store = world.store();
+    let path = world.roots[0].join("a");
+    for appends in [false, true] {
+        fs::write(&path, "old content").unwrap();
+        let before = world.picture();
+        let file = fs::OpenOptions::new().read(true).append(appends).write(true).open(&path).unwrap();
+        let mut recorder = store.begin("call").unwrap();
+        if appends {
+            tell(&world, &mut recorder, "a", |recorder, at| recorder.content(at, Writing::Appends));
+            std::io::Write::write_all(&mut &file, b", and more").unwrap();
+        }
+        tell(&world, &mut recorder, "a", |recorder, at| recorder.loses(at));
+        fs::remove_file(&path).unwrap();
+        recorder.metadata_of(file.as_fd(), &path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        recorder.content_of(file.as_fd(), &path, Writing::Anywhere).unwrap();
+        file.set_len(3).unwrap();
+        if !appends {
+            file.write_all_at(b"new", 0).unwrap();
+        }
+        let number = store.end(recorder).unwrap().number;
+        assert_eq!(undo(&store, &[number]).conflicts, []);
+        assert_eq!(differences(&before, &world.picture()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_descriptor_from_before_the_call_is_enough() {
+    let world = World::new();
+    let store = world.store();
+    let path = world.roots[0].join("a");
+    fs::write(&path, "old content").unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    let mut recorder = store.begin("call").unwrap();
+    recorder.content_of(file.as_fd(), &path, Writing::Anywhere).unwrap();
+    file.set_len(3).unwrap();
+    tell(&world, &mut recorder, "a", |recorder, at| recorder.loses(at));
+    fs::remove_file(&path).unwrap();
+    let number = store.end(recorder).unwrap().number;
+    assert_eq!(undo(&store, &[number]).conflicts, []);
+    assert_eq!(texts(&world, &["a"]), [some("old content")]);
+}

@@ -1,0 +1,172 @@
+//! What stood at a place before an entry, and what the entry left there: the two sides of a diff.
+//!
+//! Content is wherever it was kept last: in the copy that this entry or a later one made before it changed the object, or in the object
+//! itself, by a link of the store or in the tree, where it only grew since or did not change at all.
+#![expect(clippy::disallowed_methods, reason = "everything starts at a handle of a root or of the store")]
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2, readlinkat};
+use rustix::io::Errno;
+
+use super::bytes::Bytes;
+use super::conflict::Same;
+use super::entry::{Entry, Name, Place, file_name};
+use super::error::JournalError;
+use super::log::Content;
+use super::object::{self, Id, Stat, stat_of};
+use super::store::Store;
+
+/// What stood at a place.
+#[derive(Debug)]
+pub enum Version {
+    File {
+        /// To be read from its beginning to `size`; what is behind was added since.
+        content: OwnedFd,
+        /// In bytes.
+        size: u64,
+    },
+    /// A symbolic link to this.
+    Link(Bytes),
+    Directory,
+    /// A pipe, a socket or a device.
+    Special,
+    /// Its content was not kept, or somebody changed it since.
+    Unknown,
+}
+
+/// An entry, and those that came later.
+#[derive(Debug)]
+pub struct Versions<'a> {
+    store: &'a Store,
+    /// From the oldest.
+    entries: Vec<Entry>,
+    same: Same,
+    before: HashMap<Place, Id>,
+    after: HashMap<Place, Id>,
+}
+
+impl Store {
+    /// To look at what an entry changed.
+    pub fn versions(&self, number: u64) -> Result<Versions<'_>, JournalError> {
+        let own = self.entry(number)?;
+        let mut later = Vec::new();
+        for number in self.numbers()?.into_iter().filter(|later| *later > number) {
+            later.extend(self.read(number)?);
+        }
+        let same = Same::of(later.iter().filter(|entry| !entry.undoes.is_empty()));
+        let dirs = |side: fn(&Name) -> Option<Id>| {
+            own.places(&self.root_ids, side).into_iter().map(|(id, place)| (place, id)).collect()
+        };
+        let (before, after) = (dirs(|noted| noted.before), dirs(|noted| noted.after));
+        let later = later.into_iter().map(|entry| entry.with_ids(|id| same.first(id))).collect::<Vec<_>>();
+        let entries = std::iter::once(own).chain(later).collect();
+        Ok(Versions { store: self, entries, same, before, after })
+    }
+}
+
+impl Versions<'_> {
+    /// What stood there before the entry; `None` for nothing, or nothing that was noted. For a place that was renamed it is the old one.
+    pub fn before(&self, place: &Place) -> Result<Option<Version>, JournalError> {
+        let id = self.noted(&self.before, place).and_then(|noted| noted.before);
+        let Some(old) = id.and_then(|id| self.entries[0].olds.get(&id)) else { return Ok(None) };
+        self.version(place, &old.stat, 0).map(Some)
+    }
+
+    /// What stood there when the entry ended.
+    pub fn after(&self, place: &Place) -> Result<Option<Version>, JournalError> {
+        let own = &self.entries[0];
+        let Some(id) = self.noted(&self.after, place).and_then(|noted| noted.after) else { return Ok(None) };
+        let left = own.olds.get(&id).and_then(|old| old.after).map(|after| after.stat);
+        let Some(stat) = left.or_else(|| own.news.get(&id).copied()) else { return Ok(None) };
+        self.version(place, &stat, 1).map(Some)
+    }
+
+    fn noted(&self, dirs: &HashMap<Place, Id>, place: &Place) -> Option<&Name> {
+        let path = &place.path.0;
+        let (above, name) = match path.iter().rposition(|byte| *byte == b'/') {
+            Some(at) => (&path[..at], &path[at + 1..]),
+            None => (&[][..], &path[..]),
+        };
+        let dir = dirs.get(&Place { root: place.root, path: Bytes(above.to_vec()) })?;
+        self.entries[0].names.get(dir)?.get(name)
+    }
+
+    /// What an object was before the entries from this one on.
+    fn version(&self, place: &Place, was: &Stat, from: usize) -> Result<Version, JournalError> {
+        if was.is_dir() {
+            return Ok(Version::Directory);
+        }
+        let failed = || {
+            let path = self.store.roots[place.root].shown.join(place.path.name());
+            JournalError::io(format!("{}: looking at what it was", path.display()))
+        };
+        let kept = &self.store.kept;
+        let (mut last, mut links) = (*was, Vec::new());
+        for entry in &self.entries[from..] {
+            let Some(old) = entry.olds.get(&was.id) else { continue };
+            let copy = match old.content {
+                Content::Copy(file) => Some(file_name(old.copied_by, file)),
+                _ => old.kept.iter().find(|kept| kept.is_copy).map(|kept| kept.name()),
+            };
+            if let Some(copy) = copy {
+                let copy = object::handle(kept, &copy).map_err(failed())?;
+                return copy.map_or(Ok(Version::Unknown), |copy| open(copy, was).map_err(failed()));
+            }
+            if entry.is_lost(was.id) {
+                return Ok(Version::Unknown);
+            }
+            last = old.after.map_or(last, |after| after.stat);
+            links.extend(old.kept.iter().map(|kept| kept.name()));
+        }
+        for name in links {
+            let link = object::handle(kept, &name).map_err(failed())?;
+            if let Some(link) = link.filter(|link| self.is(link, &last)) {
+                return open(link, was).map_err(failed());
+            }
+        }
+        let found = self.in_tree(was.id).map_err(failed())?.filter(|found| self.is(found, &last));
+        found.map_or(Ok(Version::Unknown), |found| open(found, was).map_err(failed()))
+    }
+
+    fn is(&self, object: &OwnedFd, last: &Stat) -> bool {
+        stat_of(object)
+            .is_ok_and(|stat| (self.same.first(stat.id), stat.size, stat.mtime) == (last.id, last.size, last.mtime))
+    }
+
+    /// An object where the last entry that knows its name left it, or where it was before.
+    fn in_tree(&self, id: Id) -> Result<Option<OwnedFd>, Errno> {
+        let place = self.entries.iter().rev().find_map(|entry| {
+            let named = |side: fn(&Name) -> Option<Id>| {
+                let (dir, name, _) = entry.all_names().find(|(.., noted)| side(noted) == Some(id))?;
+                Some(entry.places(&self.store.root_ids, side).get(&dir)?.join(name))
+            };
+            named(|noted| noted.after)
+                .or_else(|| entry.inside.get(&id).cloned())
+                .or_else(|| named(|noted| noted.before))
+        });
+        let Some(place) = place else { return Ok(None) };
+        let Some(root) = self.store.roots.get(place.root) else { return Ok(None) };
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match openat2(&root.handle, place.path.name(), flags, Mode::empty(), beneath) {
+            Err(Errno::LOOP | Errno::XDEV) => Ok(None),
+            found => object::there(found),
+        }
+    }
+}
+
+fn open(object: OwnedFd, was: &Stat) -> Result<Version, Errno> {
+    let now = stat_of(&object)?;
+    if now.is_link() {
+        return Ok(Version::Link(Bytes(readlinkat(object, "", Vec::new())?.into_bytes())));
+    }
+    if !now.is_file() {
+        return Ok(Version::Special);
+    }
+    match object::reopen(&object.as_fd(), OFlags::RDONLY) {
+        Err(Errno::ACCESS) => Ok(Version::Unknown),
+        content => Ok(Version::File { content: content?, size: was.size }),
+    }
+}

@@ -1,0 +1,262 @@
+//! The journal of what commands change, as their supervisor writes it.
+//!
+//! The filter has the kernel ask before each call that can change what a name stands for, or open what exists for writing
+//! (`seccomp/table.rs`). What would be lost is noted, then the kernel carries the call out as it would have. Between the two another
+//! thread of the command can change what the call means: that spoils the undo of its own call, and nothing else.
+
+mod mutation;
+mod place;
+
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{FileType, Mode, OFlags, open};
+use rustix::io::Errno;
+
+use super::broker::{Caller, Object, Witness};
+use super::fault::{Fault, Step};
+use super::plan::{Place, PlannedJournal};
+use super::sys::seccomp::Notification;
+use super::wire::Changed;
+use crate::journal::{JournalError, Recorder, Root, Store, WhenFull, Writing};
+use crate::text::glob::GlobMatcher;
+use mutation::{Mutation, Named, decode};
+use place::{Found, Places, Spot};
+
+/// The store and the roots, by handles of the mounts outside.
+#[derive(Debug)]
+pub struct Journal {
+    store: Store,
+    roots: Arc<[Root]>,
+    /// Whether a change is made that cannot be noted; it is told.
+    drops: bool,
+}
+
+impl Journal {
+    /// To be opened before the launcher has mounts of its own.
+    pub fn open(planned: &PlannedJournal) -> Result<Self, Fault> {
+        let step = || format!("open the journal of changes, `{}`", planned.store.path.as_path().display());
+        let path = planned.store.path.as_path();
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Errno::INVAL).step_with(step);
+        };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        #[expect(clippy::disallowed_methods, reason = "a directory of the server's own")]
+        let parent = open(parent, flags, Mode::empty()).step_with(step)?;
+        let roots = planned.roots.iter().map(root).collect::<Result<Arc<[Root]>, _>>()?;
+        let store = Store::open(parent.as_fd(), name, path, Arc::clone(&roots));
+        let mut store = store.map_err(|error| Fault::because(&step(), &error.to_string()))?;
+        if planned.drops {
+            store.keeping.when_full = WhenFull::Drop;
+        }
+        if !planned.skip.is_empty() {
+            let skips = GlobMatcher::new(&planned.skip, false);
+            let skips = skips.map_err(|error| Fault::because("--undo-skip", &error.to_string()))?;
+            store.keeping.skips = Some(Arc::new(move |_, path| skips.is_match(path.as_os_str().as_bytes())));
+        }
+        Ok(Self { store, roots, drops: planned.drops })
+    }
+
+    /// Somebody who notes what one command changes, in an entry that begins with the first change.
+    pub fn command(&self, title: String) -> CommandJournal<'_> {
+        let places = Places::new(Arc::clone(&self.roots));
+        CommandJournal { journal: self, title, places, recorder: None, caller: None, fault: None }
+    }
+}
+
+fn root(place: &Place) -> Result<Root, Fault> {
+    let handle = super::mount::open_path(place.path.as_path())?;
+    super::mount::same(&handle, place)?;
+    Ok(Root { handle, shown: place.path.as_path().into() })
+}
+
+/// What one command changes.
+#[derive(Debug)]
+pub struct CommandJournal<'a> {
+    journal: &'a Journal,
+    title: String,
+    places: Places,
+    recorder: Option<Recorder>,
+    /// Who asked last: mostly the same one asks again.
+    caller: Option<Caller>,
+    /// Why something could not be noted.
+    fault: Option<String>,
+}
+
+impl Witness for CommandJournal<'_> {
+    fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>> {
+        let mutation = decode(asked.nr, &asked.args)?;
+        // A path's failure here is the kernel's, too.
+        let caller = match self.caller.take().filter(|caller| caller.is(asked.pid)) {
+            Some(caller) => caller,
+            None => Caller::new(asked.pid).ok()?,
+        };
+        let noted = self.note_by(&caller, mutation);
+        self.caller = Some(caller);
+        Some(noted)
+    }
+}
+
+/// One note.
+#[derive(Debug)]
+enum Note {
+    Gains(Spot),
+    Loses(Spot),
+    Renames(Spot, Spot, bool),
+    Links(Spot, Spot),
+    Metadata(Spot),
+    Content(Spot, Writing),
+    /// Of what may have no name.
+    MetadataOf(OwnedFd),
+    ContentOf(OwnedFd),
+}
+
+impl Note {
+    /// Whether the journal has all that it would be told.
+    fn is_known_to(&self, recorder: &Recorder) -> bool {
+        let start = recorder.start();
+        match self {
+            Self::Gains(spot) => recorder.knows_gain(spot.dir_id(), spot.name()),
+            Self::Loses(spot) => spot.is_new(start),
+            Self::Renames(from, to, _) => from.is_new(start) && to.is_new(start),
+            Self::Links(from, to) => from.is_new(start) && to.is_new(start),
+            Self::Metadata(spot) => spot.found.is_none_or(|found| recorder.knows_metadata(found.id)),
+            Self::MetadataOf(_) | Self::ContentOf(_) => false,
+            Self::Content(spot, writing) => spot.found.is_none_or(|found| recorder.knows_content(found.id, *writing)),
+        }
+    }
+}
+
+impl CommandJournal<'_> {
+    /// Ends the entry; the next one, if any, is called `next`. `None` if nothing of the tree is other than it was, and all was noted.
+    pub fn end_entry(&mut self, next: &str) -> Option<Changed> {
+        next.clone_into(&mut self.title);
+        let ended = self.recorder.take().map(|recorder| self.journal.store.end_if_changed(recorder));
+        let call = match ended {
+            None | Some(Ok(None)) => None,
+            Some(Ok(Some(entry))) => Some(entry.number),
+            Some(Err(error)) => {
+                self.fault.get_or_insert_with(|| error.to_string());
+                None
+            }
+        };
+        let fault = self.fault.take();
+        (call.is_some() || fault.is_some()).then_some(Changed { call, fault })
+    }
+
+    fn note_by(&mut self, caller: &Caller, mutation: Mutation) -> Result<(), Errno> {
+        let Ok(Some(note)) = self.note_of(caller, mutation) else { return Ok(()) };
+        let mut noted = self.record(&note);
+        if matches!(noted, Err(JournalError::Moved { .. })) {
+            self.places.forget();
+            let Ok(Some(note)) = self.note_of(caller, mutation) else { return Ok(()) };
+            noted = self.record(&note);
+        }
+        let Err(error) = noted else { return Ok(()) };
+        self.fault.get_or_insert_with(|| error.to_string());
+        let full = [libc::ENOSPC, libc::EDQUOT].into_iter().find(|full| error.errno() == Some(*full));
+        let errno = Errno::from_raw_os_error(full.unwrap_or(libc::EIO));
+        if self.journal.drops { Ok(()) } else { Err(errno) }
+    }
+
+    /// What has to be noted before a call goes on.
+    fn note_of(&mut self, caller: &Caller, mutation: Mutation) -> Result<Option<Note>, Errno> {
+        let recorder = &self.recorder;
+        let has = |id| recorder.as_ref().is_some_and(|recorder| recorder.has(id));
+        let places = &mut self.places;
+        let mut named = |Named { dir, address }| places.of_name(caller, dir, &caller.path(address)?);
+        let note = match mutation {
+            Mutation::Make(at) => named(at)?.map(Note::Gains),
+            Mutation::Remove(at) => named(at)?.map(Note::Loses),
+            Mutation::Rename { from, to, exchanges } => match (named(from)?, named(to)?) {
+                (Some(from), Some(to)) => Some(Note::Renames(from, to, exchanges)),
+                // What comes from elsewhere, as from a /tmp on the same filesystem, or goes there.
+                (Some(from), None) => Some(Note::Loses(from)),
+                (None, to) => to.map(Note::Loses),
+            },
+            Mutation::Link { from, to } => match (named(to)?, places.of(caller, from).unwrap_or(None)) {
+                (Some(to), Some(from)) => Some(Note::Links(from, to)),
+                (to, _) => to.map(Note::Gains),
+            },
+            Mutation::Bind { address, size } => match unix_path(caller, address, size)? {
+                Some(path) => places.of_name(caller, libc::AT_FDCWD, &path)?.map(Note::Gains),
+                None => None,
+            },
+            Mutation::Open { at: Named { dir, address }, follow, creates, appends, writes } => {
+                let path = caller.path(address)?;
+                let spot = if follow {
+                    places.of_followed_name(caller, dir, path)?
+                } else {
+                    places.of_name(caller, dir, &path)?
+                };
+                let Some(spot) = spot else { return Ok(None) };
+                match spot.found {
+                    None => creates.then_some(Note::Gains(spot)),
+                    Some(found) if !writes || found.kind != FileType::RegularFile => None,
+                    Some(_) => Some(Note::Content(spot, if appends { Writing::Appends } else { Writing::Anywhere })),
+                }
+            }
+            Mutation::Truncate(object) => places.of(caller, object)?.map(|spot| Note::Content(spot, Writing::Anywhere)),
+            Mutation::Overwrite(fd) => {
+                let object = caller.open(Object::Descriptor(fd))?.0;
+                match Found::at(&object, c"")? {
+                    Found { kind, .. } if kind != FileType::RegularFile => None,
+                    // It may have no name any more, and still be kept by a link.
+                    Found { id, .. } if has(id) => Some(Note::ContentOf(object)),
+                    _ => places.of_object(&object)?.map(|spot| Note::Content(spot, Writing::Anywhere)),
+                }
+            }
+            Mutation::Metadata(Object::Descriptor(fd)) => {
+                let object = caller.open(Object::Descriptor(fd))?.0;
+                if has(Found::at(&object, c"")?.id) {
+                    Some(Note::MetadataOf(object))
+                } else {
+                    places.of_object(&object)?.map(Note::Metadata)
+                }
+            }
+            Mutation::Metadata(object) => places.of(caller, object)?.map(Note::Metadata),
+        };
+        Ok(note)
+    }
+
+    fn record(&mut self, note: &Note) -> Result<(), JournalError> {
+        if self.recorder.as_ref().is_some_and(|recorder| note.is_known_to(recorder)) {
+            return Ok(());
+        }
+        let recorder = match &mut self.recorder {
+            Some(recorder) => recorder,
+            none => none.insert(self.journal.store.begin(&self.title)?),
+        };
+        match note {
+            Note::Gains(spot) => recorder.gains(spot.at()),
+            Note::Loses(spot) => recorder.loses(spot.at()),
+            Note::Renames(from, to, exchanges) => recorder.renames(from.at(), to.at(), *exchanges),
+            Note::Links(from, to) => recorder.links(from.at(), to.at()),
+            Note::Metadata(spot) => recorder.metadata(spot.at()),
+            Note::MetadataOf(object) => recorder.metadata_of(object.as_fd(), Path::new("an open file")),
+            Note::ContentOf(object) => {
+                recorder.content_of(object.as_fd(), Path::new("an open file"), Writing::Anywhere)
+            }
+            Note::Content(spot, writing) => recorder.content(spot.at(), *writing),
+        }
+    }
+}
+
+/// The path of an address, if it is one of unix(7) with a path.
+fn unix_path(caller: &Caller, address: u64, size: usize) -> Result<Option<Vec<u8>>, Errno> {
+    const FAMILY_BYTES: usize = size_of::<libc::sa_family_t>();
+    let size = size.min(size_of::<libc::sockaddr_un>());
+    if size <= FAMILY_BYTES {
+        return Ok(None);
+    }
+    let bytes = caller.memory().bytes(address, size)?;
+    let (family, path) = bytes.split_at(FAMILY_BYTES);
+    if family != (libc::AF_UNIX as libc::sa_family_t).to_ne_bytes() {
+        return Ok(None);
+    }
+    let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+    // An abstract one begins with a zero.
+    Ok((end > 0).then(|| path[..end].to_vec()))
+}

@@ -1,0 +1,226 @@
+//! From what a caller names to a place in the journal's roots.
+//!
+//! A command sees its own mounts, and no link can be made between two mounts. So the supervisor looks where the directory lies that the
+//! caller means, by the path that /proc gives its own descriptor of it, and goes there again from a root's handle, which is of the
+//! mounts outside.
+#![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place, to look where it is")]
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, readlinkat, statx};
+use rustix::io::Errno;
+use rustix::path::Arg;
+
+use crate::journal::{At, Id, Root};
+use crate::limits::{JOURNALED_DIRECTORIES, MAX_LINKS_FOLLOWED};
+use crate::sandbox::broker::{Caller, Object, link};
+
+/// A name in a directory of a root, and what stands there.
+#[derive(Clone, Debug)]
+pub(super) struct Spot {
+    dir: Arc<Directory>,
+    name: OsString,
+    pub(super) found: Option<Found>,
+}
+
+#[derive(Debug)]
+struct Directory {
+    handle: OwnedFd,
+    root: usize,
+    path: PathBuf,
+    id: Id,
+}
+
+/// An object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) kind: FileType,
+    pub(super) id: Id,
+}
+
+impl Found {
+    /// What stands under a name, which is not followed; with an empty one, the directory.
+    pub(super) fn at(dir: impl AsFd, name: impl Arg) -> Result<Self, Errno> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
+        let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::BTIME;
+        let stat = statx(dir, name, flags, wanted)?;
+        Ok(Self {
+            kind: FileType::from_raw_mode(stat.stx_mode.into()),
+            id: Id(
+                makedev(stat.stx_dev_major, stat.stx_dev_minor),
+                stat.stx_ino,
+                stat.stx_btime.tv_sec * 1_000_000_000 + i64::from(stat.stx_btime.tv_nsec),
+            ),
+        })
+    }
+}
+
+impl Spot {
+    fn new(dir: Arc<Directory>, name: &OsStr) -> Self {
+        let found = Found::at(&dir.handle, name).ok();
+        Self { dir, name: name.to_owned(), found }
+    }
+
+    pub(super) fn at(&self) -> At<'_> {
+        At { dir: self.dir.handle.as_fd(), name: &self.name, root: self.dir.root, path: &self.dir.path }
+    }
+
+    pub(super) fn dir_id(&self) -> Id {
+        self.dir.id
+    }
+
+    pub(super) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// Whether directory and object were both made after that time.
+    pub(super) fn is_new(&self, time: i64) -> bool {
+        self.dir.id.2 > time && self.found.is_none_or(|found| found.id.2 > time)
+    }
+}
+
+/// Finds places, and remembers directories.
+#[derive(Debug)]
+pub(super) struct Places {
+    roots: Arc<[Root]>,
+    /// By device and inode number. Where one lies is true until something above it is renamed; then it is not asked about any more,
+    /// since it was noted by then.
+    known: HashMap<(u64, u64), Arc<Directory>>,
+}
+
+impl Places {
+    pub(super) fn new(roots: Arc<[Root]>) -> Self {
+        Self { roots, known: HashMap::new() }
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    /// The place of a name, which is not followed if it is a link. `None` if it lies in no root, or cannot be a name.
+    pub(super) fn of_name(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Spot>, Errno> {
+        let Some((above, name)) = split(path) else { return Ok(None) };
+        Ok(self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)))
+    }
+
+    /// The same; a link at the end is followed to where it leads, whether or not something is there (open(2), `O_CREAT`).
+    pub(super) fn of_followed_name(&mut self, caller: &Caller, dir: i32, path: Vec<u8>) -> Result<Option<Spot>, Errno> {
+        let mut path = path;
+        for _ in 0..MAX_LINKS_FOLLOWED {
+            let Some((above, name)) = split(&path) else { return self.of_object(&caller.walk_to(dir, &path)?) };
+            let Some(spot) = self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)) else {
+                // A link of another place may lead here.
+                return caller.walk_to(dir, &path).and_then(|object| self.of_object(&object));
+            };
+            if spot.found.is_none_or(|found| found.kind != FileType::Symlink) {
+                return Ok(Some(spot));
+            }
+            let target = readlinkat(&spot.dir.handle, &spot.name, Vec::new())?.into_bytes();
+            path = if target.starts_with(b"/") { target } else { [above, &target].concat() };
+        }
+        Err(Errno::LOOP)
+    }
+
+    /// The place of what the caller means by an argument of a call.
+    pub(super) fn of(&mut self, caller: &Caller, object: Object) -> Result<Option<Spot>, Errno> {
+        match object {
+            Object::Path { dir, address, follow, .. } => {
+                let path = caller.path(address)?;
+                match (path.is_empty(), follow) {
+                    (true, _) => self.of_object(&caller.open(object)?.0),
+                    (false, true) => self.of_followed_name(caller, dir, path),
+                    (false, false) => self.of_name(caller, dir, &path),
+                }
+            }
+            Object::Descriptor(_) => self.of_object(&caller.open(object)?.0),
+        }
+    }
+
+    /// The place of an open object, by one of its names. `None` also if it has none any more.
+    pub(super) fn of_object(&mut self, object: &OwnedFd) -> Result<Option<Spot>, Errno> {
+        let found = Found::at(object, c"")?;
+        if found.kind == FileType::Directory {
+            return Ok(self.directory(object)?.map(|dir| Spot::new(dir, OsStr::new(""))));
+        }
+        let path = true_path(object)?;
+        let Some((root, below)) = self.in_root(&path) else { return Ok(None) };
+        let (Some(above), Some(name)) = (below.parent(), below.file_name()) else { return Ok(None) };
+        let spot = self.directory(&self.open(root, above)?)?.map(|dir| Spot::new(dir, name));
+        Ok(spot.filter(|spot| spot.found.is_some_and(|there| there.id == found.id)))
+    }
+
+    /// The directory above a name.
+    fn above(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Arc<Directory>>, Errno> {
+        if let Some(known) = caller.id_of(dir, path).and_then(|id| self.known.get(&id)) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        self.directory(&caller.walk_to(dir, path)?)
+    }
+
+    /// A directory of a root, by a handle of whatever mount.
+    fn directory(&mut self, dir: &OwnedFd) -> Result<Option<Arc<Directory>>, Errno> {
+        let id = Found::at(dir, c"")?.id;
+        if let Some(known) = self.known.get(&(id.0, id.1)) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let path = true_path(dir)?;
+        let Some((root, below)) = self.in_root(&path) else { return Ok(None) };
+        let handle = self.open(root, below)?;
+        if Found::at(&handle, c"")?.id != id {
+            return Err(Errno::STALE);
+        }
+        if self.known.len() >= JOURNALED_DIRECTORIES {
+            self.known.clear();
+        }
+        let dir = Arc::new(Directory { handle, root, path: below.to_owned(), id });
+        self.known.insert((id.0, id.1), Arc::clone(&dir));
+        Ok(Some(dir))
+    }
+
+    fn in_root<'p>(&self, path: &'p Path) -> Option<(usize, &'p Path)> {
+        let mut roots = self.roots.iter().enumerate();
+        roots.find_map(|(index, root)| Some((index, path.strip_prefix(&root.shown).ok()?)))
+    }
+
+    fn open(&self, root: usize, below: &Path) -> Result<OwnedFd, Errno> {
+        let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        openat2(&self.roots[root].handle, below, flags, Mode::empty(), resolve)
+    }
+}
+
+/// Where the kernel says that a descriptor leads (proc(5), `/proc/PID/fd`).
+fn true_path(object: &OwnedFd) -> Result<PathBuf, Errno> {
+    Ok(OsString::from_vec(readlinkat(CWD, link(object), Vec::new())?.into_bytes()).into())
+}
+
+/// The way to a directory, and the name in it. `None` if the last component is none (`.`, `..`, `/`).
+fn split(path: &[u8]) -> Option<(&[u8], &OsStr)> {
+    let end = path.iter().rposition(|byte| *byte != b'/')? + 1;
+    let begin = path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let (above, name) = (&path[..begin], &path[begin..end]);
+    (!matches!(name, b"." | b"..")).then_some((above, OsStr::from_bytes(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_path_is_split_before_its_last_name() {
+        let split = |path: &'static str| split(path.as_bytes()).map(|(above, name)| (above, name.as_bytes()));
+        assert_eq!(split("a"), Some((&b""[..], &b"a"[..])));
+        assert_eq!(split("/a"), Some((&b"/"[..], &b"a"[..])));
+        assert_eq!(split("x/y//z/"), Some((&b"x/y//"[..], &b"z"[..])));
+        for none in ["", "/", "//", ".", "a/..", "a/../"] {
+            assert_eq!(split(none), None, "{none}");
+        }
+    }
+}
