@@ -1,5 +1,6 @@
 //! What calls have changed, in words, and in numbers.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Jou
 }
 
 /// How many there are of each kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
     #[serde(skip_serializing_if = "is_zero")]
     pub edited: usize,

@@ -47,7 +47,7 @@ impl Stage {
         calls(&mut self.server)
     }
 
-    fn picture(&self) -> BTreeMap<PathBuf, Seen> {
+    fn picture(&self) -> Picture {
         picture(&self.tree.path("work"))
     }
 }
@@ -68,10 +68,12 @@ fn calls(server: &mut Server) -> Vec<(u64, String)> {
     calls.iter().map(one).collect()
 }
 
+type Picture = BTreeMap<PathBuf, Seen>;
+
 /// What undo brings back of an entry: mode, owner, time of the last change, links, and content or target.
 type Seen = (u32, (u32, u32), (i64, i64), u64, Vec<u8>);
 
-fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
+fn picture(root: &Path) -> Picture {
     let mut found = BTreeMap::new();
     for entry in walkdir::WalkDir::new(root) {
         let entry = entry.unwrap();
@@ -191,7 +193,7 @@ fn what_changes_nothing_is_no_entry() {
     refusal(&stage.server.call("move_file", json!({"source": "a.txt", "destination": "a.txt"})));
     assert_eq!(stage.done("list_changes", json!({})), "[no call has changed anything]");
     stage.done("write_file", json!({"path": "a.txt", "content": "two"}));
-    assert_eq!(stage.calls(), [(1, "write_file: edited a.txt".to_owned())]);
+    assert_eq!(stage.calls(), [(2, "write_file: edited a.txt".to_owned())]);
 }
 
 #[test]
