@@ -7,8 +7,6 @@ pub const DEFAULT_UNDO_DAYS: u64 = 14;
 /// After so many entries, or when they have kept so large a part of `--undo-mib`, the oldest are looked for.
 pub const UNDO_ENTRIES_TO_A_SWEEP: u64 = 64;
 pub const UNDO_SWEEP_SHARE: u64 = 16;
-/// Entries after one whose difference is shown that are looked through for what it left.
-pub const UNDO_ENTRIES_LOOKED_THROUGH: usize = 1000;
 /// Calls that `list_changes` tells of at once.
 pub const MAX_LISTED_CALLS: u64 = 100;
 /// Largest file of which `list_changes` shows a difference, in bytes.

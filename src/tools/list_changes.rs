@@ -7,12 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change_notes::{journal, line, one, shown};
+use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::journal::{Entry, Journal, Side};
+use crate::journal::{Change, Entry, Journal, Version};
 use crate::limits::{MAX_EDIT_MS, MAX_LISTED_CALLS, MAX_NAMED_CHANGES, MAX_SHOWN_CHANGES_BYTES, MAX_SHOWN_FILE_BYTES};
 use crate::text::diff;
 use crate::text::encoding;
+use crate::text::escape::show_path;
 
 /// Calls where nothing is said.
 const USUAL_CALLS: u64 = 20;
@@ -32,7 +34,7 @@ pub struct Params {
 }
 
 /// The calls, newest first.
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Output {
     calls: Vec<Call>,
     /// Of the one call that was asked for.
@@ -40,7 +42,7 @@ pub struct Output {
     diff: Option<String>,
 }
 
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Call {
     call: u64,
     at: String,
@@ -54,7 +56,7 @@ pub struct Call {
 
 impl Tool for ListChanges {
     type Params = Params;
-    type Output = Output;
+    type Output = Open<Output>;
     const NAME: &'static str = "list_changes";
     const TITLE: &'static str = "List changes";
     const DESCRIPTION: &'static str = "What calls changed in files, newest first, each with the number that undo_changes takes; \
@@ -63,7 +65,7 @@ impl Tool for ListChanges {
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let journal = journal(context.services, Self::NAME)?;
         if let Some(number) = params.call {
             return alone(context, journal, &journal.store.entry(number)?);
@@ -86,7 +88,6 @@ impl Tool for ListChanges {
             let _ = writeln!(text, "{}  {}  {}: {}", call.call, call.at, call.tool, call.changed);
             text
         });
-        let first = numbers.first().copied();
         match (calls.last(), older.next()) {
             (None, _) => text.push_str("[no call has changed anything]"),
             (Some(last), Some(_)) => {
@@ -95,16 +96,17 @@ impl Tool for ListChanges {
             (Some(_), None) => {
                 let bounds = journal.bounds();
                 let (mib, days) = (bounds.bytes / (1024 * 1024), bounds.age.as_secs() / 86_400);
-                if let Some(first) = first.filter(|first| *first > 1) {
+                if journal.gone() > 0 {
                     let _ = write!(
                         text,
-                        "[calls before {first} are not kept any more: the newest {mib} MiB and {days} days are]"
+                        "[up to call {} nothing is kept any more: --undo-mib {mib}, --undo-days {days}]",
+                        journal.gone()
                     );
                 }
             }
         }
         let text = text.trim_end().to_owned();
-        Ok(Reply::text(text).with(Output { calls, diff: None }))
+        Ok(Reply::text(text).with(Open(Output { calls, diff: None })))
     }
 }
 
@@ -128,24 +130,24 @@ fn told(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Call {
 }
 
 /// One call, with the difference that it made.
-fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Reply<Output>, Error> {
+fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Reply<Open<Output>>, Error> {
     let call = told(context, journal, entry);
     let changes = journal.store.changes(entry);
     let (mut text, mut left) = (String::new(), changes.len());
-    // A few at a time: each may take memory.
-    for part in changes.chunks(8).take(MAX_NAMED_CHANGES.div_ceil(8)) {
+    let versions = journal.store.versions(entry.number)?;
+    for (place, change) in changes.iter().take(MAX_NAMED_CHANGES) {
         if text.len() > MAX_SHOWN_CHANGES_BYTES {
             break;
         }
-        let _held = context.room().take(part.len() * 2 * MAX_SHOWN_FILE_BYTES as usize)?;
-        for ((place, change), sides) in part.iter().zip(journal.store.sides(entry, part, MAX_SHOWN_FILE_BYTES)?) {
-            if context.cancel.is_cancelled() {
-                return Err(Error::Cancelled);
-            }
-            let _ = writeln!(text, "{}", one(context.services, journal, place, change));
-            text.push_str(&difference(&shown(context.services, journal, place), sides));
-            left -= 1;
+        if context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
         }
+        let _ = writeln!(text, "{}", one(context.services, journal, place, change));
+        let from = if let Change::Renamed { from } = change { from } else { place };
+        let before = if *change == Change::Created { None } else { versions.before(from)? };
+        let after = if *change == Change::Deleted { None } else { versions.after(place)? };
+        text.push_str(&difference(context, &shown(context.services, journal, place), before, after)?);
+        left -= 1;
     }
     if text.len() > MAX_SHOWN_CHANGES_BYTES {
         text.truncate(text.floor_char_boundary(MAX_SHOWN_CHANGES_BYTES));
@@ -158,24 +160,37 @@ fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Repl
     let Call { call: number, at, tool, changed, .. } = &call;
     let head = format!("{number}  {at}  {tool}: {changed}");
     let content = if text.is_empty() { head } else { format!("{head}\n{text}") };
-    Ok(Reply::text(content).with(Output { calls: vec![call], diff: Some(text) }))
+    Ok(Reply::text(content).with(Open(Output { calls: vec![call], diff: Some(text) })))
 }
 
 /// A unified diff, or why there is none.
-fn difference(path: &str, (before, after): (Side, Side)) -> String {
-    let bytes = |side: Side| match side {
-        Side::Nothing => Ok(Vec::new()),
-        Side::Bytes(bytes) => Ok(bytes),
-        Side::Other(why) => Err(why),
+fn difference(
+    context: &Context<'_>,
+    path: &str,
+    before: Option<Version>,
+    after: Option<Version>,
+) -> Result<String, Error> {
+    let sizes = [&before, &after].map(|side| if let Some(Version::File { size, .. }) = side { *size } else { 0 });
+    let bytes: u64 = sizes.iter().sum();
+    let _held = context.room().take(usize::try_from(bytes.min(2 * MAX_SHOWN_FILE_BYTES)).unwrap_or(usize::MAX))?;
+    let text = |side: Option<Version>| match side {
+        None => Ok(Vec::new()),
+        Some(Version::Directory) => Err(String::new()),
+        Some(Version::Link(target)) => Err(format!("[a link to {}]\n", show_path(target.path()))),
+        Some(Version::Special) => Err("[no regular file]\n".to_owned()),
+        Some(Version::Unknown) => Err("[no diff: a content was not kept, or changed since]\n".to_owned()),
+        Some(Version::File { size, .. }) if size > MAX_SHOWN_FILE_BYTES => {
+            Err(format!("[no diff: {} bytes before, {} after]\n", sizes[0], sizes[1]))
+        }
+        Some(file) => file.bytes().map_err(|error| format!("[no diff: {error}]\n")),
     };
-    let (before, after) = match (bytes(before), bytes(after)) {
+    let (before, after) = match (text(before), text(after)) {
         (Ok(before), Ok(after)) => (before, after),
-        (Err("a directory"), _) | (_, Err("a directory")) => return String::new(),
-        (Err(why), _) | (_, Err(why)) => return format!("[no diff: {why}]\n"),
+        (Err(why), _) | (_, Err(why)) => return Ok(why),
     };
     if encoding::is_binary(&before) || encoding::is_binary(&after) {
-        return format!("[binary: {} bytes before, {} after]\n", before.len(), after.len());
+        return Ok(format!("[binary: {} bytes before, {} after]\n", sizes[0], sizes[1]));
     }
     let deadline = Instant::now() + Duration::from_millis(MAX_EDIT_MS);
-    diff::unified(path, &String::from_utf8_lossy(&before), &String::from_utf8_lossy(&after), Some(deadline))
+    Ok(diff::unified(path, &String::from_utf8_lossy(&before), &String::from_utf8_lossy(&after), Some(deadline)))
 }

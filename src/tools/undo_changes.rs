@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change_notes::{is_zero, journal, shown};
+use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::journal::{Change, Ended, Journal, Options, Outcome, Place};
@@ -31,7 +32,7 @@ pub struct Params {
 }
 
 /// What was undone, or would be.
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Output {
     /// The number of this call, by which it can be undone.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,7 +48,7 @@ pub struct Output {
 
 impl Tool for UndoChanges {
     type Params = Params;
-    type Output = Output;
+    type Output = Open<Output>;
     const NAME: &'static str = "undo_changes";
     const TITLE: &'static str = "Undo changes";
     const DESCRIPTION: &'static str = "Undo what calls changed in files (list_changes has the numbers). Refused whole if anything was \
@@ -56,7 +57,7 @@ impl Tool for UndoChanges {
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let journal = journal(context.services, Self::NAME)?;
         let numbers = numbers(journal, &params)?;
         let named = params.paths.iter().flatten().map(|path| place(context, journal, path));
@@ -139,7 +140,7 @@ fn conflicts(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Vec
     outcome.conflicts.iter().map(one).collect()
 }
 
-fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<Output> {
+fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<Open<Output>> {
     let one = |(place, change): &(Place, Change)| {
         let path = shown(context.services, journal, place);
         match change {
@@ -161,7 +162,7 @@ fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<O
     undone.truncate(MAX_NAMED_CHANGES);
     conflicts.truncate(MAX_NAMED_CHANGES);
     let more = count.saturating_sub(MAX_NAMED_CHANGES);
-    Reply::text(text.trim_start()).with(Output { call: outcome.number, undone, conflicts, more })
+    Reply::text(text.trim_start()).with(Open(Output { call: outcome.number, undone, conflicts, more }))
 }
 
 fn limited(lines: &[String]) -> String {
