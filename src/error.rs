@@ -7,6 +7,7 @@ use crate::calls::CallsError;
 use crate::edit::EditError;
 use crate::exec::ExecError;
 use crate::fs::FsError;
+use crate::journal::JournalError;
 use crate::pattern::PatternError;
 use crate::policy::PolicyError;
 use crate::protocol::Code;
@@ -25,6 +26,8 @@ pub enum Error {
     Policy(#[from] PolicyError),
     #[error(transparent)]
     Fs(#[from] FsError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// Memory that others hold, or that there is not.
     #[error(transparent)]
     Memory(#[from] Exhausted),
@@ -135,6 +138,7 @@ impl Error {
         match self {
             Self::Policy(error) => of_policy(error),
             Self::Fs(FsError::NotFound { .. })
+            | Self::Journal(JournalError::Unknown { .. })
             | Self::NoMatch { .. }
             | Self::Testrun(TestrunError::NoMatch { .. } | TestrunError::Nothing { .. }) => Code::NotFound,
             Self::Fs(FsError::Protected { .. }) => Code::NotAllowed,
@@ -148,6 +152,7 @@ impl Error {
             Self::Python(PythonError::Fs(FsError::Protected { .. })) => Code::ToolDenied,
             Self::Python(_) => Code::ToolFailed,
             Self::Fs(_)
+            | Self::Journal(_)
             | Self::Memory(_)
             | Self::Unanswered(_)
             | Self::Testrun(_)
@@ -183,7 +188,7 @@ impl Error {
             Self::Unsuitable { hint, .. } => Some(hint.clone()),
             Self::Stale { .. } => Some("read the file again, then repeat the call with the new hash".into()),
             Self::NoMatch { .. } => Some("see what is there with glob_search or list_directory".into()),
-            Self::Params { .. } | Self::Cancelled | Self::Output(_) => None,
+            Self::Journal(_) | Self::Params { .. } | Self::Cancelled | Self::Output(_) => None,
         }
     }
 }

@@ -43,6 +43,8 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    undo: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<i64>,
     duration_us: u64,
     request_bytes: u64,
@@ -143,6 +145,14 @@ pub fn detail(reply: &Outcome) -> Option<String> {
     }
 }
 
+/// The number by which what a call changed can be undone, and how much that is.
+pub fn undo(reply: &Outcome) -> Option<&Value> {
+    match reply {
+        Ok(Body::Tool(reply)) => reply.undo.as_ref(),
+        _ => None,
+    }
+}
+
 /// The beginning of the first line of an error.
 fn reason(message: &str) -> Option<String> {
     let line = message.lines().next()?;
@@ -150,7 +160,7 @@ fn reason(message: &str) -> Option<String> {
 }
 
 /// The members of the line of a call. Fails for nothing that a call can bring about.
-pub fn call(entry: &Entry, detail: Option<String>) -> serde_json::Result<String> {
+pub fn call<'a>(entry: &'a Entry, detail: Option<String>, undo: Option<&'a Value>) -> serde_json::Result<String> {
     let call = &entry.call;
     members(&Line {
         opening: Opening::of(call, "call"),
@@ -159,6 +169,7 @@ pub fn call(entry: &Entry, detail: Option<String>) -> serde_json::Result<String>
         arguments: &call.arguments,
         outcome: entry.outcome.as_str(),
         detail,
+        undo,
         code: entry.code,
         duration_us: u64::try_from(entry.duration.as_micros()).unwrap_or(u64::MAX),
         request_bytes: call.request_bytes,

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use super::{CallsError, sets};
 use crate::budget::{Room, Share};
-use crate::fs::{self, Writer};
+use crate::fs::{self, CallWriter};
 use crate::limits::{CALLS_FILE_COPIES, MAX_CALLS_BODIES_BYTES, MAX_CALLS_HEAD_BYTES};
 use crate::policy::Policy;
 use crate::record::naming::set_name;
@@ -48,7 +48,7 @@ pub struct NotKept {
 /// takes it. Without `secrets` all are kept, in files of their owner alone.
 pub fn keep(
     policy: &Policy,
-    writer: &Writer,
+    writer: CallWriter<'_>,
     directory: &str,
     named: (&str, &str),
     (head, earlier): (Head, Vec<Recording>),
@@ -75,7 +75,7 @@ pub fn keep(
         let mut taken = sets::names(policy, directory)?;
         let name = loop {
             let name = choose(&taken);
-            if sets::claim(policy, directory, &name)? {
+            if sets::claim(policy, writer, directory, &name)? {
                 break name;
             }
             // Somebody else has just taken it.
@@ -149,7 +149,7 @@ fn size(exchange: &Exchange) -> usize {
 /// set. Whatever else the file holds stays, and the set is as old as it was.
 pub fn add_noise(
     policy: &Policy,
-    writer: &Writer,
+    writer: CallWriter<'_>,
     directory: &str,
     name: &str,
     recordings: &[Recording],

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::fs::{self, Reader, Writer};
+use crate::fs::{self, CallWriter, Reader};
 use crate::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES, SET_ROOM_BYTES};
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read, note_refusal};
 use crate::record::store::{COMMAND_WITHIN_BYTES, CommandMark};
@@ -99,7 +99,7 @@ pub fn open_body(policy: &Policy, directory: &str, name: &str, path: &str, most:
 /// the directory. With secrets in it, it is its owner's alone.
 pub fn write(
     policy: &Policy,
-    writer: &Writer,
+    writer: CallWriter<'_>,
     directory: &str,
     name: &str,
     file: &str,
@@ -120,7 +120,7 @@ pub fn write(
 /// is the latest one only if it was before.
 pub fn amend(
     policy: &Policy,
-    writer: &Writer,
+    writer: CallWriter<'_>,
     directory: &str,
     name: &str,
     file: &str,
@@ -160,14 +160,14 @@ pub fn of_command<'a>(policy: &Policy, directory: &str, sets: &'a [Set], command
 }
 
 /// Makes the directory of a new set; `false` if there is one of this name already.
-pub fn claim(policy: &Policy, directory: &str, name: &str) -> Result<bool, CallsError> {
+pub fn claim(policy: &Policy, writer: CallWriter<'_>, directory: &str, name: &str) -> Result<bool, CallsError> {
     let place = policy.create_dir(Path::new(directory).join(name))?;
-    Ok(fs::create_dir(&place)? > 0)
+    Ok(fs::create_dir(writer.changes(), &place)? > 0)
 }
 
 /// Makes the directory of the sets and begins a file in it, which is not finished. So it is found out before a program runs
 /// for minutes whether a set can be written.
-pub fn prepare(policy: &Policy, writer: &Writer, directory: &str) -> Result<(), CallsError> {
+pub fn prepare(policy: &Policy, writer: CallWriter<'_>, directory: &str) -> Result<(), CallsError> {
     let may_write =
         |path: PathBuf| policy.try_write(path).map_err(|error| about(directory, error)).inspect_err(note_refusal);
     drop(may_write(Path::new(directory).join("any").join(MOCK_FILES[0]))?);

@@ -22,6 +22,7 @@ use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg, Options};
 use crate::compose::alone;
 use crate::config::Config;
+use crate::journal::Changes;
 use crate::policy::PolicyError;
 use crate::record::matching::learn;
 use crate::record::naming::set_name;
@@ -168,7 +169,8 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
         // Where no set is named the latest one answers, which either of them may be.
         let (mirrored, _) = learn(&theirs, &ours);
         let add = |set, recordings: &[Recording], noise: &Noise| {
-            add_noise(&services.policy, &services.writer, path, set, recordings, noise).map_err(advised)
+            add_noise(&services.policy, services.writer.telling(&Changes::none()), path, set, recordings, noise)
+                .map_err(advised)
         };
         let files = (add(name, &recordings, &noise)?, add(other, &others, &mirrored)?);
         format!("noise of {name} and {other}: {}, {}", files.0.display(), files.1.display())
@@ -180,7 +182,7 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
 }
 
 fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> Result<u8> {
-    sets::prepare(&services.policy, &services.writer, path).map_err(advised)?;
+    sets::prepare(&services.policy, services.writer.telling(&Changes::none()), path).map_err(advised)?;
     let line = shell_line(&run.program)?;
     let declared = declared(&services.policy, path, &line).map_err(advised)?;
     let rules = secrets(services, &declared).map_err(advised)?;
@@ -195,7 +197,8 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
         tell(&format!("recorded nothing: {why}"), &[vec![isolation(&ran)], notes(services, &ran), hint].concat());
         return Ok(exit_status(ran.outcome.exit));
     }
-    let (policy, writer) = (&services.policy, &services.writer);
+    let changes = Changes::none();
+    let (policy, writer) = (&services.policy, services.writer.telling(&changes));
     let head = Head { redact: declared, ..Head::default() };
     let rules = (!services.calls.keep_secrets).then_some(&rules);
     let kept = keep(policy, writer, path, named, (head, Vec::new()), exchanges, rules);
@@ -233,7 +236,7 @@ fn test(
     let mut loaded = loaded(services, path, &name)?;
     loaded.noise.exactly(exact);
     if on_miss == OnMissArg::Record {
-        sets::prepare(&services.policy, &services.writer, path).map_err(advised)?;
+        sets::prepare(&services.policy, services.writer.telling(&Changes::none()), path).map_err(advised)?;
     }
     let on_miss = match on_miss {
         OnMissArg::Fail => OnMiss::Fail,
@@ -268,7 +271,8 @@ fn test(
         let folder = folder(services);
         let named = (line.as_str(), folder.as_str());
         let count = earlier.len() + new.len();
-        let (policy, writer) = (&services.policy, &services.writer);
+        let changes = Changes::none();
+        let (policy, writer) = (&services.policy, services.writer.telling(&changes));
         let rules = rules()?;
         let kept = keep(policy, writer, path, named, (loaded.head, earlier), new, Some(&rules));
         let (kept, _) = kept.or_else(|lost| rescue(here, path, count, *lost))?;

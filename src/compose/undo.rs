@@ -14,7 +14,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{Config, UndoConfig};
-use crate::journal::{self, Bounds, Bytes, Journal, Store};
+use crate::journal::{self, Bounds, Bytes, Journal, Store, WhenFull};
 use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::{Place, PlannedJournal, Tier};
 use crate::text::reasons::reasons;
@@ -187,7 +187,7 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
     });
     let own: Vec<journal::Root> = own.collect::<Result<_>>()?;
     let store = place.join(&name);
-    let opened = Store::open(dir.as_fd(), name.as_ref(), &store, own.into())?;
+    let mut opened = Store::open(dir.as_fd(), name.as_ref(), &store, own.into())?;
     if !store.join(ROOTS).exists() {
         let roots = roots.iter().map(|root| Bytes(root.path().as_os_str().as_bytes().to_vec())).collect();
         let text = serde_json::to_string(&Roots { version: VERSION, tenant: &undo.tenant, roots })?;
@@ -195,10 +195,14 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
         let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, store.join(ROOTS)));
         written.with_context(|| format!("`{}`", store.join(ROOTS).display()))?;
     }
-    let skips = undo.skips.clone();
-    let bounds = Bounds { bytes: undo.bytes, age: undo.age };
-    let skips = Box::new(move |path: &[u8]| skips.is_match(path));
-    Ok(Journal::new(opened, journal::Settings { bounds, drops: undo.drops, skips }))
+    if undo.drops {
+        opened.keeping.when_full = WhenFull::Drop;
+    }
+    if !undo.skip.is_empty() {
+        let skips = undo.skips.clone();
+        opened.keeping.skips = Some(Arc::new(move |_, path| skips.is_match(path.as_os_str().as_bytes())));
+    }
+    Ok(Journal::new(opened, Bounds { bytes: undo.bytes, age: undo.age }))
 }
 
 fn open_dir(path: &Path) -> Result<OwnedFd> {

@@ -252,6 +252,8 @@ impl Config {
             (true, true) => None,
             (false, true) => Some(if is_strict { Reach::AsServer } else { Reach::AsCommands }),
         };
+        // It is the user's own program.
+        config.undo.is_on = false;
         config.calls.open = !is_strict;
         config.calls.keep_secrets = keep_secrets;
         Ok(config)

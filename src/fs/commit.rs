@@ -12,6 +12,7 @@ use std::sync::{Arc, RwLockReadGuard};
 use rustix::fs::{AtFlags, FlockOperation, RenameFlags, Stat, flock, fstat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
+use crate::journal::Changes;
 use crate::limits::GIVE_BACK_ROUNDS;
 use crate::policy::{Id, Rules};
 use crate::sandbox::is_lease_undisturbed;
@@ -27,7 +28,10 @@ use super::temp::{Privacy, Temp};
 /// A replacement that lies ready under a temporary name. Dropping it leaves everything as it was.
 #[derive(Debug)]
 #[must_use = "nothing is replaced until it is committed"]
-pub struct Prepared {
+pub struct Prepared<'a> {
+    pub(super) changes: &'a Changes<'a>,
+    /// The true path.
+    pub(super) place: PathBuf,
     pub(super) temp: Temp,
     pub(super) name: OsString,
     pub(super) old: Option<Original>,
@@ -49,7 +53,7 @@ pub(super) enum Dating {
 /// Replaces all these files or none. Fails with `Changed`, and changes nothing, if one is not what it was.
 ///
 /// `held` are locks on all their directories; without it they are locked here.
-pub fn commit_all(prepared: Vec<Prepared>, held: Option<&DirLocks>) -> Result<(), FsError> {
+pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Result<(), FsError> {
     let mut prepared = prepared;
     for one in &mut prepared {
         one.keep_writers_out()?;
@@ -95,7 +99,7 @@ pub fn commit_all(prepared: Vec<Prepared>, held: Option<&DirLocks>) -> Result<()
     Err(failure)
 }
 
-impl Prepared {
+impl<'a> Prepared<'a> {
     /// Gives the file its name, whatever is there: one rename.
     pub(super) fn overwrite(mut self, held: Option<&DirLocks>, dating: Dating) -> Result<(), FsError> {
         let dir = Arc::clone(self.temp.dir());
@@ -107,6 +111,7 @@ impl Prepared {
         {
             self.temp.date_after(Some(&there), &self.shown)?;
         }
+        self.loses()?;
         renameat(&dir, self.temp.name(), &dir, &self.name).map_err(|errno| self.failed(errno))?;
         self.temp.disarm();
         Ok(())
@@ -146,7 +151,7 @@ impl Prepared {
     }
 
     /// Replaces the file and keeps the old one under the temporary name as long as the result lives.
-    pub(super) fn commit(mut self) -> Result<Committed, FsError> {
+    pub(super) fn commit(mut self) -> Result<Committed<'a>, FsError> {
         let dir = Arc::clone(self.temp.dir());
         let rules = Arc::clone(&self.rules);
         let _held = self.hold(&rules)?;
@@ -158,6 +163,7 @@ impl Prepared {
                 Err(errno) => Err(self.failed(errno)),
             };
         };
+        self.loses()?;
         // For the time that the old file bears a temporary name: no sweep may take it for left over.
         let _ = flock(&old.file, FlockOperation::NonBlockingLockExclusive);
         match renameat_with(&dir, self.temp.name(), &dir, &self.name, RenameFlags::EXCHANGE) {
@@ -210,7 +216,12 @@ impl Prepared {
         Err(FsError::KeptAside { path: self.shown.clone(), at })
     }
 
-    fn rename_over(mut self, undo: Undo) -> Result<Committed, FsError> {
+    /// Whatever has the name is kept.
+    fn loses(&self) -> Result<(), FsError> {
+        self.changes.loses(self.temp.dir().as_fd(), &self.place).map_err(FsError::of_journal(&self.shown))
+    }
+
+    fn rename_over(mut self, undo: Undo) -> Result<Committed<'a>, FsError> {
         let there = self.there();
         let is_expected = match (&self.expected, &self.old) {
             (Some(expected), _) => there.is_some_and(|there| expected.is_content_of(&there)),
@@ -225,7 +236,7 @@ impl Prepared {
         Ok(self.committed(undo))
     }
 
-    fn committed(mut self, undo: Undo) -> Committed {
+    fn committed(mut self, undo: Undo) -> Committed<'a> {
         if undo == Undo::Remove {
             self.temp.disarm();
         }
@@ -264,12 +275,12 @@ enum Undo {
 
 /// A replacement that can still be taken back; dropping it lets go of the old file.
 #[derive(Debug)]
-pub(super) struct Committed {
-    prepared: Prepared,
+pub(super) struct Committed<'a> {
+    prepared: Prepared<'a>,
     undo: Undo,
 }
 
-impl Committed {
+impl Committed<'_> {
     /// Whether a program waits to write to the old file: what it writes would be lost with it.
     pub(super) fn is_wanted(&self) -> bool {
         self.undo == Undo::Exchange

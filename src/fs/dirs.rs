@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
 use rustix::io::Errno;
 
+use crate::journal::Changes;
 use crate::limits::MAX_PATH_BYTES;
 use crate::policy::{Checked, NewDir, Read};
 
@@ -17,20 +18,23 @@ use super::error::FsError;
 pub(super) const ENTER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Makes a directory and its missing parents, as `mkdir -p`. Returns how many were made: none if it was there.
-pub fn create_dir(dir: &Checked<NewDir>) -> Result<usize, FsError> {
+pub fn create_dir(changes: &Changes<'_>, dir: &Checked<NewDir>) -> Result<usize, FsError> {
     let _held = dir.hold().ok_or_else(|| FsError::Changed { path: dir.shown().into() })?;
-    make_below(dir.dir(), dir.missing(), dir.shown()).map(|(_, made)| made)
+    make_below(changes, dir.dir(), (dir.missing(), dir.place()), dir.shown()).map(|(_, made)| made)
 }
 
-/// Makes and enters `names` below `dir`. A link that appears on the way is an error, never a way.
+/// Makes and enters `names` below `dir`, which lead to `place`. A link that appears on the way is an error, never a way.
 pub(super) fn make_below(
+    changes: &Changes<'_>,
     dir: &Arc<OwnedFd>,
-    names: &[OsString],
+    (names, place): (&[OsString], &Path),
     shown: &Path,
 ) -> Result<(Arc<OwnedFd>, usize), FsError> {
     let mut at = Arc::clone(dir);
     let mut made = 0;
-    for name in names {
+    for (index, name) in names.iter().enumerate() {
+        let place = place.ancestors().nth(names.len() - 1 - index).unwrap_or(place);
+        changes.gains(at.as_fd(), place).map_err(FsError::of_journal(shown))?;
         match mkdirat(&at, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
             Ok(()) => made += 1,
             // Somebody else made it: all the same, if it is a directory.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 
 use crate::budget::Exhausted;
+use crate::journal::JournalError;
 use crate::limits::{MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
 use crate::policy::{Kind, Quoted, way_to_unprotect};
 
@@ -95,6 +96,13 @@ pub enum FsError {
         doing: &'static str,
         /// What the system said.
         source: io::Error,
+    },
+    /// What was there cannot be kept, so that the change could not be undone.
+    #[error("{} was left as it is, since the change could not be undone: {source}", Quoted(.path))]
+    NotKept {
+        /// The absolute path.
+        path: PathBuf,
+        source: JournalError,
     },
     /// The destination is taken.
     #[error("{} already exists; nothing was overwritten", Quoted(.path))]
@@ -219,6 +227,9 @@ impl FsError {
             Self::TooManyRules { .. } => "leave out `respectGitignore`, and name what to leave out in `excludeGlobs`",
             Self::TooLarge { .. } => "read a range of its lines instead",
             Self::AlreadyExists { .. } => "choose another name, or delete what is there first",
+            Self::NotKept { .. } => {
+                "make room on that disk, or ask the operator for less --undo-mib, --undo-full drop or --undo off; then repeat the call"
+            }
             Self::NotEmpty { .. } => "ask for a recursive delete if everything in it should go",
             Self::Changed { .. } => "read it again, then repeat the change",
             Self::Locked { .. } => {
@@ -260,6 +271,14 @@ impl FsError {
             Errno::ACCESS | Errno::PERM => Self::AccessDenied { path, doing },
             Errno::NOSPC | Errno::DQUOT => Self::NoSpace { path, doing, source: errno.into() },
             errno => Self::Io { path, doing, source: errno.into() },
+        }
+    }
+
+    /// The error for what the journal says of the file shown as `path`.
+    pub(super) fn of_journal(path: &Path) -> impl FnOnce(JournalError) -> Self + use<'_> {
+        move |error| match error {
+            JournalError::Moved { .. } => Self::Changed { path: path.into() },
+            source => Self::NotKept { path: path.into(), source },
         }
     }
 

@@ -1,6 +1,8 @@
 //! Deletes an entry, with everything below it if asked. Links are removed, never followed.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
+use std::ffi::OsStr;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -8,6 +10,7 @@ use rustix::fs::{AtFlags, Mode, fstat, openat, unlinkat};
 use rustix::io::Errno;
 
 use crate::cancel::CancelToken;
+use crate::journal::Changes;
 use crate::limits::{MAX_WALK_DEPTH, REMOVE_RETRIES};
 use crate::policy::{Checked, Entry, Kind};
 
@@ -26,10 +29,16 @@ pub struct Removed {
 
 /// Removes `entry`. A directory with something in it only when `recursive`, and then stops before an allowed directory or a
 /// protected path that it meets on the way.
-pub fn remove(entry: &Checked<Entry>, recursive: bool, cancel: &CancelToken) -> Result<Removed, FsError> {
+pub fn remove(
+    changes: &Changes<'_>,
+    entry: &Checked<Entry>,
+    recursive: bool,
+    cancel: &CancelToken,
+) -> Result<Removed, FsError> {
     let failed = |errno| FsError::of(entry.shown(), "delete", errno);
     // While a server gives a name back, a delete would take the wrong file.
     let locked = DirLocks::if_readable(entry.dir(), entry.shown())?;
+    changes.loses(entry.dir().as_fd(), entry.place()).map_err(FsError::of_journal(entry.shown()))?;
     match unlinkat(entry.dir(), entry.name(), AtFlags::empty()) {
         Ok(()) => return Ok(Removed { files: 1, directories: 0 }),
         // Linux says EISDIR; POSIX allows EPERM too (unlink(2)).
@@ -46,6 +55,7 @@ pub fn remove(entry: &Checked<Entry>, recursive: bool, cancel: &CancelToken) -> 
     }
     drop(locked);
     let mut removal = Removal {
+        changes,
         entry,
         cancel,
         below: PathBuf::new(),
@@ -61,6 +71,7 @@ pub fn remove(entry: &Checked<Entry>, recursive: bool, cancel: &CancelToken) -> 
 }
 
 struct Removal<'a> {
+    changes: &'a Changes<'a>,
     entry: &'a Checked<Entry>,
     cancel: &'a CancelToken,
     /// The current directory as seen from the entry.
@@ -124,6 +135,7 @@ impl Removal<'_> {
             }
         };
         self.guard(&name)?;
+        self.loses(descent.dir().map_err(|errno| self.failed(errno))?, &name)?;
         if kind != Kind::Directory {
             let dir = descent.dir().map_err(|errno| self.failed(errno))?;
             match unlinkat(dir, &name, AtFlags::empty()) {
@@ -140,7 +152,7 @@ impl Removal<'_> {
         self.enter(descent, &name)
     }
 
-    fn enter(&mut self, descent: &mut Descent, name: &std::ffi::OsStr) -> Result<(), FsError> {
+    fn enter(&mut self, descent: &mut Descent, name: &OsStr) -> Result<(), FsError> {
         if descent.depth() >= MAX_WALK_DEPTH {
             return Err(FsError::TooDeep { path: self.shown(), max: MAX_WALK_DEPTH });
         }
@@ -160,8 +172,14 @@ impl Removal<'_> {
         Ok(())
     }
 
+    /// Before it goes, and before what is in it does.
+    fn loses(&self, dir: &OwnedFd, name: &OsStr) -> Result<(), FsError> {
+        let place = self.entry.place().join(&self.below).join(name);
+        self.changes.loses(dir.as_fd(), &place).map_err(FsError::of_journal(&self.shown()))
+    }
+
     /// A protected path that came into being since the policy looked.
-    fn guard(&self, name: &std::ffi::OsStr) -> Result<(), FsError> {
+    fn guard(&self, name: &OsStr) -> Result<(), FsError> {
         if !self.guarded || name.as_bytes().is_empty() {
             return Ok(());
         }

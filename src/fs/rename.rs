@@ -10,6 +10,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::journal::Changes;
 use crate::policy::{Checked, Entry, Kind, Write, exists_below};
 
 use super::attributes;
@@ -25,7 +26,11 @@ use super::temp::{Privacy, Temp};
 ///
 /// To another filesystem a file is copied with its mode, times and extended attributes (and its owner where allowed) and
 /// then removed; a directory cannot be moved there.
-pub fn move_no_clobber(source: &Checked<Entry>, destination: &Checked<Write>) -> Result<(), FsError> {
+pub fn move_no_clobber(
+    changes: &Changes<'_>,
+    source: &Checked<Entry>,
+    destination: &Checked<Write>,
+) -> Result<(), FsError> {
     let failed = |errno| FsError::of(source.shown(), "move", errno);
     let stat = statat(source.dir(), source.name(), AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
     let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
@@ -42,7 +47,10 @@ pub fn move_no_clobber(source: &Checked<Entry>, destination: &Checked<Write>) ->
         held = Some(destination.hold().ok_or_else(raced)?);
     }
     keeps_protected_away(source, kind, destination)?;
-    let (dir, _) = make_below(destination.dir(), destination.parents(), destination.shown())?;
+    let parents = (destination.parents(), destination.place().parent().unwrap_or(destination.place()));
+    let (dir, _) = make_below(changes, destination.dir(), parents, destination.shown())?;
+    let spots = ((source.dir().as_fd(), source.place()), (dir.as_fd(), destination.place()));
+    changes.renames(spots.0, spots.1).map_err(FsError::of_journal(source.shown()))?;
     let renamed = renameat_with(source.dir(), source.name(), &dir, destination.name(), RenameFlags::NOREPLACE);
     if let (Ok(()), Some(era)) = (renamed, above.as_deref_mut()) {
         *era += 1;
@@ -53,10 +61,12 @@ pub fn move_no_clobber(source: &Checked<Entry>, destination: &Checked<Write>) ->
         Ok(()) => Ok(()),
         Err(Errno::XDEV) => {
             drop(locked);
-            copy_and_remove(source, kind, &dir, destination)
+            copy_and_remove(changes, source, kind, &dir, destination)
         }
-        Err(Errno::NOSYS) => link_and_remove(locked, source, kind, &dir, destination),
-        Err(Errno::INVAL) if kind != Kind::Directory => link_and_remove(locked, source, kind, &dir, destination),
+        Err(Errno::NOSYS) => link_and_remove(changes, locked, source, kind, &dir, destination),
+        Err(Errno::INVAL) if kind != Kind::Directory => {
+            link_and_remove(changes, locked, source, kind, &dir, destination)
+        }
         // Below itself (rename(2)); a filesystem that cannot promise not to overwrite says the same, and is not asked again.
         Err(Errno::INVAL) => Err(FsError::IntoItself { path: source.shown().into() }),
         Err(Errno::EXIST) => Err(FsError::AlreadyExists { path: destination.shown().into() }),
@@ -83,6 +93,7 @@ fn keeps_protected_away(source: &Checked<Entry>, kind: Kind, destination: &Check
 
 /// Where `RENAME_NOREPLACE` is unknown: a second name never overwrites either.
 fn link_and_remove(
+    changes: &Changes<'_>,
     locked: Option<DirLocks>,
     source: &Checked<Entry>,
     kind: Kind,
@@ -93,23 +104,24 @@ fn link_and_remove(
     let linked = linkat(source.dir(), source.name(), dir, destination.name(), AtFlags::empty());
     drop(held);
     match linked {
-        Ok(()) => remove_source(source),
+        Ok(()) => remove_source(changes, source),
         Err(Errno::EXIST) => Err(FsError::AlreadyExists { path: destination.shown().into() }),
         Err(_) => {
             drop(locked);
-            copy_and_remove(source, kind, dir, destination)
+            copy_and_remove(changes, source, kind, dir, destination)
         }
     }
 }
 
 fn copy_and_remove(
+    changes: &Changes<'_>,
     source: &Checked<Entry>,
     kind: Kind,
     dir: &Arc<OwnedFd>,
     destination: &Checked<Write>,
 ) -> Result<(), FsError> {
     match kind {
-        Kind::File => copy_file_and_remove(source, dir, destination),
+        Kind::File => copy_file_and_remove(changes, source, dir, destination),
         Kind::Symlink => {
             let _locked = DirLocks::if_readable(source.dir(), source.shown())?;
             let target = readlinkat(source.dir(), source.name(), Vec::new())
@@ -117,7 +129,7 @@ fn copy_and_remove(
             let _held = destination.hold().ok_or_else(|| FsError::Changed { path: destination.shown().into() })?;
             symlinkat(target, dir, destination.name())
                 .map_err(|errno| FsError::of(destination.shown(), "move something to", errno))?;
-            remove_source(source)
+            remove_source(changes, source)
         }
         kind => {
             let (path, to) = (source.shown().into(), destination.shown().into());
@@ -127,6 +139,7 @@ fn copy_and_remove(
 }
 
 fn copy_file_and_remove(
+    changes: &Changes<'_>,
     source: &Checked<Entry>,
     dir: &Arc<OwnedFd>,
     destination: &Checked<Write>,
@@ -161,7 +174,7 @@ fn copy_file_and_remove(
         }
         Err(errno) => return Err(FsError::of(shown, "move something to", errno)),
     }
-    remove_source(source)
+    remove_source(changes, source)
 }
 
 /// The status to keep; with the owner that the copy has anyway, where it may not be given away (as `mv` does).
@@ -174,6 +187,7 @@ fn owner_as_allowed(mut stat: Stat, temp: &Temp, shown: &Path) -> Result<Stat, F
     Ok(stat)
 }
 
-fn remove_source(source: &Checked<Entry>) -> Result<(), FsError> {
+fn remove_source(changes: &Changes<'_>, source: &Checked<Entry>) -> Result<(), FsError> {
+    changes.loses(source.dir().as_fd(), source.place()).map_err(FsError::of_journal(source.shown()))?;
     unlinkat(source.dir(), source.name(), AtFlags::empty()).map_err(|errno| FsError::of(source.shown(), "move", errno))
 }

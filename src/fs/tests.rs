@@ -17,8 +17,12 @@ use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 
 use super::*;
 use crate::cancel::CancelToken;
+use crate::journal::Changes;
 use crate::policy::tests::Tree as Fixture;
 use crate::policy::{Checked, Entry, Read, Write};
+
+/// Of no call.
+static UNTOLD: Changes<'static> = Changes::none();
 
 fn read(tree: &Fixture, path: &str) -> Checked<Read> {
     tree.policy.read(tree.at(path)).unwrap()

@@ -1,8 +1,11 @@
 //! Replaces files whole: a temporary file beside the target, synced, then renamed over it. A reader sees the old bytes or
 //! the new ones, never a mixture; a crash leaves one or the other.
 
+use std::ops::Deref;
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
+use crate::journal::Changes;
 use crate::policy::{Checked, Write};
 
 use super::attributes;
@@ -48,6 +51,33 @@ impl Writer {
         self.locks.lock_all(targets)
     }
 
+    /// For what a call writes: every change is told before it is made.
+    pub fn telling<'a>(&'a self, changes: &'a Changes<'a>) -> CallWriter<'a> {
+        CallWriter { writer: self, changes }
+    }
+}
+
+/// Writes files of one call.
+#[derive(Clone, Copy, Debug)]
+pub struct CallWriter<'a> {
+    writer: &'a Writer,
+    changes: &'a Changes<'a>,
+}
+
+impl Deref for CallWriter<'_> {
+    type Target = Writer;
+
+    fn deref(&self) -> &Writer {
+        self.writer
+    }
+}
+
+impl<'w> CallWriter<'w> {
+    /// What the call changes.
+    pub fn changes(&self) -> &'w Changes<'w> {
+        self.changes
+    }
+
     /// Puts `content`, given in pieces, where `target` says, making missing parents. Returns whether the file is new.
     ///
     /// Keeps mode, owner and extended attributes of an existing file. With `expected`, an existing file must still be that
@@ -72,7 +102,7 @@ impl Writer {
         Self::settle(self.prepare(target, content, expected)?, held)
     }
 
-    fn settle(prepared: Prepared, held: Option<&DirLocks>) -> Result<bool, FsError> {
+    fn settle(prepared: Prepared<'_>, held: Option<&DirLocks>) -> Result<bool, FsError> {
         let is_new = prepared.old.is_none();
         if is_new {
             prepared.create(held)?;
@@ -114,7 +144,7 @@ impl Writer {
         target: &Checked<Write>,
         content: impl IntoIterator<Item = &'a [u8]>,
         expected: Option<&Stamp>,
-    ) -> Result<Prepared, FsError> {
+    ) -> Result<Prepared<'w>, FsError> {
         self.prepare_as(target, content, expected, Privacy::NewFile)
     }
 
@@ -124,11 +154,12 @@ impl Writer {
         content: impl IntoIterator<Item = &'a [u8]>,
         expected: Option<&Stamp>,
         new: Privacy,
-    ) -> Result<Prepared, FsError> {
+    ) -> Result<Prepared<'w>, FsError> {
         let shown = target.shown();
         let (dir, _) = {
             let _held = target.hold().ok_or_else(|| FsError::Changed { path: shown.into() })?;
-            make_below(target.dir(), target.parents(), shown)?
+            let above = (target.parents(), target.place().parent().unwrap_or(target.place()));
+            make_below(self.changes, target.dir(), above, shown)?
         };
         let old = match open_original(&dir, target) {
             Ok(old) => Some(old),
@@ -138,6 +169,7 @@ impl Writer {
         if expected.is_some_and(|expected| !old.as_ref().is_some_and(|old| expected.is(&old.stat))) {
             return Err(FsError::Changed { path: shown.into() });
         }
+        self.changes.gains(dir.as_fd(), target.place()).map_err(FsError::of_journal(shown))?;
         self.sweeper.first_write(&dir);
         let temp = Temp::create(&dir, if old.is_some() { Privacy::Owner } else { new }, shown)?;
         temp.fill(content, shown)?;
@@ -149,6 +181,8 @@ impl Writer {
         }
         let expected = expected.cloned();
         Ok(Prepared {
+            changes: self.changes,
+            place: target.place().into(),
             temp,
             name: target.name().into(),
             old,

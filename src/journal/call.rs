@@ -1,6 +1,5 @@
 //! What one call changes: an entry that begins with the first change, and is told of each before it is made.
 
-use std::fmt;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,43 +8,28 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use super::bounds::Bounds;
 use super::entry::{Change, Entry, Place};
 use super::error::JournalError;
-use super::log::Content;
+use super::keeping::WhenFull;
 use super::recorder::{At, Recorder};
 use super::store::Store;
 use crate::limits::{UNDO_ENTRIES_TO_A_SWEEP, UNDO_SWEEP_SHARE};
 
 /// The store of a server, and how it is used.
+#[derive(Debug)]
 pub struct Journal {
     pub store: Store,
     bounds: Bounds,
-    drops: bool,
-    skips: Box<dyn Fn(&[u8]) -> bool + Send + Sync>,
     mended: OnceLock<Result<(), String>>,
+    /// The last entry that was too old or too much.
+    gone: AtomicU64,
     /// Entries, and the bytes that they keep, since the oldest were looked for.
     entries: AtomicU64,
     bytes: AtomicU64,
 }
 
-impl fmt::Debug for Journal {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Journal").field("store", &self.store).finish_non_exhaustive()
-    }
-}
-
-/// How a journal is used.
-pub struct Settings {
-    pub bounds: Bounds,
-    /// Whether a change is made that cannot be kept.
-    pub drops: bool,
-    /// Whether nothing is kept of what has this path below an allowed directory.
-    pub skips: Box<dyn Fn(&[u8]) -> bool + Send + Sync>,
-}
-
 impl Journal {
-    pub fn new(store: Store, settings: Settings) -> Self {
-        let Settings { bounds, drops, skips } = settings;
-        let (mended, entries, bytes) = Default::default();
-        Self { store, bounds, drops, skips, mended, entries, bytes }
+    pub fn new(store: Store, bounds: Bounds) -> Self {
+        let (mended, gone, entries, bytes) = Default::default();
+        Self { store, bounds, mended, gone, entries, bytes }
     }
 
     pub fn bounds(&self) -> Bounds {
@@ -54,8 +38,28 @@ impl Journal {
 
     /// Mends what a crash left, and lets go of what is too old, once; whoever comes meanwhile waits for it. What went wrong.
     pub fn mend(&self) -> Result<(), &str> {
-        let mend = || self.store.recover().and_then(|_| self.store.keep_within(self.bounds)).map(drop);
+        let mend = || self.store.recover().and_then(|_| self.sweep());
         self.mended.get_or_init(|| mend().map_err(|error| error.to_string())).as_ref().copied().map_err(String::as_str)
+    }
+
+    /// Which contents an entry has not kept, in words.
+    pub fn not_kept(&self, entry: &Entry) -> Option<String> {
+        let places = self.store.not_kept(entry);
+        let first = self.store.path(places.first()?);
+        let more = places.len() - 1;
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Some(format!("what was in `{}`{more}: it was too large, could not be read, or found no room", first.display()))
+    }
+
+    /// The last entry that this server had to let go of; 0 for none.
+    pub fn gone(&self) -> u64 {
+        self.gone.load(Ordering::Relaxed)
+    }
+
+    fn sweep(&self) -> Result<(), JournalError> {
+        let gone = self.store.keep_within(self.bounds)?;
+        self.gone.fetch_max(gone.last().copied().unwrap_or(0), Ordering::Relaxed);
+        Ok(())
     }
 
     /// Looks for the oldest entries now and then.
@@ -67,7 +71,7 @@ impl Journal {
             self.entries.store(0, Ordering::Relaxed);
             self.bytes.store(0, Ordering::Relaxed);
             // What cannot be removed now is looked for again.
-            let _ = self.store.keep_within(self.bounds);
+            let _ = self.sweep();
         }
     }
 }
@@ -80,12 +84,6 @@ impl Store {
 
     pub fn shown(&self) -> &Path {
         &self.shown
-    }
-}
-
-impl Entry {
-    fn not_kept(&self) -> usize {
-        self.olds.values().filter(|old| old.content == Content::NotKept).count()
     }
 }
 
@@ -103,7 +101,8 @@ struct Noted {
     recorder: Option<Recorder>,
     /// Why something was not kept.
     lost: Option<String>,
-    skipped: u64,
+    skipped: bool,
+    elsewhere: Option<Ended>,
 }
 
 /// What a call came to.
@@ -117,8 +116,17 @@ pub struct Ended {
 }
 
 impl<'a> Changes<'a> {
-    pub fn new(journal: Option<&'a Journal>, title: &'a str) -> Self {
-        Self { journal, title, noted: Mutex::default() }
+    pub const fn new(journal: Option<&'a Journal>, title: &'a str) -> Self {
+        Self {
+            journal,
+            title,
+            noted: Mutex::new(Noted { recorder: None, lost: None, skipped: false, elsewhere: None }),
+        }
+    }
+
+    /// Of what is no call.
+    pub const fn none() -> Self {
+        Self::new(None, "")
     }
 
     /// As [`Recorder::gains`]; `place` is the true path of the name in the directory.
@@ -142,14 +150,15 @@ impl<'a> Changes<'a> {
         tell: impl FnOnce(&mut Recorder, &[At<'_>]) -> Result<(), JournalError>,
     ) -> Result<(), JournalError> {
         let Some(journal) = self.journal else { return Ok(()) };
+        let keeping = &journal.store.keeping;
         let mut ats = Vec::with_capacity(spots.len());
         for &(dir, place) in spots {
             let below = |(index, root): (usize, &super::Root)| Some((index, place.strip_prefix(&root.shown).ok()?));
             // Nothing else may be written to.
             let Some((root, path)) = journal.store.roots.iter().enumerate().find_map(below) else { return Ok(()) };
             let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-            if (journal.skips)(path.as_os_str().as_encoded_bytes()) {
-                self.noted().skipped += 1;
+            if keeping.skips.as_ref().is_some_and(|skips| skips(root, path)) {
+                self.noted().skipped = true;
                 return Ok(());
             }
             ats.push(At { dir, name, root, path: above });
@@ -160,7 +169,7 @@ impl<'a> Changes<'a> {
         }
         let told = noted.recorder(&journal.store, self.title).and_then(|recorder| tell(recorder, &ats));
         match told {
-            Err(error) if journal.drops && !matches!(error, JournalError::Moved { .. }) => {
+            Err(error) if keeping.when_full == WhenFull::Drop && !matches!(error, JournalError::Moved { .. }) => {
                 noted.lost.get_or_insert_with(|| error.to_string());
                 Ok(())
             }
@@ -172,22 +181,28 @@ impl<'a> Changes<'a> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The call has made an entry by itself, as an undo and a command do.
+    pub fn made(&self, entry: Ended) {
+        self.noted().elsewhere = Some(entry);
+    }
+
     /// Ends the entry. One that has changed nothing is not kept.
     pub fn end(&self) -> Ended {
-        let Noted { recorder, lost, skipped } = std::mem::take(&mut *self.noted());
+        let Noted { recorder, lost, skipped, elsewhere } = std::mem::take(&mut *self.noted());
         let Some(journal) = self.journal else { return Ended::default() };
-        let skipped = (skipped > 0).then(|| format!("{skipped} changes match --undo-skip"));
+        let skipped = skipped.then(|| "what matches --undo-skip".to_owned());
         let lost = lost.or(skipped);
-        let Some(recorder) = recorder else { return Ended { lost, ..Ended::default() } };
+        let Some(recorder) = recorder else {
+            let made = elsewhere.unwrap_or_default();
+            return Ended { lost: lost.or(made.lost), ..made };
+        };
         let number = recorder.number();
         match journal.store.end_if_changed(recorder) {
             Ok(None) => Ended { lost, ..Ended::default() },
             Ok(Some(entry)) => {
                 let changes = journal.store.changes(&entry);
                 journal.kept(&entry);
-                let large = Some(entry.not_kept()).filter(|count| *count > 0);
-                let large = large.map(|count| format!("{count} files were too large to keep, or could not be read"));
-                Ended { number: Some(number), changes, lost: lost.or(large) }
+                Ended { number: Some(number), changes, lost: lost.or_else(|| journal.not_kept(&entry)) }
             }
             // What was noted is on the disk.
             Err(error) => {

@@ -21,6 +21,7 @@ mod conflict;
 mod entry;
 mod error;
 mod keeping;
+mod listing;
 mod log;
 mod object;
 mod passes;
@@ -36,7 +37,7 @@ mod versions;
 
 pub use bounds::Bounds;
 pub use bytes::Bytes;
-pub use call::{Changes, Ended, Journal, Settings};
+pub use call::{Changes, Ended, Journal};
 pub use conflict::Conflict;
 pub use entry::{Change, Entry, Place};
 pub use error::JournalError;

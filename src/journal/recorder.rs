@@ -104,6 +104,11 @@ impl Recorder {
         self.entry.number
     }
 
+    /// What was born later is new: nothing is noted of it. In nanoseconds since 1970.
+    pub fn start(&self) -> i64 {
+        self.entry.start
+    }
+
     /// Whether [`Self::gains`] has nothing to note of a name in this directory. Neither here nor below is the tree looked at.
     pub fn knows_gain(&self, dir: Id, name: &OsStr) -> bool {
         self.known.get(&dir).is_some_and(|is_noted| !is_noted || self.is_noted(dir, name))
@@ -113,6 +118,11 @@ impl Recorder {
     /// went into a new one.
     pub fn knows_loss(&self, dir: Id) -> bool {
         self.known.get(&dir) == Some(&false) && !self.entry.is_deep
+    }
+
+    /// Whether something is noted of an object.
+    pub fn has(&self, object: Id) -> bool {
+        self.entry.olds.contains_key(&object)
     }
 
     /// Whether there is nothing to note of the content of an object.

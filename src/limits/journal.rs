@@ -12,5 +12,3 @@ pub const JOURNALED_DIRECTORIES: usize = 256;
 pub const MAX_LINKS_FOLLOWED: usize = 40;
 /// As much of the text of a command is part of its entry's title.
 pub const JOURNAL_TITLE_BYTES: usize = 200;
-/// Changes that the reply of a command names; of more it has the counts.
-pub const NAMED_CHANGES: usize = 3;

@@ -7,3 +7,11 @@ pub const DEFAULT_UNDO_DAYS: u64 = 14;
 /// After so many entries, or when they have kept so large a part of `--undo-mib`, the oldest are looked for.
 pub const UNDO_ENTRIES_TO_A_SWEEP: u64 = 64;
 pub const UNDO_SWEEP_SHARE: u64 = 16;
+/// Calls that `list_changes` tells of at once.
+pub const MAX_LISTED_CALLS: u64 = 100;
+/// Largest file of which `list_changes` shows a difference, in bytes.
+pub const MAX_SHOWN_FILE_BYTES: u64 = 1024 * 1024;
+/// Text of the differences of one call that `list_changes` shows, in bytes.
+pub const MAX_SHOWN_CHANGES_BYTES: usize = 64 * 1024;
+/// Changed files that a reply names one by one.
+pub const MAX_NAMED_CHANGES: usize = 100;

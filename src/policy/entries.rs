@@ -1,8 +1,9 @@
 //! Directory entries themselves, not what they lead to: what is deleted, moved away, or moved to.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, RwLockWriteGuard};
 
 use rustix::io::Errno;
 
@@ -11,6 +12,9 @@ use super::rules::below;
 use super::spelling::Spelling;
 use super::{Checked, Entry, Kind, Policy, PolicyError, Touch, Write, exists_below, noted, split, touches};
 use crate::limits::MAX_RESOLVE_STEPS;
+
+/// See [`Policy::still`].
+pub(crate) struct Still<'a>(#[expect(dead_code, reason = "held, not read")] RwLockWriteGuard<'a, u64>);
 
 impl Policy {
     /// A directory entry itself, for deleting it or moving it away: a link in the last part is not followed.
@@ -78,6 +82,31 @@ impl Policy {
         touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir, rules, era }))
+    }
+
+    /// Whether something may come to stand at a true place again, by an undo that `_still` holds still. `now` is where it is at present,
+    /// if it is not gone: a directory must not hold there what would be protected at the place.
+    pub(crate) fn may_return(&self, place: &Path, now: Option<&Path>, _still: &Still<'_>) -> Result<(), PolicyError> {
+        self.may_change(place, place)?;
+        let Some(now) = now else { return Ok(()) };
+        let is_there = |(_, rest): &(Cow<'_, Path>, PathBuf)| self.is_there(now.join(rest));
+        match self.rules.protected_below(place).find(is_there) {
+            Some((protected, _)) => {
+                Err(PolicyError::Protected { path: place.into(), protected: protected.into_owned() })
+            }
+            None if self.rules.is_in_repository(place) => {
+                Err(PolicyError::Protected { path: place.into(), protected: place.into() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Nothing is made below a directory that was looked up before, until the result is dropped, and then only where that is looked up
+    /// again: for who may move directories.
+    pub(crate) fn still(&self) -> Still<'_> {
+        let mut era = self.rules.still();
+        *era += 1;
+        Still(era)
     }
 
     /// A walk that ends at a directory entry: a path with a slash at the end names the directory it leads to.

@@ -52,6 +52,7 @@ pub struct Write {
 pub struct NewDir {
     pub(super) dir: Arc<OwnedFd>,
     pub(super) missing: Vec<OsString>,
+    pub(super) place: PathBuf,
     pub(super) rules: Arc<Rules>,
     pub(super) era: u64,
 }
@@ -177,6 +178,11 @@ impl Checked<NewDir> {
 
     pub(crate) fn missing(&self) -> &[OsString] {
         &self.how.missing
+    }
+
+    /// The true position.
+    pub(crate) fn place(&self) -> &Path {
+        &self.how.place
     }
 }
 

@@ -217,13 +217,13 @@ impl Policy {
         let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
         let place = below(&spot.place, &spot.tail);
         self.may_change(requested, &place)?;
-        *real = Some(place);
+        touches::keep(real, &place);
         let blocked = spot.stuck.or(spot.found.is_some().then_some(Errno::NOTDIR));
         if let Some(errno) = blocked {
             return Err(PolicyError::inside(spelling.into_path(), errno));
         }
         let rules = Arc::clone(&self.rules);
-        Ok(Checked::new(spelling.into_path(), NewDir { dir: spot.dir, missing: spot.tail, rules, era }))
+        Ok(Checked::new(spelling.into_path(), NewDir { dir: spot.dir, missing: spot.tail, place, rules, era }))
     }
 
     fn spell(&self, requested: &Path) -> Result<Spelling, PolicyError> {

@@ -244,6 +244,11 @@ impl Rules {
         (*now == era).then_some(now)
     }
 
+    /// The same for whatever may be moved by an undo.
+    pub(super) fn still(&self) -> RwLockWriteGuard<'_, u64> {
+        self.era.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether a directory is one of the allowed ones, by whatever name it was reached.
     pub(crate) fn is_root(&self, id: Id) -> bool {
         self.roots.iter().any(|root| root.id == id)

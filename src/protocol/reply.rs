@@ -78,6 +78,8 @@ pub struct ToolReply {
     pub is_error: bool,
     /// The code that its error has where errors have codes. For those who look on; no revision sends it.
     pub code: Option<Code>,
+    /// The number by which what the call changed can be undone, and how much that is. For those who look on; no revision sends it.
+    pub undo: Option<Value>,
     /// What it takes of the budget if it is long, with what is written of it.
     pub held: Option<Arc<Share>>,
 }

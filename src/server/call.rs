@@ -8,8 +8,9 @@ use super::service::Outbox;
 use super::tool_server::{ErrorStyle, Server};
 use crate::cancel::CancelToken;
 use crate::error::Error;
+use crate::journal::{Changes, Ended};
 use crate::protocol::{Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, notification};
-use crate::tools::{Callable, Context, Progress, Registry, Weight};
+use crate::tools::{Callable, ChangeCounts, Context, Progress, Registry, Weight};
 
 /// One call on its way.
 pub struct Call<'a> {
@@ -56,11 +57,18 @@ impl Call<'_> {
         let progress = Progress::new((self.progress_token.is_some() || outbox.wants_progress()).then_some(&sink));
         let aside = |work: &mut dyn FnMut()| outbox.at_length(work);
         let (services, cancel, asked) = (&self.server.services, self.cancel, self.asked);
-        let context = Context { services, cancel, asked, progress: &progress, aside: &aside };
+        let changes = Changes::new(services.journal.as_deref().ok(), name);
+        let context = Context { services, changes: &changes, cancel, asked, progress: &progress, aside: &aside };
         let _busy = self.server.services.memory.busy();
-        match tool.call(&context, arguments, self.revision.has_structured()) {
-            Ok(reply) => Ok(Body::Tool(reply)),
-            Err(error) => self.failed(&error),
+        let done = tool.call(&context, arguments, self.revision.has_structured());
+        let ended = changes.end();
+        match done {
+            Ok(mut reply) => {
+                reply.undo = ended.number.map(|number| ChangeCounts::of(&ended.changes).with(number));
+                reply.content.extend(lost(&ended).map(Content::Text));
+                Ok(Body::Tool(reply))
+            }
+            Err(error) => self.failed(&error, &ended),
         }
     }
 
@@ -83,11 +91,17 @@ impl Call<'_> {
 
     /// A tool's failure: an error with its code for handshake revisions, unless the operator wants results; a result
     /// for 2026-07-28, which forbids one of the codes and discourages the other.
-    fn failed(&self, error: &Error) -> Outcome {
-        let message = match error.hint() {
+    fn failed(&self, error: &Error, ended: &Ended) -> Outcome {
+        let mut message = match error.hint() {
             Some(hint) => format!("{error}\nhint: {hint}"),
             None => error.to_string(),
         };
+        let undo =
+            ended.number.map(|number| format!("[what it changed can be undone: undo_changes with call {number}]"));
+        for note in undo.into_iter().chain(lost(ended)) {
+            message.push('\n');
+            message.push_str(&note);
+        }
         if self.revision.is_stateless() || self.server.errors == ErrorStyle::Results {
             let content = vec![Content::Text(message)];
             let code = Some(error.code());
@@ -95,4 +109,9 @@ impl Call<'_> {
         }
         Err(RpcError::new(error.code(), message))
     }
+}
+
+/// What of a call cannot be undone.
+fn lost(ended: &Ended) -> Option<String> {
+    ended.lost.as_ref().map(|reason| format!("[not kept for undo: {reason}]"))
 }

@@ -1,82 +1,138 @@
-//! What is said about what a command changed: how much, which places if they are few, and how it is undone.
+//! What calls have changed, in words, and in numbers.
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
-use super::services::Services;
-use crate::journal::{Change, Place};
-use crate::limits::NAMED_CHANGES;
+use super::Services;
+use crate::error::Error;
+use crate::journal::{Change, Journal, Place};
 use crate::sandbox::Changed;
 use crate::text::escape::show_path;
 
-/// What a command changed in the allowed directories, as far as it is kept.
+/// As many are named; of more there is the number.
+const NAMED: usize = 3;
+
+/// The journal, with what a crash left in it mended; an error where there is none.
+pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Journal, Error> {
+    let hint = "the operator switches it on (--undo on), or makes room for it; until then copy what you may want back";
+    let refused =
+        |reason: &str| Error::Refused { what: tool, reason: format!("nothing is kept for undo: {reason}"), hint };
+    let journal = services.journal.as_deref().map_err(|reason| refused(reason))?;
+    journal.mend().map_err(refused)?;
+    Ok(journal)
+}
+
+/// How many there are of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Counts {
+    #[serde(skip_serializing_if = "is_zero")]
+    pub edited: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub created: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub deleted: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub moved: usize,
+    /// Only mode, owner, times or attributes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub touched: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+pub fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl Counts {
+    pub fn of(changes: &[(Place, Change)]) -> Self {
+        let mut counts = Self::default();
+        for (_, change) in changes {
+            *match change {
+                Change::Edited => &mut counts.edited,
+                Change::Created => &mut counts.created,
+                Change::Deleted => &mut counts.deleted,
+                Change::Renamed { .. } => &mut counts.moved,
+                Change::Metadata => &mut counts.touched,
+            } += 1;
+        }
+        counts
+    }
+
+    /// For those who look on: these, and the number of the call.
+    pub fn with(self, number: u64) -> Value {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        value["call"] = number.into();
+        value
+    }
+
+    /// As `3 edited, 1 deleted`.
+    pub fn words(self) -> String {
+        let Self { edited, created, deleted, moved, touched } = self;
+        let all =
+            [(edited, "edited"), (created, "created"), (deleted, "deleted"), (moved, "moved"), (touched, "touched")];
+        let some = all.iter().filter(|(count, _)| *count > 0);
+        some.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// What a command changed, as far as it is kept.
 #[derive(Debug, Default, JsonSchema, PartialEq, Eq, Serialize)]
 pub struct ChangesMade {
     /// For undo_changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<u64>,
-    edited: usize,
-    created: usize,
-    deleted: usize,
-    renamed: usize,
-    /// Mode, owner, times or attributes alone.
-    metadata: usize,
+    #[serde(flatten)]
+    counts: Counts,
     /// What of it cannot be undone, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<String>,
 }
 
-/// The note below the reply, and the same for programs. `None` if nothing was changed.
+/// The note below the reply to a command, and the same for programs. `None` if nothing was changed.
 pub fn changes_made(services: &Services, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
-    let changed = changed?;
-    let journal = services.journal.as_ref().ok();
-    let entry = changed.call.and_then(|call| journal?.store.entry(call).ok());
-    let changes = entry.map(|entry| journal.map(|journal| journal.store.changes(&entry)).unwrap_or_default());
-    let changes = changes.unwrap_or_default();
-    let mut made = ChangesMade { call: changed.call, lost: changed.fault.clone(), ..ChangesMade::default() };
-    for (_, change) in &changes {
-        *match change {
-            Change::Edited => &mut made.edited,
-            Change::Created => &mut made.created,
-            Change::Deleted => &mut made.deleted,
-            Change::Renamed { .. } => &mut made.renamed,
-            Change::Metadata => &mut made.metadata,
-        } += 1;
-    }
-    let what = if changes.len() <= NAMED_CHANGES { named(&changes) } else { made.counted() };
-    let mut note = match made.call {
-        Some(call) => format!("changed: {what}: undo with call {call}"),
-        None => "changed, but nothing was kept to undo it".to_owned(),
+    let Changed { call, fault } = changed?;
+    let journal = services.journal.as_deref().ok()?;
+    let entry = call.and_then(|call| journal.store.entry(call).ok());
+    let changes = entry.map(|entry| journal.store.changes(&entry)).unwrap_or_default();
+    let mut note = match call {
+        Some(call) => format!("changed: {}: undo with call {call}", line(services, journal, &changes)),
+        None => "changed, and nothing was kept to undo it".to_owned(),
     };
-    if let Some(lost) = &made.lost {
-        note.push_str("; not all can be undone: ");
-        note.push_str(lost);
+    if let Some(fault) = fault {
+        note.push_str("; not all of it can be undone: ");
+        note.push_str(fault);
     }
-    Some((note, made))
+    Some((note, ChangesMade { call: *call, counts: Counts::of(&changes), lost: fault.clone() }))
 }
 
-impl ChangesMade {
-    fn counted(&self) -> String {
-        let counts = [
-            (self.edited, "edited"),
-            (self.created, "created"),
-            (self.deleted, "deleted"),
-            (self.renamed, "renamed"),
-            (self.metadata, "with other metadata"),
-        ];
-        let told = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-        told.collect::<Vec<_>>().join(", ")
+/// What was changed, in a line: the names where they are few.
+pub fn line(services: &Services, journal: &Journal, changes: &[(Place, Change)]) -> String {
+    if changes.is_empty() {
+        return "nothing".to_owned();
+    }
+    if changes.len() > NAMED {
+        return Counts::of(changes).words();
+    }
+    changes.iter().map(|(place, change)| one(services, journal, place, change)).collect::<Vec<_>>().join(", ")
+}
+
+/// One change, as `edited src/main.rs`.
+pub fn one(services: &Services, journal: &Journal, place: &Place, change: &Change) -> String {
+    let path = shown(services, journal, place);
+    match change {
+        Change::Edited => format!("edited {path}"),
+        Change::Created => format!("created {path}"),
+        Change::Deleted => format!("deleted {path}"),
+        Change::Metadata => format!("touched {path}"),
+        Change::Renamed { from } => format!("moved {} to {path}", shown(services, journal, from)),
     }
 }
 
-fn named(changes: &[(Place, Change)]) -> String {
-    let shown = |place: &Place| show_path(place.path.path()).into_owned();
-    let told = changes.iter().map(|(place, change)| match change {
-        Change::Edited => format!("edited {}", shown(place)),
-        Change::Created => format!("created {}", shown(place)),
-        Change::Deleted => format!("deleted {}", shown(place)),
-        Change::Renamed { from } => format!("renamed {} to {}", shown(from), shown(place)),
-        Change::Metadata => format!("metadata of {}", shown(place)),
-    });
-    told.collect::<Vec<_>>().join(", ")
+/// A place as an agent would name it: below the first directory by the path from there.
+pub fn shown(services: &Services, journal: &Journal, place: &Place) -> String {
+    let path = journal.store.path(place);
+    let project = services.policy.project().and_then(|root| path.strip_prefix(root.path()).ok());
+    let short = project.filter(|below| !below.as_os_str().is_empty());
+    show_path(short.unwrap_or(&path)).into_owned()
 }

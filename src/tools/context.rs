@@ -7,11 +7,15 @@ use super::services::Services;
 use crate::budget::Room;
 use crate::cancel::CancelToken;
 use crate::exec::Stage;
+use crate::fs::CallWriter;
+use crate::journal::Changes;
 
 /// Everything a call has, borrowed for the time it runs.
 pub struct Context<'a> {
     /// What all calls share.
     pub services: &'a Services,
+    /// What the call changes.
+    pub changes: &'a Changes<'a>,
     /// Says when the call is no longer wanted.
     pub cancel: &'a CancelToken,
     /// When the request was read, before it waited for anything.
@@ -29,6 +33,11 @@ impl<'a> Context<'a> {
     /// Where the call takes memory from.
     pub fn room(&self) -> Room<'a> {
         Room { account: Some(&self.services.account), cancel: self.cancel }
+    }
+
+    /// Writes files of this call.
+    pub fn writer(&self) -> CallWriter<'a> {
+        self.services.writer.telling(self.changes)
     }
 
     /// Does work that takes long for a tool that is quick as a rule, so that it is not in the way of others.

@@ -38,7 +38,7 @@ impl Tool for CreateDirectory {
             },
             error => Error::Policy(error),
         })?;
-        fs::create_dir(&directory)?;
+        fs::create_dir(context.changes, &directory)?;
         Ok(Reply::text(format!("Successfully created {}", show_path(directory.shown()))))
     }
 }

@@ -31,7 +31,7 @@ impl Tool for DeleteFile {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
         let entry = context.services.policy.entry(&params.path)?;
-        let removed = fs::remove(&entry, true, context.cancel)?;
+        let removed = fs::remove(context.changes, &entry, true, context.cancel)?;
         let path = show_path(entry.shown());
         Ok(Reply::text(match removed.files + removed.directories {
             0 | 1 => format!("Successfully deleted {path}"),

@@ -62,7 +62,7 @@ impl Tool for EditFile {
         if params.dry_run == Some(true) {
             return preview(context, &params.path, &edits, params.expected_sha256.as_deref());
         }
-        let writer = &context.services.writer;
+        let writer = context.writer();
         let target = context.services.policy.write(&params.path)?;
         let _locked = writer.lock(&target);
         let path = show_path(target.shown()).into_owned();

@@ -215,7 +215,7 @@ impl Batch<'_> {
             if !computed.applied.changed {
                 return Ok(None);
             }
-            let writer = &self.context.services.writer;
+            let writer = self.context.writer();
             let target = policy.write(path)?;
             let _locked = writer.lock(&target);
             // The stamp refuses a file that was changed since it was read, so no update is lost.
@@ -260,7 +260,7 @@ impl Batch<'_> {
     /// All files or none: everything that can fail for want of space or rights happens before the first rename, and a
     /// rename that fails puts back the files before it.
     fn write_all(&self, paths: &[PathBuf], computed: Vec<Result<Computed, Error>>) -> Result<Vec<FileResult>, Error> {
-        let (policy, writer) = (&self.context.services.policy, &self.context.services.writer);
+        let (policy, writer) = (&self.context.services.policy, self.context.writer());
         if computed.iter().any(Result::is_err) {
             let unwritten = |computed: Result<Computed, Error>| match computed {
                 Ok(_) => Err(unwritten()),
@@ -275,7 +275,7 @@ impl Batch<'_> {
         let names: Vec<&dyn fs::locks::Named> = targets.iter().map(|target| target as _).collect();
         let _locked = writer.lock_all(&names);
         let pairs: Vec<_> = targets.iter().zip(&items).collect();
-        let prepared: Vec<Prepared> = parallel::map_writing(&pairs, |(target, (_, file))| {
+        let prepared: Vec<Prepared<'_>> = parallel::map_writing(&pairs, |(target, (_, file))| {
             writer.prepare(target, file.applied.content.pieces(), Some(&file.stamp))
         })
         .into_iter()

@@ -107,7 +107,7 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     }
     let services = context.services;
     // Before a program runs for minutes.
-    sets::prepare(&services.policy, &services.writer, path)?;
+    sets::prepare(&services.policy, context.writer(), path)?;
     let declared = declared(&services.policy, path, command)?;
     let rules = secrets(services, &declared)?;
     let wanted =
@@ -130,7 +130,7 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     // What a cancelled application has called until then is kept, too.
     let kept = keep(
         &services.policy,
-        &services.writer,
+        context.writer(),
         path,
         named,
         (Head { redact: declared, ..Head::default() }, Vec::new()),

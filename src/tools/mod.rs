@@ -47,6 +47,7 @@ mod keploy_list_mocks;
 mod keploy_mock_record;
 mod keploy_mock_test;
 mod list_allowed_directories;
+mod list_changes;
 mod list_directory;
 mod list_files;
 mod list_sessions;
@@ -61,8 +62,10 @@ mod run_tests;
 mod search_files;
 mod switch_session;
 mod type_check;
+mod undo_changes;
 mod write_file;
 
+pub use change_notes::Counts as ChangeCounts;
 pub use context::{Context, Progress};
 pub use python::expect_use as expect_python_use;
 pub use registry::Registry;
@@ -88,6 +91,8 @@ pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[
     declare::<search_files::SearchFiles>,
     declare::<grep_files::GrepFiles>,
     declare::<glob_search::GlobSearch>,
+    declare::<list_changes::ListChanges>,
+    declare::<undo_changes::UndoChanges>,
     declare::<execute_command::ExecuteCommand>,
     declare::<follow_command::FollowCommand>,
     declare::<keploy_list_mocks::KeployListMocks>,

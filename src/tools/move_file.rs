@@ -38,7 +38,7 @@ impl Tool for MoveFile {
         let policy = &context.services.policy;
         let source = policy.entry(&params.source)?;
         let destination = policy.destination(&params.destination)?;
-        fs::move_no_clobber(&source, &destination).map_err(|error| match error {
+        fs::move_no_clobber(context.changes, &source, &destination).map_err(|error| match error {
             FsError::AlreadyExists { path }
                 if policy.look(&path).is_ok_and(|place| place.kind() == Kind::Directory) =>
             {

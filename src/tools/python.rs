@@ -13,6 +13,7 @@ use super::command_notes::refused;
 use super::{Context, Services};
 use crate::error::Error;
 use crate::exec::{ExecError, Exit};
+use crate::journal;
 use crate::policy::{Touch, note};
 use crate::python::{Changes, Host, Session, shown_path};
 use crate::sandbox::Network;
@@ -48,18 +49,23 @@ pub(super) fn host<'a>(context: &Context<'a>, tool: &'static str) -> Result<Host
     if let Some(reason) = &context.services.commands.standing.refused {
         return Err(refused(tool, reason));
     }
-    Ok(host_of(context.services).ok_or(ExecError::NoLauncher)?)
+    Ok(host_of(context.services, context.changes).ok_or(ExecError::NoLauncher)?)
 }
 
-fn host_of(services: &Services) -> Option<Host<'_>> {
+fn host_of<'a>(services: &'a Services, changes: &'a journal::Changes<'a>) -> Option<Host<'a>> {
     let rules = &services.commands;
     let launcher = rules.launcher.as_ref().filter(|_| rules.standing.refused.is_none())?;
-    Some(Host { launcher, residents: &rules.residents, policy: &services.policy, writer: &services.writer })
+    Some(Host {
+        launcher,
+        residents: &rules.residents,
+        policy: &services.policy,
+        writer: services.writer.telling(changes),
+    })
 }
 
 /// A client has come that sees the tools for Python: the first session is not to wait for its interpreter.
 pub fn expect_use(services: &Services) {
-    if let Some(host) = host_of(services) {
+    if let Some(host) = host_of(services, &journal::Changes::none()) {
         services.python.expect_use(&host);
     }
 }

@@ -295,7 +295,7 @@ impl<T: Tool> Callable for Declared<T> {
             None => None,
         };
         let (content, meta, is_error, mut held) = (reply.content, reply.meta, reply.is_error, reply.held);
-        let mut reply = ToolReply { content, structured, meta, is_error, code: None, held: None };
+        let mut reply = ToolReply { content, structured, meta, is_error, code: None, undo: None, held: None };
         let texts = reply.content.iter().map(Content::length).sum::<usize>();
         if texts > SMALL_MESSAGE_BYTES {
             // With what is to be written of it.

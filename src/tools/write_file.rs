@@ -45,7 +45,7 @@ impl Tool for WriteFile {
         let encoding = params.encoding.as_deref().map(encoding::by_name).transpose()?.unwrap_or(Encoding::UTF_8);
         // UTF-16 without its mark would not be recognised when it is read again.
         let bytes = encoding::encode(&params.content, encoding, encoding.name().starts_with("UTF-16"))?;
-        let writer = &context.services.writer;
+        let writer = context.writer();
         let target = context.services.policy.write(&params.path)?;
         let _locked = writer.lock(&target);
         edits::attempts(&target, |held| {

@@ -19,6 +19,7 @@ mod secrets;
 mod slow;
 mod successor;
 pub mod tenants;
+mod undo;
 mod websocket;
 
 use serde_json::{Value, json};

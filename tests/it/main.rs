@@ -22,6 +22,7 @@
 //! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
 //! | `telemetry` | spans of requests, as a collector gets them |
 //! | `testrun` | running tests and checking types: which runner, how it is run, what it says, its log |
+//! | `undo` | what calls have changed, made what it was |
 //! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
 //! | `writers` | several servers, and other programs, that change the same files |
 //! | `escapes` | the escape catalogue: one test per attempt, named after its number |
@@ -51,6 +52,7 @@ mod schema;
 mod telemetry;
 mod testrun;
 mod tree;
+mod undo;
 mod walls;
 mod wire;
 mod writers;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use replay::internals::cancel::CancelToken;
 use replay::internals::fs::{self as disk, TreeOptions, Writer};
+use replay::internals::journal::Changes;
 use replay::internals::policy::{Access, Grant, Kind, Policy};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
@@ -101,30 +102,30 @@ impl Stage {
     }
 
     fn step(&self, source: &mut Source<'_>) {
-        let cancel = CancelToken::new();
+        let (cancel, changes) = (CancelToken::new(), Changes::none());
         match source.byte() % 11 {
             0 | 1 => self.read(&self.path(source)),
             2 | 3 => {
                 if let Ok(target) = self.policy.write(self.path(source)) {
                     let _lock = self.writer.lock(&target);
-                    let _ = self.writer.replace(&target, [OURS], None);
+                    let _ = self.writer.telling(&changes).replace(&target, [OURS], None);
                 }
             }
             4 => {
                 if let Ok(place) = self.policy.create_dir(self.path(source)) {
-                    let _ = disk::create_dir(&place);
+                    let _ = disk::create_dir(&changes, &place);
                 }
             }
             5 => {
                 if let Ok(entry) = self.policy.entry(self.path(source)) {
-                    let _ = disk::remove(&entry, source.flag(), &cancel);
+                    let _ = disk::remove(&changes, &entry, source.flag(), &cancel);
                 }
             }
             6 => {
                 if let (Ok(from), Ok(to)) =
                     (self.policy.entry(self.path(source)), self.policy.destination(self.path(source)))
                 {
-                    let _ = disk::move_no_clobber(&from, &to);
+                    let _ = disk::move_no_clobber(&changes, &from, &to);
                 }
             }
             7 => {

@@ -2,18 +2,18 @@ use super::*;
 use crate::fs::remove::Removed;
 
 fn gone(tree: &Fixture, path: &str, recursive: bool) -> Result<Removed, FsError> {
-    remove(&entry(tree, path), recursive, &CancelToken::new())
+    remove(&UNTOLD, &entry(tree, path), recursive, &CancelToken::new())
 }
 
 #[test]
 fn directories_are_made_with_their_parents() {
     let tree = Fixture::new();
-    let make = |path: &str| create_dir(&tree.policy.create_dir(tree.at(path)).unwrap()).unwrap();
+    let make = |path: &str| create_dir(&UNTOLD, &tree.policy.create_dir(tree.at(path)).unwrap()).unwrap();
     assert_eq!((make("A/x/y/z"), make("A/x/y/z"), make("A/x/y/w/")), (3, 0, 1));
     assert_eq!(names(&tree, "A/x/y"), ["w", "z"]);
     let late = tree.policy.create_dir(tree.at("A/late/sub")).unwrap();
     tree.link("A/late", "$O");
-    assert!(matches!(create_dir(&late), Err(FsError::NotADirectory { .. })));
+    assert!(matches!(create_dir(&UNTOLD, &late), Err(FsError::NotADirectory { .. })));
     assert_eq!(names(&tree, "O"), ["secret"]);
 }
 
@@ -46,7 +46,7 @@ fn deleting_stops_before_what_must_stay() {
     // What the policy refuses at once may also come into being after it has looked.
     let moved = entry(&tree, "A/sub");
     std::fs::rename(tree.at("A/ro"), tree.at("A/sub/ro")).unwrap();
-    let error = remove(&moved, true, &CancelToken::new()).unwrap_err();
+    let error = remove(&UNTOLD, &moved, true, &CancelToken::new()).unwrap_err();
     assert!(
         matches!(&error, FsError::Partly { source, .. } if matches!(**source, FsError::Protected { .. })),
         "{error}"
@@ -57,7 +57,7 @@ fn deleting_stops_before_what_must_stay() {
     let git = entry(&tree, "A/.git");
     std::fs::create_dir(tree.at("A/.git/hooks")).unwrap();
     std::fs::write(tree.at("A/.git/hooks/pre-commit"), "x").unwrap();
-    assert!(matches!(remove(&git, true, &CancelToken::new()), Err(FsError::Protected { .. })));
+    assert!(matches!(remove(&UNTOLD, &git, true, &CancelToken::new()), Err(FsError::Protected { .. })));
     assert_eq!(text(&tree, "A/.git/hooks/pre-commit"), "x");
 }
 
@@ -66,6 +66,6 @@ fn deleting_can_be_stopped() {
     let tree = Fixture::new();
     let cancel = CancelToken::new();
     cancel.cancel();
-    assert!(matches!(remove(&entry(&tree, "A/sub"), true, &cancel), Err(FsError::Cancelled { .. })));
+    assert!(matches!(remove(&UNTOLD, &entry(&tree, "A/sub"), true, &cancel), Err(FsError::Cancelled { .. })));
     assert_eq!(text(&tree, "A/sub/deep/f"), "A-deep");
 }

@@ -101,7 +101,7 @@ fn it_is_known_by_any_other_name() {
     assert_eq!(denied(&policy, &tree.at("A/moved/name")), [true; 6]);
     assert_eq!(listed(&policy, &tree.at("A/moved")), [""; 0]);
     let entry = policy.entry(tree.at("A/moved")).unwrap();
-    assert!(matches!(remove(&entry, true, &CancelToken::new()), Err(FsError::Protected { .. })));
+    assert!(matches!(remove(&UNTOLD, &entry, true, &CancelToken::new()), Err(FsError::Protected { .. })));
     std::fs::hard_link(tree.at("A/moved/name"), tree.at("A/second")).unwrap();
     assert_eq!(denied(&policy, &tree.at("A/second")), [true; 6]);
     assert_eq!(std::fs::read_to_string(tree.at("A/second")).unwrap(), "secret");

@@ -4,7 +4,7 @@ use super::*;
 use crate::policy::{Access, Grant, Policy};
 
 fn go(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
-    move_no_clobber(&entry(tree, from), &tree.policy.destination(tree.at(to)).unwrap())
+    move_no_clobber(&UNTOLD, &entry(tree, from), &tree.policy.destination(tree.at(to)).unwrap())
 }
 
 #[test]
@@ -54,19 +54,19 @@ fn no_protected_path_comes_into_being_around_a_move() {
     std::fs::create_dir(tree.at("A/d")).unwrap();
     let writer = Writer::default();
     let [early, late, other] = ["A/d/hooks/pre-commit", "A/d/hooks", "A/d/fine"].map(|path| write(&tree, path));
-    let prepared = writer.prepare(&late, [&b"evil"[..]], None).unwrap();
+    let prepared = writer.telling(&UNTOLD).prepare(&late, [&b"evil"[..]], None).unwrap();
     let made = tree.policy.create_dir(tree.at("A/d/Hooks")).unwrap();
     let destination = tree.policy.destination(tree.at("A/d/hooks")).unwrap();
     let again = tree.policy.destination(tree.at("A/.git")).unwrap();
     go(&tree, "A/d", "A/.git").unwrap();
-    assert!(matches!(writer.replace(&early, [&b"evil"[..]], None), Err(FsError::Changed { .. })));
+    assert!(matches!(writer.telling(&UNTOLD).replace(&early, [&b"evil"[..]], None), Err(FsError::Changed { .. })));
     assert!(matches!(prepared.commit(), Err(FsError::Changed { .. })));
-    assert!(matches!(create_dir(&made), Err(FsError::Changed { .. })));
-    assert!(matches!(move_no_clobber(&entry(&tree, "A/f"), &destination), Err(FsError::Changed { .. })));
-    assert!(matches!(move_no_clobber(&entry(&tree, "A/sub"), &again), Err(FsError::Changed { .. })));
+    assert!(matches!(create_dir(&UNTOLD, &made), Err(FsError::Changed { .. })));
+    assert!(matches!(move_no_clobber(&UNTOLD, &entry(&tree, "A/f"), &destination), Err(FsError::Changed { .. })));
+    assert!(matches!(move_no_clobber(&UNTOLD, &entry(&tree, "A/sub"), &again), Err(FsError::Changed { .. })));
     assert_eq!(names(&tree, "A/.git"), [""; 0]);
     // What no rule knows is made where it was asked for, by handle.
-    writer.replace(&other, [&b"fine"[..]], None).unwrap();
+    writer.telling(&UNTOLD).replace(&other, [&b"fine"[..]], None).unwrap();
     assert_eq!(names(&tree, "A/.git"), ["fine"]);
 }
 
@@ -88,7 +88,7 @@ fn a_file_moves_to_another_filesystem_with_what_it_has() {
     let before = std::fs::metadata(tree.at("A/f")).unwrap();
     tree.link("A/ln", "somewhere");
     let go = |from: &str, to: &str| {
-        move_no_clobber(&policy.entry(tree.at(from)).unwrap(), &policy.destination(other.join(to)).unwrap())
+        move_no_clobber(&UNTOLD, &policy.entry(tree.at(from)).unwrap(), &policy.destination(other.join(to)).unwrap())
     };
     go("A/f", "x/f").unwrap();
     go("A/ln", "ln").unwrap();

@@ -13,10 +13,10 @@ use crate::fs::current;
 /// How long a race lasts.
 const RACE: Duration = Duration::from_millis(500);
 
-fn prepared(tree: &Fixture, path: &str, content: &str) -> Prepared {
+fn prepared(tree: &Fixture, path: &str, content: &str) -> Prepared<'static> {
     let target = write(tree, path);
     let stamp = current(&target, 100, None).unwrap().stamp;
-    Writer::default().prepare(&target, [content.as_bytes()], Some(&stamp)).unwrap()
+    Box::leak(Box::<Writer>::default()).telling(&UNTOLD).prepare(&target, [content.as_bytes()], Some(&stamp)).unwrap()
 }
 
 /// Another program's file under the name of one that is there.
@@ -52,7 +52,7 @@ fn what_several_writers_were_told_is_written_stays() {
                     let text = String::from_utf8(read.bytes).unwrap();
                     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
                     lines[line] = (told + 1).to_string();
-                    match writer.replace(&target, [lines.join("\n").as_bytes()], Some(&read.stamp)) {
+                    match writer.telling(&UNTOLD).replace(&target, [lines.join("\n").as_bytes()], Some(&read.stamp)) {
                         Ok(_) => told += 1,
                         Err(FsError::Changed { .. }) => {}
                         Err(error) => panic!("{error}"),
@@ -72,7 +72,7 @@ fn a_replaced_file_is_later_than_the_one_before() {
     let mut before = time(&tree, "A/f");
     for round in 0..400 {
         let stamp = (round % 2 == 0).then(|| current(&target, 100, None).unwrap().stamp);
-        writer.replace(&target, [&b"new"[..]], stamp.as_ref()).unwrap();
+        writer.telling(&UNTOLD).replace(&target, [&b"new"[..]], stamp.as_ref()).unwrap();
         let now = time(&tree, "A/f");
         assert!(now > before, "{now:?} after {before:?}");
         before = now;
@@ -82,9 +82,9 @@ fn a_replaced_file_is_later_than_the_one_before() {
     file.set_modified(future).unwrap();
     drop(file);
     let before = time(&tree, "A/f");
-    writer.replace_undated(&target, [&b"kept"[..]]).unwrap();
+    writer.telling(&UNTOLD).replace_undated(&target, [&b"kept"[..]]).unwrap();
     assert_eq!(time(&tree, "A/f"), before);
-    writer.replace(&target, [&b"later"[..]], None).unwrap();
+    writer.telling(&UNTOLD).replace(&target, [&b"later"[..]], None).unwrap();
     assert_eq!(time(&tree, "A/f"), (before.0, before.1 + 1));
 }
 
@@ -140,7 +140,7 @@ fn a_change_in_the_same_tick_of_the_clock_is_noticed() {
     std::fs::write(tree.at("A/f"), "two").unwrap();
     let mut stamp = current(&target, 100, None).unwrap().stamp;
     stamp.content = read.stamp.content;
-    let error = Writer::default().replace(&target, [&b"ours"[..]], Some(&stamp)).unwrap_err();
+    let error = Writer::default().telling(&UNTOLD).replace(&target, [&b"ours"[..]], Some(&stamp)).unwrap_err();
     assert!(matches!(error, FsError::Changed { .. }), "{error}");
     assert_eq!(text(&tree, "A/f"), "two");
 }
@@ -196,7 +196,7 @@ fn race(tree: &Fixture, other: impl Fn(&Path, &str) + Sync) -> (usize, usize) {
             let text = String::from_utf8(read.bytes).unwrap();
             let [_, second] = text.lines().collect::<Vec<_>>()[..] else { continue };
             let new = format!("{changes}\n{second}\n");
-            match writer.replace(&target, [new.as_bytes()], Some(&read.stamp)) {
+            match writer.telling(&UNTOLD).replace(&target, [new.as_bytes()], Some(&read.stamp)) {
                 Ok(_) => changes += 1,
                 Err(FsError::Changed { .. } | FsError::OpenForWriting { .. }) => {}
                 Err(error) => panic!("{error}"),

@@ -24,19 +24,19 @@ fn nothing_outside_is_written_while_links_come_and_go() {
                 if let Ok(read) = current(&target, 100, None) {
                     assert_ne!(read.bytes, b"TOPSECRET");
                 }
-                done += usize::from(writer.replace(&target, [&b"public"[..]], None).is_ok());
+                done += usize::from(writer.telling(&UNTOLD).replace(&target, [&b"public"[..]], None).is_ok());
             }
         }
         if let Ok(dir) = tree.policy.create_dir(tree.at("A/d/made/here")) {
-            let _ = create_dir(&dir);
+            let _ = create_dir(&UNTOLD, &dir);
         }
         if let (Ok(from), Ok(to)) =
             (tree.policy.entry(tree.at("A/d/new")), tree.policy.destination(tree.at("A/d/z/moved")))
         {
-            let _ = move_no_clobber(&from, &to);
+            let _ = move_no_clobber(&UNTOLD, &from, &to);
         }
         if let Ok(moved) = tree.policy.entry(tree.at("A/d/z")) {
-            let _ = remove(&moved, true, &CancelToken::new());
+            let _ = remove(&UNTOLD, &moved, true, &CancelToken::new());
         }
         done > 0
     });
@@ -54,7 +54,7 @@ fn a_file_that_turns_into_a_link_is_not_written_through() {
         let Ok(target) = tree.policy.write(tree.at("A/f")) else { return false };
         let Ok(read) = current(&target, 100, None) else { return false };
         assert_eq!(read.bytes, b"A-f");
-        writer.replace(&target, [&b"A-f"[..]], Some(&read.stamp)).is_ok()
+        writer.telling(&UNTOLD).replace(&target, [&b"A-f"[..]], Some(&read.stamp)).is_ok()
     });
     assert_eq!(outside(&tree), before);
 }
@@ -73,7 +73,7 @@ fn nothing_outside_is_deleted_while_links_come_and_go() {
         }
         for path in ["A/d/in/deep", "A/d/in", "A/d/../d/in"] {
             if let Ok(found) = tree.policy.entry(tree.at(path)) {
-                done += usize::from(remove(&found, true, &CancelToken::new()).is_ok());
+                done += usize::from(remove(&UNTOLD, &found, true, &CancelToken::new()).is_ok());
             }
         }
         done > 0
@@ -92,7 +92,7 @@ fn a_recursive_delete_never_goes_through_a_link_that_appears() {
             let _ = mkdirat(CWD, tree.at(dir), Mode::RWXU);
         }
         let _ = rustix::fs::symlinkat(tree.at("O"), CWD, tree.at("A/t/ln"));
-        tree.policy.entry(tree.at("A/t")).is_ok_and(|found| remove(&found, true, &CancelToken::new()).is_ok())
+        tree.policy.entry(tree.at("A/t")).is_ok_and(|found| remove(&UNTOLD, &found, true, &CancelToken::new()).is_ok())
     });
     assert_eq!(outside(&tree), before);
 }

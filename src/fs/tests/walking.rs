@@ -151,7 +151,7 @@ fn deep_and_branching_trees_need_few_open_directories() {
         (listed.entries.len(), listed.skipped, listed.entries.iter().map(|e| e.depth).max()),
         (4202, 0, Some(4001))
     );
-    remove(&entry(&tree, "A/sub/deep"), true, &cancel).unwrap();
+    remove(&UNTOLD, &entry(&tree, "A/sub/deep"), true, &cancel).unwrap();
 }
 
 #[test]

@@ -21,11 +21,11 @@ fn chmod(tree: &Fixture, path: &str, mode: u32) {
 fn a_new_file_gets_its_parents_and_an_ordinary_mode() {
     let tree = Fixture::new();
     let writer = Writer::default();
-    assert!(writer.replace(&write(&tree, "A/x/y/new"), [&b"1"[..]], None).unwrap());
+    assert!(writer.telling(&UNTOLD).replace(&write(&tree, "A/x/y/new"), [&b"1"[..]], None).unwrap());
     std::fs::write(tree.at("A/ordinary"), "").unwrap();
     assert_eq!((text(&tree, "A/x/y/new").as_str(), mode(&tree, "A/x/y/new")), ("1", mode(&tree, "A/ordinary")));
     assert_eq!(names(&tree, "A/x/y"), ["new"]);
-    assert!(!writer.replace(&write(&tree, "A/x/y/new"), [&b"22"[..]], None).unwrap());
+    assert!(!writer.telling(&UNTOLD).replace(&write(&tree, "A/x/y/new"), [&b"22"[..]], None).unwrap());
     assert_eq!(text(&tree, "A/x/y/new"), "22");
 }
 
@@ -43,7 +43,7 @@ fn a_replaced_file_keeps_what_it_had_but_no_special_rights() {
         let meta = file.metadata().unwrap();
         (meta.uid(), meta.gid())
     };
-    Writer::default().replace(&write(&tree, "A/f"), [&b"new"[..]], None).unwrap();
+    Writer::default().telling(&UNTOLD).replace(&write(&tree, "A/f"), [&b"new"[..]], None).unwrap();
     let meta = std::fs::metadata(tree.at("A/f")).unwrap();
     assert_eq!((text(&tree, "A/f").as_str(), meta.mode() & 0o7777, (meta.uid(), meta.gid())), ("new", 0o751, owner));
     if has_xattrs {
@@ -62,7 +62,7 @@ fn the_other_name_of_a_file_keeps_its_bytes_and_a_link_stays_a_link() {
     let before = outside(&tree);
     let writer = Writer::default();
     for path in ["A/hard", "A/soft", "A/dangling"] {
-        writer.replace(&write(&tree, path), [&b"new"[..]], None).unwrap();
+        writer.telling(&UNTOLD).replace(&write(&tree, path), [&b"new"[..]], None).unwrap();
     }
     assert_eq!(outside(&tree), before);
     assert_eq!(["A/hard", "A/sub/deep/f", "A/sub/made"].map(|p| text(&tree, p)), ["new", "new", "new"]);
@@ -75,17 +75,26 @@ fn what_is_no_file_is_not_replaced_and_nothing_is_left_behind() {
     let tree = Fixture::new();
     mknodat(CWD, tree.at("A/fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
     let writer = Writer::default();
-    assert!(matches!(writer.replace(&write(&tree, "A/fifo"), [&b"x"[..]], None), Err(FsError::Special { .. })));
+    assert!(matches!(
+        writer.telling(&UNTOLD).replace(&write(&tree, "A/fifo"), [&b"x"[..]], None),
+        Err(FsError::Special { .. })
+    ));
     assert!(matches!(current(&write(&tree, "A/fifo"), 9, None), Err(FsError::Special { .. })));
     let became_dir = write(&tree, "A/new");
     std::fs::create_dir(tree.at("A/new")).unwrap();
-    assert!(matches!(writer.replace(&became_dir, [&b"x"[..]], None), Err(FsError::IsDirectory { .. })));
+    assert!(matches!(
+        writer.telling(&UNTOLD).replace(&became_dir, [&b"x"[..]], None),
+        Err(FsError::IsDirectory { .. })
+    ));
     let became_link = write(&tree, "A/late");
     tree.link("A/late", "$O/secret");
-    assert!(matches!(writer.replace(&became_link, [&b"x"[..]], None), Err(FsError::Special { .. })));
+    assert!(matches!(writer.telling(&UNTOLD).replace(&became_link, [&b"x"[..]], None), Err(FsError::Special { .. })));
     let parent_became_link = write(&tree, "A/way/new");
     tree.link("A/way", "$O");
-    assert!(matches!(writer.replace(&parent_became_link, [&b"x"[..]], None), Err(FsError::NotADirectory { .. })));
+    assert!(matches!(
+        writer.telling(&UNTOLD).replace(&parent_became_link, [&b"x"[..]], None),
+        Err(FsError::NotADirectory { .. })
+    ));
     assert_eq!(names(&tree, "A"), ["f", "fifo", "keys", "late", "new", "ro", "sub", "way"]);
     assert_eq!(names(&tree, "O"), ["secret"]);
 }
@@ -97,15 +106,18 @@ fn a_change_by_others_is_noticed_up_to_the_last_moment() {
     let target = write(&tree, "A/f");
     let read = current(&target, 100, None).unwrap();
     assert_eq!(read.bytes, b"A-f");
-    let prepared = writer.prepare(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap();
+    let prepared = writer.telling(&UNTOLD).prepare(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap();
     std::fs::write(tree.at("A/f"), "theirs").unwrap();
     assert!(matches!(commit_all(vec![prepared], None), Err(FsError::Changed { .. })));
-    assert!(matches!(writer.replace(&target, [&b"mine"[..]], Some(&read.stamp)), Err(FsError::Changed { .. })));
+    assert!(matches!(
+        writer.telling(&UNTOLD).replace(&target, [&b"mine"[..]], Some(&read.stamp)),
+        Err(FsError::Changed { .. })
+    ));
     assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("theirs", 4));
     let read = current(&target, 100, None).unwrap();
-    writer.replace(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap();
+    writer.telling(&UNTOLD).replace(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap();
     assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("mine", 4));
-    let new = writer.prepare(&write(&tree, "A/new"), [&b"mine"[..]], None).unwrap();
+    let new = writer.telling(&UNTOLD).prepare(&write(&tree, "A/new"), [&b"mine"[..]], None).unwrap();
     std::fs::write(tree.at("A/new"), "theirs").unwrap();
     assert!(matches!(commit_all(vec![new], None), Err(FsError::Changed { .. })));
     assert_eq!(text(&tree, "A/new"), "theirs");
@@ -118,7 +130,7 @@ fn several_files_change_together_or_not_at_all() {
     let writer = Writer::default();
     let inode = |path| std::fs::metadata(tree.at(path)).unwrap().ino();
     let before = inode("A/f");
-    let prepare = |path: &str| writer.prepare(&write(&tree, path), [&b"new"[..]], None).unwrap();
+    let prepare = |path: &str| writer.telling(&UNTOLD).prepare(&write(&tree, path), [&b"new"[..]], None).unwrap();
 
     drop(prepare("A/f"));
     assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("A-f", 4));
@@ -164,10 +176,10 @@ fn leftovers_of_a_killed_writer_are_swept_and_nothing_else() {
         "deep",
         "new",
     ];
-    writer.replace(&write(&tree, "A/sub/new"), [&b""[..]], None).unwrap();
+    writer.telling(&UNTOLD).replace(&write(&tree, "A/sub/new"), [&b""[..]], None).unwrap();
     assert_eq!(names(&tree, "A/sub"), kept);
     drop(held);
-    writer.replace(&write(&tree, "A/sub/new"), [&b""[..]], None).unwrap();
+    writer.telling(&UNTOLD).replace(&write(&tree, "A/sub/new"), [&b""[..]], None).unwrap();
     assert_eq!(names(&tree, "A/sub"), kept, "not at each write");
     // What was too young, or held, goes later.
     let (sweeper, target, now) = (Sweeper::default(), write(&tree, "A/sub/new"), SystemTime::now());
@@ -196,7 +208,10 @@ fn parallel_changes_of_one_file_are_all_kept() {
                     let _lock = writer.lock(&target);
                     let read = current(&target, 100, None).unwrap();
                     let number: u32 = String::from_utf8(read.bytes).unwrap().parse().unwrap();
-                    writer.replace(&target, [(number + 1).to_string().as_bytes()], Some(&read.stamp)).unwrap();
+                    writer
+                        .telling(&UNTOLD)
+                        .replace(&target, [(number + 1).to_string().as_bytes()], Some(&read.stamp))
+                        .unwrap();
                 }
             });
         }
@@ -239,8 +254,11 @@ fn a_full_disk_leaves_the_old_file_and_no_other() {
         return;
     }
     let writer = Writer::default();
-    writer.replace(&write(&tree, "A/small/f"), [&b"old"[..]], None).unwrap();
-    let error = writer.replace(&write(&tree, "A/small/f"), [vec![b'x'; 1 << 20].as_slice()], None).unwrap_err();
+    writer.telling(&UNTOLD).replace(&write(&tree, "A/small/f"), [&b"old"[..]], None).unwrap();
+    let error = writer
+        .telling(&UNTOLD)
+        .replace(&write(&tree, "A/small/f"), [vec![b'x'; 1 << 20].as_slice()], None)
+        .unwrap_err();
     let left = (text(&tree, "A/small/f"), names(&tree, "A/small"));
     assert!(mount(&["umount"]));
     assert!(matches!(error, FsError::NoSpace { .. }), "{error}");

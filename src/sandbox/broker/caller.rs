@@ -6,7 +6,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{
+    Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, Statx, StatxFlags, accessat, openat, openat2, stat, statat, statx,
+};
 use rustix::io::Errno;
 
 use super::call::Object;
@@ -17,6 +19,7 @@ use crate::sandbox::caller_memory::CallerMemory;
 const FDINFO_BYTES: usize = 128;
 
 /// A thread, held by its directory in `/proc`: a number alone could be given to another one.
+#[derive(Debug)]
 pub struct Caller {
     pid: u32,
     proc: OwnedFd,
@@ -27,6 +30,12 @@ impl Caller {
     pub fn new(pid: u32) -> Result<Self, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { pid, proc: openat(CWD, format!("/proc/{pid}"), flags, Mode::empty())? })
+    }
+
+    /// Whether it is still there, and the thread of this number.
+    pub fn is(&self, pid: u32) -> bool {
+        // A directory of /proc is one process's, and empty when that has been reaped.
+        self.pid == pid && accessat(&self.proc, "cwd", Access::EXISTS, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
     pub fn memory(&self) -> CallerMemory {
@@ -57,13 +66,21 @@ impl Caller {
         if path.is_empty() { self.base(dir) } else { self.open_path(dir, path, true) }
     }
 
-    /// The same for a path that begins at a directory that is open here.
-    pub fn walk_from(&self, dir: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
-        if path.starts_with(b"/") {
-            return self.open_path(libc::AT_FDCWD, path, true);
-        }
-        let path = if path.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(path)) };
-        openat2(dir, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_MAGICLINKS)
+    /// Device and inode number of what a path leads to, for who only compares them: of a path below /proc that means the caller by
+    /// another word than its number it may be another object. `None` where it cannot be looked at in one step.
+    pub fn id_of(&self, dir: i32, path: &[u8]) -> Option<(u64, u64)> {
+        let stat = if path.starts_with(b"/") {
+            stat(OsStr::from_bytes(path))
+        } else {
+            let base = if dir == libc::AT_FDCWD { "cwd/".to_owned() } else { format!("fd/{dir}/") };
+            statat(&self.proc, OsStr::from_bytes(&[base.as_bytes(), path].concat()), AtFlags::empty())
+        };
+        stat.ok().map(|stat| (stat.st_dev, stat.st_ino))
+    }
+
+    /// What statx(2) says of what the caller has open under this number.
+    pub fn statx(&self, fd: i32, wanted: StatxFlags) -> Result<Statx, Errno> {
+        statx(&self.proc, format!("fd/{fd}"), AtFlags::empty(), wanted)
     }
 
     fn open_path(&self, dir: i32, path: &[u8], follow: bool) -> Result<OwnedFd, Errno> {

@@ -7,7 +7,9 @@
 mod mutation;
 mod place;
 
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{FileType, Mode, OFlags, open};
@@ -18,9 +20,10 @@ use super::fault::{Fault, Step};
 use super::plan::{Place, PlannedJournal};
 use super::sys::seccomp::Notification;
 use super::wire::Changed;
-use crate::journal::{JournalError, Recorder, Root, Store, Writing};
+use crate::journal::{JournalError, Recorder, Root, Store, WhenFull, Writing};
+use crate::text::glob::GlobMatcher;
 use mutation::{Mutation, Named, decode};
-use place::{Places, Spot, is};
+use place::{Found, Places, Spot};
 
 /// The store and the roots, by handles of the mounts outside.
 #[derive(Debug)]
@@ -44,14 +47,22 @@ impl Journal {
         let parent = open(parent, flags, Mode::empty()).step_with(step)?;
         let roots = planned.roots.iter().map(root).collect::<Result<Arc<[Root]>, _>>()?;
         let store = Store::open(parent.as_fd(), name, path, Arc::clone(&roots));
-        let store = store.map_err(|error| Fault::because(&step(), &error.to_string()))?;
+        let mut store = store.map_err(|error| Fault::because(&step(), &error.to_string()))?;
+        if planned.drops {
+            store.keeping.when_full = WhenFull::Drop;
+        }
+        if !planned.skip.is_empty() {
+            let skips = GlobMatcher::new(&planned.skip, false);
+            let skips = skips.map_err(|error| Fault::because("--undo-skip", &error.to_string()))?;
+            store.keeping.skips = Some(Arc::new(move |_, path| skips.is_match(path.as_os_str().as_bytes())));
+        }
         Ok(Self { store, roots, drops: planned.drops })
     }
 
     /// Somebody who notes what one command changes, in an entry that begins with the first change.
     pub fn command(&self, title: String) -> CommandJournal<'_> {
         let places = Places::new(Arc::clone(&self.roots));
-        CommandJournal { journal: self, title, places, recorder: None, fault: None }
+        CommandJournal { journal: self, title, places, recorder: None, caller: None, fault: None }
     }
 }
 
@@ -68,6 +79,8 @@ pub struct CommandJournal<'a> {
     title: String,
     places: Places,
     recorder: Option<Recorder>,
+    /// Who asked last: mostly the same one asks again.
+    caller: Option<Caller>,
     /// Why something could not be noted.
     fault: Option<String>,
 }
@@ -75,20 +88,14 @@ pub struct CommandJournal<'a> {
 impl Witness for CommandJournal<'_> {
     fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>> {
         let mutation = decode(asked.nr, &asked.args)?;
-        // Where the way to a place fails here it fails for the kernel, too.
-        let caller = Caller::new(asked.pid).ok()?;
-        let Ok(Some(note)) = self.note_of(&caller, mutation) else { return Some(Ok(())) };
-        let mut noted = self.record(&note);
-        if matches!(noted, Err(JournalError::Moved { .. })) {
-            self.places.forget();
-            let Ok(Some(note)) = self.note_of(&caller, mutation) else { return Some(Ok(())) };
-            noted = self.record(&note);
-        }
-        let Err(error) = noted else { return Some(Ok(())) };
-        self.fault.get_or_insert_with(|| error.to_string());
-        let full = [libc::ENOSPC, libc::EDQUOT].into_iter().find(|full| error.errno() == Some(*full));
-        let errno = Errno::from_raw_os_error(full.unwrap_or(libc::EIO));
-        Some(if self.journal.drops { Ok(()) } else { Err(errno) })
+        // A path's failure here is the kernel's, too.
+        let caller = match self.caller.take().filter(|caller| caller.is(asked.pid)) {
+            Some(caller) => caller,
+            None => Caller::new(asked.pid).ok()?,
+        };
+        let noted = self.note_by(&caller, mutation);
+        self.caller = Some(caller);
+        Some(noted)
     }
 }
 
@@ -101,6 +108,25 @@ enum Note {
     Links(Spot, Spot),
     Metadata(Spot),
     Content(Spot, Writing),
+    /// Of what may have no name.
+    MetadataOf(OwnedFd),
+    ContentOf(OwnedFd),
+}
+
+impl Note {
+    /// Whether the journal has all that it would be told.
+    fn is_known_to(&self, recorder: &Recorder) -> bool {
+        let start = recorder.start();
+        match self {
+            Self::Gains(spot) => recorder.knows_gain(spot.dir_id(), spot.name()),
+            Self::Loses(spot) => spot.is_new(start),
+            Self::Renames(from, to, _) => from.is_new(start) && to.is_new(start),
+            Self::Links(from, to) => from.is_new(start) && to.is_new(start),
+            Self::Metadata(spot) => spot.found.is_none_or(|found| recorder.knows_metadata(found.id)),
+            Self::MetadataOf(_) | Self::ContentOf(_) => false,
+            Self::Content(spot, writing) => spot.found.is_none_or(|found| recorder.knows_content(found.id, *writing)),
+        }
+    }
 }
 
 impl CommandJournal<'_> {
@@ -120,8 +146,24 @@ impl CommandJournal<'_> {
         (call.is_some() || fault.is_some()).then_some(Changed { call, fault })
     }
 
+    fn note_by(&mut self, caller: &Caller, mutation: Mutation) -> Result<(), Errno> {
+        let Ok(Some(note)) = self.note_of(caller, mutation) else { return Ok(()) };
+        let mut noted = self.record(&note);
+        if matches!(noted, Err(JournalError::Moved { .. })) {
+            self.places.forget();
+            let Ok(Some(note)) = self.note_of(caller, mutation) else { return Ok(()) };
+            noted = self.record(&note);
+        }
+        let Err(error) = noted else { return Ok(()) };
+        self.fault.get_or_insert_with(|| error.to_string());
+        let full = [libc::ENOSPC, libc::EDQUOT].into_iter().find(|full| error.errno() == Some(*full));
+        let errno = Errno::from_raw_os_error(full.unwrap_or(libc::EIO));
+        if self.journal.drops { Ok(()) } else { Err(errno) }
+    }
+
     /// What has to be noted before a call goes on.
     fn note_of(&mut self, caller: &Caller, mutation: Mutation) -> Result<Option<Note>, Errno> {
+        let recorder = self.recorder.as_ref();
         let places = &mut self.places;
         let mut named = |Named { dir, address }| places.of_name(caller, dir, &caller.path(address)?);
         let note = match mutation {
@@ -144,20 +186,43 @@ impl CommandJournal<'_> {
             Mutation::Open { at: Named { dir, address }, follow, creates, appends, writes } => {
                 let path = caller.path(address)?;
                 let spot = if follow {
-                    places.of_followed_name(caller, dir, &path)?
+                    places.of_followed_name(caller, dir, path)?
                 } else {
                     places.of_name(caller, dir, &path)?
                 };
                 let Some(spot) = spot else { return Ok(None) };
-                match spot.stat() {
+                match spot.found {
                     None => creates.then_some(Note::Gains(spot)),
-                    Some(stat) if !writes || !is(&stat, FileType::RegularFile) => None,
+                    Some(found) if !writes || found.kind != FileType::RegularFile => None,
                     Some(_) => Some(Note::Content(spot, if appends { Writing::Appends } else { Writing::Anywhere })),
                 }
             }
             Mutation::Truncate(object) => places.of(caller, object)?.map(|spot| Note::Content(spot, Writing::Anywhere)),
             Mutation::Overwrite(fd) => {
-                places.of(caller, Object::Descriptor(fd))?.map(|spot| Note::Content(spot, Writing::Anywhere))
+                let found = Found::open(caller, fd)?;
+                let is_known = |recorder: &Recorder| recorder.knows_content(found.id, Writing::Anywhere);
+                if found.kind != FileType::RegularFile || recorder.is_some_and(is_known) {
+                    return Ok(None);
+                }
+                let object = caller.open(Object::Descriptor(fd))?.0;
+                // It may have no name any more, and still be kept by a link.
+                if recorder.is_some_and(|recorder| recorder.has(found.id)) {
+                    Some(Note::ContentOf(object))
+                } else {
+                    places.of_object(&object)?.map(|spot| Note::Content(spot, Writing::Anywhere))
+                }
+            }
+            Mutation::Metadata(Object::Descriptor(fd)) => {
+                let id = Found::open(caller, fd)?.id;
+                if recorder.is_some_and(|recorder| recorder.knows_metadata(id)) {
+                    return Ok(None);
+                }
+                let object = caller.open(Object::Descriptor(fd))?.0;
+                if recorder.is_some_and(|recorder| recorder.has(id)) {
+                    Some(Note::MetadataOf(object))
+                } else {
+                    places.of_object(&object)?.map(Note::Metadata)
+                }
             }
             Mutation::Metadata(object) => places.of(caller, object)?.map(Note::Metadata),
         };
@@ -165,6 +230,9 @@ impl CommandJournal<'_> {
     }
 
     fn record(&mut self, note: &Note) -> Result<(), JournalError> {
+        if self.recorder.as_ref().is_some_and(|recorder| note.is_known_to(recorder)) {
+            return Ok(());
+        }
         let recorder = match &mut self.recorder {
             Some(recorder) => recorder,
             none => none.insert(self.journal.store.begin(&self.title)?),
@@ -175,6 +243,10 @@ impl CommandJournal<'_> {
             Note::Renames(from, to, exchanges) => recorder.renames(from.at(), to.at(), *exchanges),
             Note::Links(from, to) => recorder.links(from.at(), to.at()),
             Note::Metadata(spot) => recorder.metadata(spot.at()),
+            Note::MetadataOf(object) => recorder.metadata_of(object.as_fd(), Path::new("an open file")),
+            Note::ContentOf(object) => {
+                recorder.content_of(object.as_fd(), Path::new("an open file"), Writing::Anywhere)
+            }
             Note::Content(spot, writing) => recorder.content(spot.at(), *writing),
         }
     }

@@ -7,23 +7,27 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, makedev, openat2, readlinkat, statx,
+};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
-use crate::journal::{At, Root};
+use crate::journal::{At, Id, Root};
 use crate::limits::{JOURNALED_DIRECTORIES, MAX_LINKS_FOLLOWED};
 use crate::sandbox::broker::{Caller, Object, link};
 
-/// A name in a directory of a root.
+/// A name in a directory of a root, and what stands there.
 #[derive(Clone, Debug)]
 pub(super) struct Spot {
     dir: Arc<Directory>,
     name: OsString,
+    pub(super) found: Option<Found>,
 }
 
 #[derive(Debug)]
@@ -31,21 +35,58 @@ struct Directory {
     handle: OwnedFd,
     root: usize,
     path: PathBuf,
+    id: Id,
+}
+
+/// An object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) kind: FileType,
+    pub(super) id: Id,
+}
+
+const WANTED: StatxFlags = StatxFlags::TYPE.union(StatxFlags::INO).union(StatxFlags::BTIME);
+
+impl Found {
+    /// What stands under a name, which is not followed; with an empty one, the directory.
+    fn at(dir: impl AsFd, name: impl Arg) -> Result<Self, Errno> {
+        statx(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH, WANTED).map(|stat| Self::of(&stat))
+    }
+
+    /// What the caller has open under this number.
+    pub(super) fn open(caller: &Caller, fd: i32) -> Result<Self, Errno> {
+        caller.statx(fd, WANTED).map(|stat| Self::of(&stat))
+    }
+
+    fn of(stat: &Statx) -> Self {
+        let born = stat.stx_btime.tv_sec * 1_000_000_000 + i64::from(stat.stx_btime.tv_nsec);
+        let kind = FileType::from_raw_mode(stat.stx_mode.into());
+        Self { kind, id: Id(makedev(stat.stx_dev_major, stat.stx_dev_minor), stat.stx_ino, born) }
+    }
 }
 
 impl Spot {
+    fn new(dir: Arc<Directory>, name: &OsStr) -> Self {
+        let found = Found::at(&dir.handle, name).ok();
+        Self { dir, name: name.to_owned(), found }
+    }
+
     pub(super) fn at(&self) -> At<'_> {
         At { dir: self.dir.handle.as_fd(), name: &self.name, root: self.dir.root, path: &self.dir.path }
     }
 
-    /// What stands there.
-    pub(super) fn stat(&self) -> Option<Stat> {
-        statat(&self.dir.handle, &self.name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH).ok()
+    pub(super) fn dir_id(&self) -> Id {
+        self.dir.id
     }
-}
 
-pub(super) fn is(stat: &Stat, kind: FileType) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == kind
+    pub(super) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// Whether directory and object were both made after that time.
+    pub(super) fn is_new(&self, time: i64) -> bool {
+        self.dir.id.2 > time && self.found.is_none_or(|found| found.id.2 > time)
+    }
 }
 
 /// Finds places, and remembers directories.
@@ -69,23 +110,23 @@ impl Places {
     /// The place of a name, which is not followed if it is a link. `None` if it lies in no root, or cannot be a name.
     pub(super) fn of_name(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Spot>, Errno> {
         let Some((above, name)) = split(path) else { return Ok(None) };
-        let dir = caller.walk_to(dir, above)?;
-        self.in_directory(&dir, name)
+        Ok(self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)))
     }
 
     /// The same; a link at the end is followed to where it leads, whether or not something is there (open(2), `O_CREAT`).
-    pub(super) fn of_followed_name(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Spot>, Errno> {
-        let Some((above, name)) = split(path) else { return self.of_object(&caller.walk_to(dir, path)?) };
-        let (mut dir, mut name) = (caller.walk_to(dir, above)?, name.to_os_string());
+    pub(super) fn of_followed_name(&mut self, caller: &Caller, dir: i32, path: Vec<u8>) -> Result<Option<Spot>, Errno> {
+        let mut path = path;
         for _ in 0..MAX_LINKS_FOLLOWED {
-            let is_link = statat(&dir, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| is(&stat, FileType::Symlink));
-            if !is_link {
-                return self.in_directory(&dir, &name);
+            let Some((above, name)) = split(&path) else { return self.of_object(&caller.walk_to(dir, &path)?) };
+            let Some(spot) = self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)) else {
+                // A link of another place may lead here.
+                return caller.walk_to(dir, &path).and_then(|object| self.of_object(&object));
+            };
+            if spot.found.is_none_or(|found| found.kind != FileType::Symlink) {
+                return Ok(Some(spot));
             }
-            let target = readlinkat(&dir, &name, Vec::new())?.into_bytes();
-            let Some((above, next)) = split(&target) else { return self.of_object(&caller.walk_from(&dir, &target)?) };
-            dir = caller.walk_from(&dir, above)?;
-            name = next.to_os_string();
+            let target = readlinkat(&spot.dir.handle, &spot.name, Vec::new())?.into_bytes();
+            path = if target.starts_with(b"/") { target } else { [above, &target].concat() };
         }
         Err(Errno::LOOP)
     }
@@ -97,7 +138,7 @@ impl Places {
                 let path = caller.path(address)?;
                 match (path.is_empty(), follow) {
                     (true, _) => self.of_object(&caller.open(object)?.0),
-                    (false, true) => self.of_followed_name(caller, dir, &path),
+                    (false, true) => self.of_followed_name(caller, dir, path),
                     (false, false) => self.of_name(caller, dir, &path),
                 }
             }
@@ -107,39 +148,43 @@ impl Places {
 
     /// The place of an open object, by one of its names. `None` also if it has none any more.
     pub(super) fn of_object(&mut self, object: &OwnedFd) -> Result<Option<Spot>, Errno> {
-        let stat = fstat(object)?;
-        if is(&stat, FileType::Directory) {
-            return self.in_directory(object, OsStr::new(""));
+        let found = Found::at(object, c"")?;
+        if found.kind == FileType::Directory {
+            return Ok(self.directory(object)?.map(|dir| Spot::new(dir, OsStr::new(""))));
         }
         let path = true_path(object)?;
         let Some((root, below)) = self.in_root(&path) else { return Ok(None) };
         let (Some(above), Some(name)) = (below.parent(), below.file_name()) else { return Ok(None) };
-        let dir = self.open(root, above)?;
-        let spot = self.in_directory(&dir, name)?;
-        let same = |there: &Stat| (there.st_dev, there.st_ino) == (stat.st_dev, stat.st_ino);
-        Ok(spot.filter(|spot| spot.stat().is_some_and(|there| same(&there))))
+        let spot = self.directory(&self.open(root, above)?)?.map(|dir| Spot::new(dir, name));
+        Ok(spot.filter(|spot| spot.found.is_some_and(|there| there.id == found.id)))
     }
 
-    /// `dir` may be of any mount.
-    fn in_directory(&mut self, dir: &OwnedFd, name: &OsStr) -> Result<Option<Spot>, Errno> {
-        let stat = fstat(dir)?;
-        let id = (stat.st_dev, stat.st_ino);
-        if let Some(known) = self.known.get(&id) {
-            return Ok(Some(Spot { dir: Arc::clone(known), name: name.to_owned() }));
+    /// The directory above a name.
+    fn above(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Arc<Directory>>, Errno> {
+        if let Some(known) = caller.id_of(dir, path).and_then(|id| self.known.get(&id)) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        self.directory(&caller.walk_to(dir, path)?)
+    }
+
+    /// A directory of a root, by a handle of whatever mount.
+    fn directory(&mut self, dir: &OwnedFd) -> Result<Option<Arc<Directory>>, Errno> {
+        let id = Found::at(dir, c"")?.id;
+        if let Some(known) = self.known.get(&(id.0, id.1)) {
+            return Ok(Some(Arc::clone(known)));
         }
         let path = true_path(dir)?;
         let Some((root, below)) = self.in_root(&path) else { return Ok(None) };
         let handle = self.open(root, below)?;
-        let found = fstat(&handle)?;
-        if (found.st_dev, found.st_ino) != id {
+        if Found::at(&handle, c"")?.id != id {
             return Err(Errno::STALE);
         }
         if self.known.len() >= JOURNALED_DIRECTORIES {
             self.known.clear();
         }
-        let dir = Arc::new(Directory { handle, root, path: below.to_owned() });
-        self.known.insert(id, Arc::clone(&dir));
-        Ok(Some(Spot { dir, name: name.to_owned() }))
+        let dir = Arc::new(Directory { handle, root, path: below.to_owned(), id });
+        self.known.insert((id.0, id.1), Arc::clone(&dir));
+        Ok(Some(dir))
     }
 
     fn in_root<'p>(&self, path: &'p Path) -> Option<(usize, &'p Path)> {

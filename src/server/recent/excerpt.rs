@@ -178,6 +178,12 @@ pub fn started(reply: &Outcome) -> Option<String> {
     serde_json::from_str::<Started>(structured).ok().map(|started| started.command_id).filter(|id| !id.is_empty())
 }
 
+/// The number by which what a call changed can be undone, and how much that is, as JSON.
+pub fn undo(reply: &Outcome) -> Option<String> {
+    let Ok(Body::Tool(reply)) = reply else { return None };
+    reply.undo.as_ref().map(Value::to_string)
+}
+
 /// A text whose middle is left out while it is put together.
 #[derive(Debug, Default)]
 struct Cut {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::excerpt::{arguments, reason, reply_text, started, subject};
+use super::excerpt::{arguments, reason, reply_text, started, subject, undo};
 use crate::limits::{RECENT_LISTED_PATHS, RECENT_SUBJECT_BYTES, RECENT_UNWRITTEN_BYTES};
 use crate::policy::{Touch, TouchedPath};
 use crate::protocol::Outcome;
@@ -42,7 +42,7 @@ impl Told {
     pub fn ended(entry: &Arc<Entry>, reply: Option<&Outcome>) -> Self {
         let added = reply.and_then(|reply| {
             if entry.outcome == Ending::Ok {
-                started(reply).map(|id| ("background", id))
+                started(reply).map(|id| ("background", id)).or_else(|| undo(reply).map(|call| ("undo", call)))
             } else {
                 reason(reply).map(|reason| ("reason", reason))
             }

@@ -1,0 +1,79 @@
+//! Entries for whoever lists them: when they were, where, what stood there, and which of them still stand.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::io::pread;
+
+use super::bytes::Bytes;
+use super::entry::{Entry, Place};
+use super::error::JournalError;
+use super::store::Store;
+use super::versions::Version;
+
+impl Version {
+    /// All of a file.
+    pub fn bytes(&self) -> io::Result<Vec<u8>> {
+        let Self::File { content, size } = self else { return Ok(Vec::new()) };
+        let mut bytes = vec![0; usize::try_from(*size).unwrap_or(usize::MAX)];
+        let mut at = 0;
+        while at < bytes.len() {
+            match pread(content, &mut bytes[at..], at as u64)? {
+                0 => break,
+                got => at += got,
+            }
+        }
+        bytes.truncate(at);
+        Ok(bytes)
+    }
+}
+
+impl Entry {
+    /// When the call made its first change.
+    pub fn began(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_nanos(self.start.try_into().unwrap_or(0))
+    }
+
+    /// Whether the call is over.
+    pub fn is_over(&self) -> bool {
+        self.has_ended()
+    }
+}
+
+impl Store {
+    /// This entry and those after it whose changes still stand: neither whole undos among them, nor what those have undone.
+    pub fn standing(&self, since: u64) -> Result<Vec<u64>, JournalError> {
+        let mut standing = Vec::new();
+        let mut undone = HashSet::new();
+        for number in self.numbers()?.into_iter().filter(|number| *number >= since).rev() {
+            let Some(entry) = self.read(number)? else { continue };
+            if undone.contains(&number) {
+                continue;
+            }
+            let is_whole = entry.is_whole_undo() && !entry.is_partial;
+            if is_whole && entry.undoes.iter().all(|undone| *undone >= since) {
+                undone.extend(entry.undoes);
+            } else {
+                standing.push(number);
+            }
+        }
+        Ok(standing)
+    }
+
+    /// The true path of a place.
+    pub fn path(&self, place: &Place) -> PathBuf {
+        let root = self.roots.get(place.root).map_or(Path::new(""), |root| &root.shown);
+        root.join(place.path.name())
+    }
+
+    /// The place of a true path; `None` if it lies in no root.
+    pub fn place(&self, path: &Path) -> Option<Place> {
+        let below = |(root, known): (usize, &super::Root)| {
+            let below = path.strip_prefix(&known.shown).ok()?;
+            Some(Place { root, path: Bytes::of(below.as_os_str()) })
+        };
+        self.roots.iter().enumerate().find_map(below)
+    }
+}

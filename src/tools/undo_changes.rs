@@ -1,0 +1,179 @@
+//! `undo_changes`: what calls have changed is made what it was.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::change_notes::{is_zero, journal, shown};
+use super::python::Open;
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::journal::{Change, Ended, Journal, Options, Outcome, Place};
+use crate::limits::MAX_NAMED_CHANGES;
+use crate::policy::{Touch, note};
+
+pub struct UndoChanges;
+
+/// Arguments of `undo_changes`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Params {
+    /// Calls to undo, by their numbers
+    #[schemars(extend("x-aliases" = ["call"]))]
+    calls: Option<Vec<u64>>,
+    /// Undo this call and all after it
+    since: Option<u64>,
+    /// Only what is at or below these paths
+    paths: Option<Vec<String>>,
+    /// Only say what would be undone
+    #[schemars(extend("x-aliases" = ["dry_run"]))]
+    dry_run: Option<bool>,
+}
+
+/// What was undone, or would be.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    /// The number of this call, by which it can be undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<u64>,
+    undone: Vec<String>,
+    /// Why nothing would be.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    conflicts: Vec<String>,
+    /// Beyond those that are named.
+    #[serde(skip_serializing_if = "is_zero")]
+    more: usize,
+}
+
+impl Tool for UndoChanges {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "undo_changes";
+    const TITLE: &'static str = "Undo changes";
+    const DESCRIPTION: &'static str = "Undo what calls changed in files (list_changes has the numbers). Refused whole if anything was \
+        changed again since. An undo can be undone.";
+    const HINTS: Hints = Hints::Mutates;
+    const TOOLSET: Toolset = Toolset::Files;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let journal = journal(context.services, Self::NAME)?;
+        let numbers = numbers(journal, &params)?;
+        let named = params.paths.iter().flatten().map(|path| place(context, journal, path));
+        let paths = named.collect::<Result<Vec<_>, _>>()?;
+        if params.paths.is_some() && paths.is_empty() {
+            return Err(Error::params("`paths` is empty; name what is to be undone, or leave it out for everything"));
+        }
+        let options = Options { paths: &paths, dry_run: true, force: false };
+        let still = context.services.policy.still();
+        let planned = journal.store.undo(&numbers, Self::NAME, options)?;
+        for (place, change) in &planned.undone {
+            let now = journal.store.path(place);
+            let policy = &context.services.policy;
+            match change {
+                // It goes.
+                Change::Created => {}
+                Change::Edited | Change::Deleted | Change::Metadata => policy.may_return(&now, None, &still)?,
+                Change::Renamed { from } => policy.may_return(&journal.store.path(from), Some(&now), &still)?,
+            }
+        }
+        if params.dry_run == Some(true) {
+            return Ok(reply(context, journal, &planned));
+        }
+        refused(context, journal, &planned)?;
+        if planned.undone.is_empty() {
+            return Err(Error::Unsuitable {
+                message: format!("there is nothing to undo of {}", listed(&numbers)),
+                hint: "list_changes says what each call changed".into(),
+            });
+        }
+        let done = journal.store.undo(&numbers, Self::NAME, Options { dry_run: false, ..options })?;
+        refused(context, journal, &done)?;
+        for (place, _) in &done.undone {
+            note(&journal.store.path(place), None, Touch::Write);
+        }
+        context.changes.made(Ended { number: done.number, changes: done.undone.clone(), lost: None });
+        Ok(reply(context, journal, &done))
+    }
+}
+
+/// The calls that are meant.
+fn numbers(journal: &Journal, params: &Params) -> Result<Vec<u64>, Error> {
+    match (&params.calls, params.since) {
+        (Some(calls), None) if !calls.is_empty() => Ok(calls.clone()),
+        (None, Some(since)) => {
+            // It has to be one: all after a number that stands for nothing may be everything.
+            journal.store.entry(since)?;
+            Ok(journal.store.standing(since)?)
+        }
+        _ => {
+            Err(Error::params("say either `calls`, with at least one number, or `since`; list_changes has the numbers"))
+        }
+    }
+}
+
+/// The place of a path that may not be there any more.
+fn place(context: &Context<'_>, journal: &Journal, path: &str) -> Result<Place, Error> {
+    let policy = &context.services.policy;
+    let absolute = policy.absolute(path)?;
+    let found = journal.store.place(&absolute);
+    let found = found.or_else(|| journal.store.place(policy.try_write(&absolute).ok()?.place()));
+    found.ok_or_else(|| Error::params(format!("`paths`: `{path}` is in no directory that may be written to")))
+}
+
+fn refused(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Result<(), Error> {
+    if outcome.conflicts.is_empty() {
+        return Ok(());
+    }
+    let conflicts = conflicts(context, journal, outcome);
+    Err(Error::Unsuitable {
+        message: format!("nothing was undone, since not all is as the calls left it:\n{}", limited(&conflicts)),
+        hint: "leave these out by `paths`, or undo the later calls first; what a person changed stays".into(),
+    })
+}
+
+fn conflicts(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Vec<String> {
+    let one = |conflict: &crate::journal::Conflict| {
+        format!("{}: {}", shown(context.services, journal, &conflict.place), conflict.why)
+    };
+    outcome.conflicts.iter().map(one).collect()
+}
+
+fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<Open<Output>> {
+    let one = |(place, change): &(Place, Change)| {
+        let path = shown(context.services, journal, place);
+        match change {
+            Change::Edited => format!("reverted {path}"),
+            Change::Created => format!("removed {path}"),
+            Change::Deleted => format!("restored {path}"),
+            Change::Metadata => format!("restored the metadata of {path}"),
+            Change::Renamed { from } => format!("moved {path} back to {}", shown(context.services, journal, from)),
+        }
+    };
+    let mut undone: Vec<String> = outcome.undone.iter().map(one).collect();
+    let mut conflicts = conflicts(context, journal, outcome);
+    let text = match outcome.number {
+        Some(number) => format!("{}\n[undone; this is call {number}, which can be undone too]", limited(&undone)),
+        None if conflicts.is_empty() => format!("{}\n[dry run: nothing was undone]", limited(&undone)),
+        None => format!("[nothing would be undone, since not all is as the calls left it]\n{}", limited(&conflicts)),
+    };
+    let count = undone.len().max(conflicts.len());
+    undone.truncate(MAX_NAMED_CHANGES);
+    conflicts.truncate(MAX_NAMED_CHANGES);
+    let more = count.saturating_sub(MAX_NAMED_CHANGES);
+    Reply::text(text.trim_start()).with(Open(Output { call: outcome.number, undone, conflicts, more }))
+}
+
+fn limited(lines: &[String]) -> String {
+    let mut text = lines.iter().take(MAX_NAMED_CHANGES).map(String::as_str).collect::<Vec<_>>().join("\n");
+    if let Some(more) = lines.len().checked_sub(MAX_NAMED_CHANGES + 1) {
+        let _ = write!(text, "\n[{} more]", more + 1);
+    }
+    text
+}
+
+fn listed(numbers: &[u64]) -> String {
+    let all: Vec<String> = numbers.iter().take(MAX_NAMED_CHANGES).map(u64::to_string).collect();
+    format!("{} {}", if numbers.len() == 1 { "call" } else { "calls" }, all.join(", "))
+}

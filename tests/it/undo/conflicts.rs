@@ -1,0 +1,58 @@
+//! What stands against an undo: nobody else's work is touched.
+
+use std::fs;
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::{Stage, refusal};
+
+#[test]
+fn what_a_person_has_changed_since_stays() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/b", "1").file("work/c", "1"));
+    let edits = json!([{"oldText": "1", "newText": "2"}]);
+    stage.server.call("edit_files", json!({"paths": ["a", "b"], "edits": edits})).texts();
+    stage.done("delete_file", json!({"path": "c"}));
+    stage.tree.file("work/a", "theirs").file("work/c", "theirs");
+    let before = stage.picture();
+    let hint = "hint: leave these out by `paths`, or undo the later calls first; what a person changed stays";
+    let refused = |what: &str| format!("nothing was undone, since not all is as the calls left it:\n{what}\n{hint}");
+    assert_eq!(refusal(&stage.server.call("undo_changes", json!({"calls": [1]}))), refused("a: it was changed since"));
+    assert_eq!(
+        refusal(&stage.server.call("undo_changes", json!({"calls": [2]}))),
+        refused("c: something has its name again")
+    );
+    assert_eq!(
+        stage.done("undo_changes", json!({"calls": [1], "dryRun": true})),
+        "[nothing would be undone, since not all is as the calls left it]\na: it was changed since"
+    );
+    assert_eq!(stage.picture(), before);
+    stage.done("undo_changes", json!({"calls": [1], "paths": ["b"]}));
+    assert_eq!(["a", "b", "c"].map(|file| stage.tree.read(&format!("work/{file}"))), ["theirs", "1", "theirs"]);
+}
+
+#[test]
+fn a_later_call_stands_against_an_earlier_one_until_it_is_undone() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
+    let before = stage.picture();
+    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    stage.done("write_file", json!({"path": "a", "content": "3"}));
+    let refused = refusal(&stage.server.call("undo_changes", json!({"calls": [1]})));
+    assert!(refused.contains("a: write_file (entry 2) changed it later"), "{refused}");
+    stage.undo(2, 3);
+    stage.undo(1, 4);
+    assert_eq!(stage.picture(), before);
+}
+
+#[test]
+fn an_undo_brings_about_nothing_that_is_protected() {
+    let mut stage = Stage::new(|tree| tree.file("work/.git/HEAD", "ref: refs/heads/main"));
+    stage.done("move_file", json!({"source": ".git", "destination": "x"}));
+    stage.done("write_file", json!({"path": "x/hooks/pre-commit", "content": "evil"}));
+    let refused = refusal(&stage.server.call("undo_changes", json!({"calls": [1]})));
+    assert!(refused.contains("hooks"), "{refused}");
+    assert!(!stage.tree.has("work/.git"));
+    fs::remove_dir_all(stage.tree.path("work/x/hooks")).unwrap();
+    stage.undo(1, 3);
+    assert!(stage.tree.has("work/.git/HEAD"));
+}
