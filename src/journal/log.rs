@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,8 @@ use super::error::JournalError;
 use super::object::{Attributes, Id, Stat, stat_of};
 use crate::limits::JOURNAL_LINE_BYTES;
 
+/// Marks the number of a device that none of the roots lies on.
+const FOREIGN: u64 = 1 << 63;
 pub(super) const VERSION: u32 = 1;
 /// More than an [`Event::End`] takes.
 const END_BYTES: usize = 512;
@@ -101,6 +104,40 @@ pub(super) enum Event {
     End(End),
 }
 
+impl Event {
+    /// The same with other identities.
+    fn with_ids(mut self, to: impl Fn(Id) -> Id) -> Self {
+        match &mut self {
+            Self::Begin { .. } | Self::Deep | Self::End(_) => {}
+            Self::Name { dir, before, .. } => {
+                *dir = to(*dir);
+                *before = before.map(to);
+            }
+            Self::Object(stat) | Self::State { stat, .. } => stat.id = to(stat.id),
+            Self::Attributes { id, .. }
+            | Self::Content { id, .. }
+            | Self::Kept { id, .. }
+            | Self::Inside { id, .. } => {
+                *id = to(*id);
+            }
+            Self::Left { dir, after, .. } => (*dir, *after) = (to(*dir), to(*after)),
+            Self::Same { new, old } => (new.0, old.0) = (to(new.0), to(old.0)),
+        }
+        self
+    }
+}
+
+/// Devices get other numbers when the machine starts again, so that of a root is logged as the number of the first root on it.
+fn logged(roots: &[Id], id: Id) -> Id {
+    let root = roots.iter().position(|root| root.0 == id.0);
+    Id(root.map_or(id.0 | FOREIGN, |root| root as u64), id.1, id.2)
+}
+
+fn unlogged(roots: &[Id], id: Id) -> Id {
+    let root = usize::try_from(id.0).ok().and_then(|root| roots.get(root));
+    Id(root.map_or(id.0 & !FOREIGN, |root| root.0), id.1, id.2)
+}
+
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,18 +159,20 @@ pub(super) struct End {
 pub(super) struct Log {
     file: File,
     bytes: u64,
+    roots: Arc<[Id]>,
     /// Lines that are not in the file yet.
     pending: Vec<u8>,
 }
 
 impl Log {
-    pub(super) fn new(file: File, bytes: u64) -> Self {
-        Self { file, bytes, pending: Vec::new() }
+    pub(super) fn new(file: File, bytes: u64, roots: &Arc<[Id]>) -> Self {
+        Self { file, bytes, roots: Arc::clone(roots), pending: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, event: &Event) {
+    pub(super) fn add(&mut self, event: Event) {
+        let event = event.with_ids(|id| logged(&self.roots, id));
         // Nothing in an event is without a form in JSON.
-        let _ = serde_json::to_writer(&mut self.pending, event);
+        let _ = serde_json::to_writer(&mut self.pending, &event);
         self.pending.push(b'\n');
     }
 
@@ -176,6 +215,7 @@ pub(super) fn end(log: &File) -> io::Result<Option<End>> {
 pub(super) fn read(
     log: File,
     path: &Path,
+    roots: &[Id],
     mut take: impl FnMut(Event) -> Result<(), String>,
 ) -> Result<u64, JournalError> {
     let mut length = 0;
@@ -192,12 +232,12 @@ pub(super) fn read(
             }
             break;
         }
-        let event = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
+        let event: Event = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
         let is_first = matches!(event, Event::Begin { .. });
         if is_first != (number == 1) {
             return Err(damaged("the beginning of an entry stands in the first line and nowhere else".into()));
         }
-        take(event).map_err(damaged)?;
+        take(event.with_ids(|id| unlogged(roots, id))).map_err(damaged)?;
         length += got as u64;
     }
     Ok(length)

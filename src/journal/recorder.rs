@@ -284,7 +284,7 @@ impl Recorder {
     }
 
     pub(super) fn note(&mut self, event: Event) {
-        self.log.add(&event);
+        self.log.add(event.clone());
         // What is noted here is in order.
         let _ = self.entry.apply(event);
     }

@@ -47,7 +47,7 @@ impl Store {
                 // What is behind the last whole line never happened.
                 ftruncate(&log, length).map_err(failed())?;
                 let is_undo = !entry.undoes.is_empty();
-                let mut recorder = Recorder::new(self, Log::new(log, length), entry);
+                let mut recorder = Recorder::new(self, Log::new(log, length, &self.root_ids), entry);
                 recorder.files = files.get(&number).copied().unwrap_or(0);
                 recorder.copied_bytes = None;
                 entry = self.end_as(recorder, is_undo, |_| Vec::new())?;

@@ -107,7 +107,8 @@ impl Store {
         // What is born in the same tick of the clock counts as older.
         let start = stat_of(&log).map_err(|errno| failed(errno.into()))?.id.born();
         let begin = Event::Begin { version: VERSION, start, title: title.to_owned(), undoes, partial };
-        let mut recorder = Recorder::new(self, Log::new(File::from(log), 0), Entry { number, ..Entry::default() });
+        let mut recorder =
+            Recorder::new(self, Log::new(File::from(log), 0, &self.root_ids), Entry { number, ..Entry::default() });
         recorder.note(begin);
         recorder.log.write().map_err(failed)?;
         Ok(recorder)
@@ -191,7 +192,7 @@ impl Store {
     pub(super) fn read_whole(&self, number: u64) -> Result<Option<(Entry, u64)>, JournalError> {
         let Some(log) = self.open_log(number)? else { return Ok(None) };
         let mut entry = Entry { number, ..Entry::default() };
-        let length = log::read(log, &self.log_path(number), |event| entry.apply(event))?;
+        let length = log::read(log, &self.log_path(number), &self.root_ids, |event| entry.apply(event))?;
         Ok((length > 0).then_some((entry, length)))
     }
 

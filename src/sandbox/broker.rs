@@ -67,6 +67,7 @@ pub struct Broker {
     interceptor: Option<Interceptor>,
     /// Whether mounts decide what may be changed, and it only sees to what they cannot.
     is_in_view: bool,
+    is_over: bool,
 }
 
 /// A change whose arguments have been read.
@@ -84,7 +85,16 @@ impl Broker {
     /// `writable`, but not at or below `read_only`; where both say something, the longer one counts, and of the same path
     /// that it is read-only. Attributes can be read of what lies at or below `readable`. All of them true paths.
     pub fn new(listener: OwnedFd, writable: Vec<PathBuf>, read_only: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
-        Self { listener, writable, read_only, readable, denied: Vec::new(), interceptor: None, is_in_view: false }
+        Self {
+            listener,
+            writable,
+            read_only,
+            readable,
+            denied: Vec::new(),
+            interceptor: None,
+            is_in_view: false,
+            is_over: false,
+        }
     }
 
     /// A broker for a command in a root of its own.
@@ -100,9 +110,9 @@ impl Broker {
         Ok(self)
     }
 
-    /// Whether nobody is left who could make a call: there is nothing to wait for any more.
+    /// Whether nobody is left who could make a call, as was seen when the last one was looked for: there is nothing to wait for.
     pub fn is_over(&self) -> bool {
-        self.state().contains(PollFlags::HUP)
+        self.is_over
     }
 
     /// Answers what waits; a call that was given up meanwhile is no error. Does not block.
@@ -110,7 +120,7 @@ impl Broker {
         let Some(interceptor) = &mut self.interceptor else { return self.serve_one(witness) };
         interceptor.serve(&self.listener)?;
         for _ in 0..CALLS_AT_ONCE {
-            if !self.state().contains(PollFlags::IN) {
+            if !self.is_asked() {
                 break;
             }
             self.serve_one(witness)?;
@@ -139,7 +149,7 @@ impl Broker {
 
     fn serve_one(&mut self, witness: &mut dyn Witness) -> io::Result<()> {
         // With nobody left, kernels before Linux 6.11 wait for ever.
-        if !self.state().contains(PollFlags::IN) {
+        if !self.is_asked() {
             return Ok(());
         }
         let gone = |error: io::Error| match error.kind() {
@@ -191,12 +201,13 @@ impl Broker {
         &self.denied
     }
 
-    fn state(&self) -> PollFlags {
+    /// Whether a call waits now.
+    fn is_asked(&mut self) -> bool {
         let mut listener = [PollFd::new(&self.listener, PollFlags::IN)];
-        match poll(&mut listener, Some(&Timespec::default())) {
-            Ok(_) => listener[0].revents(),
-            Err(_) => PollFlags::empty(),
-        }
+        let state = poll(&mut listener, Some(&Timespec::default())).map(|_| listener[0].revents());
+        let state = state.unwrap_or(PollFlags::empty());
+        self.is_over = state.contains(PollFlags::HUP);
+        state.contains(PollFlags::IN)
     }
 
     fn record(&mut self, denied: Denied) {

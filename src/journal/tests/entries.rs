@@ -36,7 +36,7 @@ pub(super) fn edit(world: &World, recorder: &mut Recorder, path: &str, text: &st
 }
 
 /// A call that writes these files.
-fn call(world: &World, store: &Store, title: &str, files: &[(&str, &str)]) -> u64 {
+pub(super) fn call(world: &World, store: &Store, title: &str, files: &[(&str, &str)]) -> u64 {
     let mut recorder = store.begin(title).unwrap();
     for (path, text) in files {
         edit(world, &mut recorder, path, text);
@@ -185,40 +185,6 @@ fn a_path_that_does_not_lead_to_the_handle_is_refused() {
         recorder.gains(at).unwrap_err().to_string(),
         format!("{}: is not where the directory is now; look it up again", path.display())
     );
-}
-
-#[test]
-fn damaged_and_forged_logs_are_refused() {
-    let world = World::new();
-    let store = world.store();
-    let number = call(&world, &store, "call", &[("a", "text")]);
-    let path = world.dir.path().join(format!("store/log/{number}"));
-    let log = fs::read_to_string(&path).unwrap();
-    let refused = |line: usize, why: &str| {
-        format!(
-            "store/log/1, line {line}: {why}; this log is damaged or not ours, and nothing was undone: move it out of the \
-             journal's store"
-        )
-    };
-    let lines = log.lines().count();
-    let says = |log: String| {
-        fs::write(&path, log).unwrap();
-        store.undo(&[number], "undo", Options::default()).unwrap_err().to_string()
-    };
-    let version = log.replacen("\"version\":1", "\"version\":2", 1);
-    assert_eq!(says(version), refused(1, "it is of version 2, and this program reads version 1"));
-    let outside = format!("{log}{{\"Name\":{{\"dir\":[1,2,3],\"name\":\"../x\",\"before\":null}}}}\n");
-    assert_eq!(says(outside), refused(lines + 1, "\"../x\" is no name of a file"));
-    let unknown = format!("{log}{{\"Kept\":{{\"id\":[1,2,3],\"file\":1,\"is_copy\":false}}}}\n");
-    assert_eq!(says(unknown), refused(lines + 1, "nothing was said of object Id(1, 2, 3) before"));
-    assert_eq!(says(format!("{log}garbage\n")), refused(lines + 1, "expected value at line 1 column 1"));
-    let twice = format!("{log}{log}");
-    let why = "the beginning of an entry stands in the first line and nowhere else";
-    assert_eq!(says(twice), refused(lines + 1, why));
-    assert_eq!(texts(&world, &["a"]), [some("text")]);
-    // What a crash cut short never happened.
-    fs::write(&path, format!("{log}{{\"Name\":{{\"dir\":[1,2")).unwrap();
-    assert_eq!(undo(&store, &[number]).conflicts, []);
 }
 
 #[test]

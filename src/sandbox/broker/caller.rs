@@ -6,7 +6,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, accessat, openat, openat2, stat, statat};
+use rustix::fs::{
+    Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, Statx, StatxFlags, accessat, openat, openat2, stat, statat, statx,
+};
 use rustix::io::Errno;
 
 use super::call::Object;
@@ -74,6 +76,11 @@ impl Caller {
             statat(&self.proc, OsStr::from_bytes(&[base.as_bytes(), path].concat()), AtFlags::empty())
         };
         stat.ok().map(|stat| (stat.st_dev, stat.st_ino))
+    }
+
+    /// What statx(2) says of what the caller has open under this number.
+    pub fn statx(&self, fd: i32, wanted: StatxFlags) -> Result<Statx, Errno> {
+        statx(&self.proc, format!("fd/{fd}"), AtFlags::empty(), wanted)
     }
 
     fn open_path(&self, dir: i32, path: &[u8], follow: bool) -> Result<OwnedFd, Errno> {

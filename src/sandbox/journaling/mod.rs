@@ -163,8 +163,7 @@ impl CommandJournal<'_> {
 
     /// What has to be noted before a call goes on.
     fn note_of(&mut self, caller: &Caller, mutation: Mutation) -> Result<Option<Note>, Errno> {
-        let recorder = &self.recorder;
-        let has = |id| recorder.as_ref().is_some_and(|recorder| recorder.has(id));
+        let recorder = self.recorder.as_ref();
         let places = &mut self.places;
         let mut named = |Named { dir, address }| places.of_name(caller, dir, &caller.path(address)?);
         let note = match mutation {
@@ -200,17 +199,26 @@ impl CommandJournal<'_> {
             }
             Mutation::Truncate(object) => places.of(caller, object)?.map(|spot| Note::Content(spot, Writing::Anywhere)),
             Mutation::Overwrite(fd) => {
+                let found = Found::open(caller, fd)?;
+                let is_known = |recorder: &Recorder| recorder.knows_content(found.id, Writing::Anywhere);
+                if found.kind != FileType::RegularFile || recorder.is_some_and(is_known) {
+                    return Ok(None);
+                }
                 let object = caller.open(Object::Descriptor(fd))?.0;
-                match Found::at(&object, c"")? {
-                    Found { kind, .. } if kind != FileType::RegularFile => None,
-                    // It may have no name any more, and still be kept by a link.
-                    Found { id, .. } if has(id) => Some(Note::ContentOf(object)),
-                    _ => places.of_object(&object)?.map(|spot| Note::Content(spot, Writing::Anywhere)),
+                // It may have no name any more, and still be kept by a link.
+                if recorder.is_some_and(|recorder| recorder.has(found.id)) {
+                    Some(Note::ContentOf(object))
+                } else {
+                    places.of_object(&object)?.map(|spot| Note::Content(spot, Writing::Anywhere))
                 }
             }
             Mutation::Metadata(Object::Descriptor(fd)) => {
+                let id = Found::open(caller, fd)?.id;
+                if recorder.is_some_and(|recorder| recorder.knows_metadata(id)) {
+                    return Ok(None);
+                }
                 let object = caller.open(Object::Descriptor(fd))?.0;
-                if has(Found::at(&object, c"")?.id) {
+                if recorder.is_some_and(|recorder| recorder.has(id)) {
                     Some(Note::MetadataOf(object))
                 } else {
                     places.of_object(&object)?.map(Note::Metadata)

@@ -12,7 +12,9 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, readlinkat, statx};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, makedev, openat2, readlinkat, statx,
+};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
@@ -43,20 +45,23 @@ pub(super) struct Found {
     pub(super) id: Id,
 }
 
+const WANTED: StatxFlags = StatxFlags::TYPE.union(StatxFlags::INO).union(StatxFlags::BTIME);
+
 impl Found {
     /// What stands under a name, which is not followed; with an empty one, the directory.
-    pub(super) fn at(dir: impl AsFd, name: impl Arg) -> Result<Self, Errno> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
-        let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::BTIME;
-        let stat = statx(dir, name, flags, wanted)?;
-        Ok(Self {
-            kind: FileType::from_raw_mode(stat.stx_mode.into()),
-            id: Id(
-                makedev(stat.stx_dev_major, stat.stx_dev_minor),
-                stat.stx_ino,
-                stat.stx_btime.tv_sec * 1_000_000_000 + i64::from(stat.stx_btime.tv_nsec),
-            ),
-        })
+    fn at(dir: impl AsFd, name: impl Arg) -> Result<Self, Errno> {
+        statx(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH, WANTED).map(|stat| Self::of(&stat))
+    }
+
+    /// What the caller has open under this number.
+    pub(super) fn open(caller: &Caller, fd: i32) -> Result<Self, Errno> {
+        caller.statx(fd, WANTED).map(|stat| Self::of(&stat))
+    }
+
+    fn of(stat: &Statx) -> Self {
+        let born = stat.stx_btime.tv_sec * 1_000_000_000 + i64::from(stat.stx_btime.tv_nsec);
+        let kind = FileType::from_raw_mode(stat.stx_mode.into());
+        Self { kind, id: Id(makedev(stat.stx_dev_major, stat.stx_dev_minor), stat.stx_ino, born) }
     }
 }
 

@@ -1,0 +1,65 @@
+//! Logs, and who wrote them.
+
+use std::fs::{self, File};
+use std::sync::Arc;
+
+use super::super::log::{Event, Log, VERSION, read};
+use super::super::{Bytes, Id, Options};
+use super::entries::{call, some, texts, undo};
+use super::property::World;
+
+#[test]
+fn damaged_and_forged_logs_are_refused() {
+    let world = World::new();
+    let store = world.store();
+    let number = call(&world, &store, "call", &[("a", "text")]);
+    let path = world.dir.path().join(format!("store/log/{number}"));
+    let log = fs::read_to_string(&path).unwrap();
+    let refused = |line: usize, why: &str| {
+        format!(
+            "store/log/1, line {line}: {why}; this log is damaged or not ours, and nothing was undone: move it out of the \
+             journal's store"
+        )
+    };
+    let lines = log.lines().count();
+    let says = |log: String| {
+        fs::write(&path, log).unwrap();
+        store.undo(&[number], "undo", Options::default()).unwrap_err().to_string()
+    };
+    let version = log.replacen("\"version\":1", "\"version\":2", 1);
+    assert_eq!(says(version), refused(1, "it is of version 2, and this program reads version 1"));
+    let outside = format!("{log}{{\"Name\":{{\"dir\":[9,2,3],\"name\":\"../x\",\"before\":null}}}}\n");
+    assert_eq!(says(outside), refused(lines + 1, "\"../x\" is no name of a file"));
+    let unknown = format!("{log}{{\"Kept\":{{\"id\":[9,2,3],\"file\":1,\"is_copy\":false}}}}\n");
+    assert_eq!(says(unknown), refused(lines + 1, "nothing was said of object Id(9, 2, 3) before"));
+    assert_eq!(says(format!("{log}garbage\n")), refused(lines + 1, "expected value at line 1 column 1"));
+    let twice = format!("{log}{log}");
+    let why = "the beginning of an entry stands in the first line and nowhere else";
+    assert_eq!(says(twice), refused(lines + 1, why));
+    assert_eq!(texts(&world, &["a"]), [some("text")]);
+    // What a crash cut short never happened.
+    fs::write(&path, format!("{log}{{\"Name\":{{\"dir\":[1,2")).unwrap();
+    assert_eq!(undo(&store, &[number]).conflicts, []);
+}
+
+#[test]
+fn devices_may_get_other_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    let (first, second, elsewhere) = (Id(5, 1, 1), Id(9, 2, 2), Id(7, 3, 3));
+    let mut log = Log::new(File::create_new(&path).unwrap(), 0, &Arc::from([first, second]));
+    log.add(Event::Begin { version: VERSION, start: 0, title: String::new(), undoes: Vec::new(), partial: false });
+    let name = |dir, before| Event::Name { dir, name: Bytes(b"a".to_vec()), before: Some(before) };
+    log.add(name(first, second));
+    log.add(name(elsewhere, Id(5, 4, 4)));
+    log.write().unwrap();
+    // The devices have changed their places.
+    let roots = [Id(9, 1, 1), Id(7, 2, 2)];
+    let mut events = Vec::new();
+    let take = |event| {
+        events.push(event);
+        Ok(())
+    };
+    read(File::open(&path).unwrap(), &path, &roots, take).unwrap();
+    assert_eq!(events[1..], [name(Id(9, 1, 1), Id(7, 2, 2)), name(Id(7, 3, 3), Id(9, 4, 4))]);
+}
