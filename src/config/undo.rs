@@ -27,8 +27,6 @@ pub struct UndoConfig {
     pub drops: bool,
     /// Globs over paths below the allowed directories: nothing is kept of those.
     pub skip: Vec<String>,
-    /// The same, compiled.
-    pub skips: GlobMatcher,
     /// Where programs keep their state, if that is known.
     pub state: Option<PathBuf>,
     /// What agents of this process may reach: no place for it.
@@ -41,7 +39,7 @@ impl UndoConfig {
     pub(super) fn resolve(options: &Options, profile: &Profile, world: &World, grants: &[Grant]) -> Result<Self> {
         let args = &options.undo;
         let skip: Vec<String> = args.undo_skip.iter().chain(&profile.undo_skip).cloned().collect();
-        let skips = GlobMatcher::new(&skip, false).context("--undo-skip")?;
+        GlobMatcher::new(&skip, false).context("--undo-skip")?;
         let absolute = |path: PathBuf| path.is_absolute().then_some(path);
         let state = world.variable("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
         Ok(Self {
@@ -53,7 +51,6 @@ impl UndoConfig {
             ),
             drops: args.undo_full.or(profile.undo_full) == Some(UndoFull::Drop),
             skip,
-            skips,
             state: state.or_else(|| Some(world.home()?.join(".local/state"))),
             allowed: grants.iter().map(|grant| grant.path.clone()).collect(),
             places: None,

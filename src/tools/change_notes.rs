@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Services;
+use super::{Context, Services};
 use crate::error::Error;
-use crate::journal::{Change, Journal, Place};
+use crate::journal::{Change, Ended, Journal, Place};
 use crate::sandbox::Changed;
 use crate::text::escape::show_path;
 
@@ -90,20 +90,26 @@ pub struct ChangesMade {
 }
 
 /// The note below the reply to a command, and the same for programs. `None` if nothing was changed.
-pub fn changes_made(services: &Services, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
+pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
     let Changed { call, fault } = changed?;
-    let journal = services.journal.as_deref().ok()?;
+    let journal = context.services.journal.as_deref().ok()?;
     let entry = call.and_then(|call| journal.store.entry(call).ok());
-    let changes = entry.map(|entry| journal.store.changes(&entry)).unwrap_or_default();
+    let changes = entry.as_ref().map(|entry| journal.store.changes(entry)).unwrap_or_default();
+    let lost = fault.clone().or_else(|| journal.not_kept(entry.as_ref()?));
+    if let Some(entry) = &entry {
+        journal.kept(entry);
+    }
     let mut note = match call {
-        Some(call) => format!("changed: {}: undo with call {call}", line(services, journal, &changes)),
+        Some(call) => format!("changed: {}: undo with call {call}", line(context.services, journal, &changes)),
         None => "changed, and nothing was kept to undo it".to_owned(),
     };
-    if let Some(fault) = fault {
-        note.push_str("; not all of it can be undone: ");
-        note.push_str(fault);
+    if let Some(lost) = &lost {
+        note.push_str("; not kept for undo: ");
+        note.push_str(lost);
     }
-    Some((note, ChangesMade { call: *call, counts: Counts::of(&changes), lost: fault.clone() }))
+    let counts = Counts::of(&changes);
+    context.changes.made(Ended { number: *call, changes, lost: None });
+    Some((note, ChangesMade { call: *call, counts, lost }))
 }
 
 /// What was changed, in a line: the names where they are few.
