@@ -4,11 +4,14 @@
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::Read as _;
+use std::os::fd::AsFd as _;
+use std::path::Path;
 
 use anyhow::{Result, ensure};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memchr::memmem;
 use replay::internals::edit::{self, Edit, Options};
+use replay::internals::journal::{At, Root, Store};
 use replay::internals::policy::{Access, Grant, Policy};
 use replay::internals::protocol::escape_into;
 use replay::internals::text::diff;
@@ -117,5 +120,37 @@ fn unified(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(micro, open, escape, edit_literal, unified);
+/// A file that is replaced by another, as an entry of the journal, beside doing just that.
+fn noted(c: &mut Criterion) {
+    if let Err(error) = noted_in(c) {
+        panic!("{error:#}");
+    }
+}
+
+fn noted_in(c: &mut Criterion) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let root = dir.path().join("root");
+    fs::create_dir(&root)?;
+    let handle = File::open(&root)?;
+    let roots = [Root { handle: handle.try_clone()?.into(), shown: root.clone() }];
+    let store = Store::open(File::open(dir.path())?.as_fd(), "store".as_ref(), dir.path(), roots.into())?;
+    let at = |name: &'static str| At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new("") };
+    let replace = || fs::write(root.join("new"), "text").and_then(|()| fs::rename(root.join("new"), root.join("file")));
+    replace()?;
+    let mut group = c.benchmark_group("replace a file");
+    group.bench_function("journal", |b| {
+        b.iter(|| {
+            let mut recorder = store.begin("call")?;
+            recorder.gains(at("new"))?;
+            recorder.renames(at("new"), at("file"), false)?;
+            replace()?;
+            anyhow::Ok(store.end(recorder)?.number)
+        });
+    });
+    group.bench_function("std", |b| b.iter(replace));
+    group.finish();
+    Ok(())
+}
+
+criterion_group!(micro, open, escape, edit_literal, unified, noted);
 criterion_main!(micro);

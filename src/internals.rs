@@ -37,7 +37,7 @@ pub mod fs {
 }
 
 pub mod journal {
-    pub use crate::journal::Changes;
+    pub use crate::journal::{At, Bounds, Changes, Id, Options, Recorder, Root, Store};
 }
 
 pub mod limits {

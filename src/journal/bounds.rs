@@ -24,16 +24,19 @@ impl Store {
             let Some(end) = self.ended(number)? else { break };
             ended.push((number, end));
         }
-        let mut bytes: u64 = ended.iter().map(|(_, end)| end.bytes).sum();
+        let mut bytes: u64 = ended.iter().fold(0, |sum, (_, end)| sum.saturating_add(end.bytes));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let mut gone = Vec::new();
+        let (mut gone, mut files) = (Vec::new(), None);
         for (number, end) in ended {
             let time = Duration::from_nanos(end.time.try_into().unwrap_or(0));
             if bytes <= bounds.bytes && now.saturating_sub(time) <= bounds.age {
                 break;
             }
-            self.remove(number, end.files)?;
-            bytes -= end.bytes;
+            if files.is_none() {
+                files = Some(self.files()?);
+            }
+            self.remove(number, files.as_mut().and_then(|files| files.remove(&number)).unwrap_or_default())?;
+            bytes = bytes.saturating_sub(end.bytes);
             gone.push(number);
         }
         Ok(gone)

@@ -4,6 +4,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::bounds::Bounds;
 use super::entry::{Change, Entry, Place};
@@ -11,7 +12,7 @@ use super::error::JournalError;
 use super::keeping::WhenFull;
 use super::recorder::{At, Recorder};
 use super::store::Store;
-use crate::limits::{UNDO_ENTRIES_TO_A_SWEEP, UNDO_SWEEP_SHARE};
+use crate::limits::{UNDO_SWEEP_SECS, UNDO_SWEEP_SHARE};
 
 /// The store of a server, and how it is used.
 #[derive(Debug)]
@@ -21,15 +22,12 @@ pub struct Journal {
     mended: OnceLock<Result<(), String>>,
     /// The last entry that was too old or too much.
     gone: AtomicU64,
-    /// Entries, and the bytes that they keep, since the oldest were looked for.
-    entries: AtomicU64,
-    bytes: AtomicU64,
+    since: Mutex<Since>,
 }
 
 impl Journal {
     pub fn new(store: Store, bounds: Bounds) -> Self {
-        let (mended, gone, entries, bytes) = Default::default();
-        Self { store, bounds, mended, gone, entries, bytes }
+        Self { store, bounds, mended: OnceLock::new(), gone: AtomicU64::new(0), since: Mutex::new(Since::now()) }
     }
 
     pub fn bounds(&self) -> Bounds {
@@ -62,17 +60,32 @@ impl Journal {
         Ok(())
     }
 
-    /// Looks for the oldest entries now and then.
+    /// Looks for the oldest entries now and then: that reads the end of each.
     fn kept(&self, entry: &Entry) {
-        let entries = self.entries.fetch_add(1, Ordering::Relaxed) + 1;
-        let own = entry.bytes();
-        let bytes = self.bytes.fetch_add(own, Ordering::Relaxed) + own;
-        if entries >= UNDO_ENTRIES_TO_A_SWEEP || bytes >= self.bounds.bytes / UNDO_SWEEP_SHARE {
-            self.entries.store(0, Ordering::Relaxed);
-            self.bytes.store(0, Ordering::Relaxed);
-            // What cannot be removed now is looked for again.
-            let _ = self.sweep();
+        {
+            let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+            since.bytes += entry.bytes();
+            let is_due = since.swept.elapsed() >= Duration::from_secs(UNDO_SWEEP_SECS);
+            if !is_due && since.bytes < self.bounds.bytes / UNDO_SWEEP_SHARE {
+                return;
+            }
+            *since = Since::now();
         }
+        // What cannot be removed now is looked for again.
+        let _ = self.sweep();
+    }
+}
+
+/// When the oldest entries were looked for, and what later ones take on the disk.
+#[derive(Debug)]
+struct Since {
+    swept: Instant,
+    bytes: u64,
+}
+
+impl Since {
+    fn now() -> Self {
+        Self { swept: Instant::now(), bytes: 0 }
     }
 }
 

@@ -4,7 +4,8 @@
 //! follows from the name that led to it, so nothing has to be said again when a directory moves.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 
 use super::bytes::Bytes;
 use super::log::{Content, End, Event, VERSION, Version};
@@ -131,6 +132,11 @@ impl Entry {
             }
             Event::Name { name, .. } | Event::Left { name, .. } if !is_name(name.name()) => {
                 return Err(format!("{name:?} is no name of a file"));
+            }
+            Event::Inside { path, .. }
+                if !path.0.split(|byte| *byte == b'/').all(|name| is_name(OsStr::from_bytes(name))) =>
+            {
+                return Err(format!("{path:?} is no path below a root"));
             }
             Event::Name { dir, name, before } => {
                 self.names.entry(dir).or_default().entry(name).or_default().before = before;

@@ -34,6 +34,14 @@ pub enum JournalError {
     Running { number: u64 },
     #[error("{}: is not where the directory is now; look it up again", path.display())]
     Moved { path: PathBuf },
+    #[error(
+        "{source}; what was undone until then could not be taken back ({back}): it is, once the cause is mended, when the server starts again"
+    )]
+    HalfDone {
+        source: Box<JournalError>,
+        /// Why it is not as it was.
+        back: Box<JournalError>,
+    },
     #[error("{}: its filesystem does not tell when a file was made (statx, STATX_BTIME), which the journal needs; turn undo off for this tree", path.display())]
     Birthless { path: PathBuf },
 }
@@ -43,6 +51,7 @@ impl JournalError {
     pub fn errno(&self) -> Option<i32> {
         match self {
             Self::Io { source, .. } => source.raw_os_error(),
+            Self::HalfDone { source, .. } => source.errno(),
             _ => None,
         }
     }

@@ -146,8 +146,6 @@ pub(super) struct End {
     pub(super) time: i64,
     /// An undo that was not carried out.
     pub(super) interrupted: bool,
-    /// The largest number of a file.
-    pub(super) files: u32,
     /// What the entry takes on the disk.
     pub(super) bytes: u64,
     /// Changes of names that are skipped.
@@ -236,6 +234,11 @@ pub(super) fn read(
         let is_first = matches!(event, Event::Begin { .. });
         if is_first != (number == 1) {
             return Err(damaged("the beginning of an entry stands in the first line and nowhere else".into()));
+        }
+        if let Event::Inside { root, .. } = event
+            && root >= roots.len()
+        {
+            return Err(damaged(format!("it names root {root}, and there are {}, from 0", roots.len())));
         }
         take(event.with_ids(|id| unlogged(roots, id))).map_err(damaged)?;
         length += got as u64;

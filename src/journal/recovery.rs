@@ -1,7 +1,6 @@
 //! After a crash: entries that nobody ends any more are ended, and an undo that was interrupted is taken back.
 
-use std::collections::{HashMap, HashSet};
-use std::os::fd::AsFd as _;
+use std::collections::HashSet;
 
 use rustix::fs::{FlockOperation, flock, ftruncate};
 use rustix::io::Errno;
@@ -9,7 +8,7 @@ use rustix::io::Errno;
 use super::error::JournalError;
 use super::log::Log;
 use super::recorder::Recorder;
-use super::store::{Store, remove_tree};
+use super::store::Store;
 use super::undo::Options;
 
 impl Store {
@@ -17,17 +16,10 @@ impl Store {
     pub fn recover(&self) -> Result<Vec<u64>, JournalError> {
         let lock = self.lock()?;
         let numbers = self.numbers()?;
-        let mut files: HashMap<u64, u32> = HashMap::new();
-        for (entry, file, name) in self.files()? {
-            if numbers.binary_search(&entry).is_ok() {
-                files.entry(entry).and_modify(|most| *most = file.max(*most)).or_insert(file);
-            } else {
-                // Its entry was being removed.
-                remove_tree(self.kept.as_fd(), &name).map_err(JournalError::io(format!(
-                    "{}: removing what is left of entry {entry}",
-                    self.shown.display()
-                )))?;
-            }
+        let mut files = self.files()?;
+        // What is left of entries that were being removed.
+        for (number, files) in files.extract_if(|number, _| numbers.binary_search(number).is_err()) {
+            self.remove(number, files)?;
         }
         let mut mended = Vec::new();
         let (mut interrupted, mut undone) = (Vec::new(), HashSet::new());
@@ -40,7 +32,7 @@ impl Store {
             };
             let Some((mut entry, length)) = self.read_whole(number)? else {
                 // Who begins an entry holds the lock, so this one never began.
-                self.remove(number, 0)?;
+                self.remove(number, files.remove(&number).unwrap_or_default())?;
                 continue;
             };
             if !entry.has_ended() {
@@ -48,7 +40,7 @@ impl Store {
                 ftruncate(&log, length).map_err(failed())?;
                 let is_undo = !entry.undoes.is_empty();
                 let mut recorder = Recorder::new(self, Log::new(log, length, &self.root_ids), entry);
-                recorder.files = files.get(&number).copied().unwrap_or(0);
+                recorder.files = files.get(&number).into_iter().flatten().copied().max().unwrap_or(0);
                 recorder.copied_bytes = None;
                 entry = self.end_as(recorder, is_undo, |_| Vec::new())?;
                 mended.push(number);

@@ -5,7 +5,8 @@
 //! removed, and holds the last number, which is not given twice. All of that holds between servers too.
 #![expect(clippy::disallowed_methods, reason = "everything starts at the store's handle")]
 
-use std::ffi::{OsStr, OsString};
+use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt as _;
@@ -110,8 +111,11 @@ impl Store {
         let mut recorder =
             Recorder::new(self, Log::new(File::from(log), 0, &self.root_ids), Entry { number, ..Entry::default() });
         recorder.note(begin);
-        recorder.log.write().map_err(failed)?;
-        Ok(recorder)
+        let written = recorder.log.write();
+        if written.is_err() {
+            let _ = unlinkat(&self.logs, number.to_string(), AtFlags::empty());
+        }
+        written.map(|()| recorder).map_err(failed)
     }
 
     /// Ends an entry: looks at everything that may have changed, and notes how it was left.
@@ -147,16 +151,17 @@ impl Store {
         }
         let bytes = recorder.log.bytes() + kept_bytes;
         let skipped = recorder.skipped;
-        recorder.note(Event::End(End { time, interrupted, files, bytes, skipped }));
+        recorder.note(Event::End(End { time, interrupted, bytes, skipped }));
         recorder.log.write().map_err(failed)?;
         Ok(recorder.entry)
     }
 
     /// Ends an entry, and drops it if all is as it was.
     pub fn end_if_changed(&self, recorder: Recorder) -> Result<Option<Entry>, JournalError> {
+        let files = recorder.files;
         let entry = self.end(recorder)?;
         if self.changes(&entry).is_empty() {
-            self.remove(entry.number, entry.end.map_or(0, |end| end.files))?;
+            self.remove(entry.number, 1..=files)?;
             return Ok(None);
         }
         Ok(Some(entry))
@@ -220,24 +225,27 @@ impl Store {
         Ok(lock.into())
     }
 
-    /// Removes an entry, and what it kept in these files.
-    pub(super) fn remove(&self, number: u64, files: u32) -> Result<(), JournalError> {
+    /// Removes an entry and the files that it kept.
+    pub(super) fn remove(&self, number: u64, files: impl IntoIterator<Item = u32>) -> Result<(), JournalError> {
         // What is left after a crash belongs to no log, and is removed when that is mended.
         let log = object::there(unlinkat(&self.logs, number.to_string(), AtFlags::empty())).map(drop);
-        let mut files = (1..=files).map(|file| remove_tree(self.kept.as_fd(), &file_name(number, file)));
+        let mut files = files.into_iter().map(|file| remove_tree(self.kept.as_fd(), &file_name(number, file)));
         let removed = log.and_then(|()| files.try_for_each(|removed| removed));
         removed.map_err(JournalError::io(format!("{}: removing it", self.log_path(number).display())))
     }
 
-    /// The files that the store keeps: of which entry each is, which, and its name.
-    pub(super) fn files(&self) -> Result<Vec<(u64, u32, OsString)>, JournalError> {
+    /// The files that the store keeps, by entry.
+    pub(super) fn files(&self) -> Result<HashMap<u64, Vec<u32>>, JournalError> {
         let names = object::names(&self.kept)
             .map_err(JournalError::io(format!("{}: listing what it keeps", self.shown.display())))?;
-        let parsed = names.into_iter().filter_map(|name| {
-            let (entry, file) = name.to_str()?.split_once('-')?;
-            Some((entry.parse().ok()?, file.parse().ok()?, name))
-        });
-        Ok(parsed.collect())
+        let mut files: HashMap<u64, Vec<u32>> = HashMap::new();
+        for name in names {
+            let parts = name.to_str().and_then(|name| name.split_once('-'));
+            if let Some((Ok(entry), Ok(file))) = parts.map(|(entry, file)| (entry.parse(), file.parse())) {
+                files.entry(entry).or_default().push(file);
+            }
+        }
+        Ok(files)
     }
 }
 

@@ -3,6 +3,7 @@
 pub(super) mod crashes;
 mod entries;
 mod keeping;
+mod kills;
 mod logs;
 mod picture;
 mod program;

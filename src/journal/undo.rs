@@ -141,7 +141,11 @@ impl Store {
         if let Some(error) = failed {
             if takes_back {
                 let options = Options { force: true, ..Options::default() };
-                self.undo_locked(lock, &[number], title, options, false)?;
+                let back = self.undo_locked(lock, &[number], title, options, false);
+                return Err(match back {
+                    Ok(_) => error,
+                    Err(back) => JournalError::HalfDone { source: error.into(), back: back.into() },
+                });
             }
             return Err(error);
         }

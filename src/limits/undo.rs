@@ -4,8 +4,8 @@
 pub const DEFAULT_UNDO_MIB: u64 = 2048;
 /// `--undo-days` where nothing is said.
 pub const DEFAULT_UNDO_DAYS: u64 = 14;
-/// After so many entries, or when they have kept so large a part of `--undo-mib`, the oldest are looked for.
-pub const UNDO_ENTRIES_TO_A_SWEEP: u64 = 64;
+/// The oldest entries are looked for after so many seconds, and when new ones have kept one part in so many of `--undo-mib`.
+pub const UNDO_SWEEP_SECS: u64 = 3600;
 pub const UNDO_SWEEP_SHARE: u64 = 16;
 /// Calls that `list_changes` tells of at once.
 pub const MAX_LISTED_CALLS: u64 = 100;

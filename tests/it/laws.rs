@@ -278,6 +278,11 @@ proptest! {
     }
 
     #[test]
+    fn any_log_is_read_or_refused(bytes in vec(any::<u8>(), 0..120)) {
+        bodies::a_log_is_read_or_refused(&bytes);
+    }
+
+    #[test]
     fn any_globs_agree(
         head in any::<[u8; 2]>(),
         texts in proptest::array::uniform3(

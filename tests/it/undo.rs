@@ -1,5 +1,6 @@
 //! Undo of what the file tools change: what comes back, what stands against it, and where it is kept.
 
+mod commands;
 mod conflicts;
 mod crashes;
 mod hiding;

@@ -11,6 +11,7 @@
 mod calls;
 mod edits;
 mod globs;
+mod journals;
 mod lines;
 mod paths;
 mod patterns;
@@ -21,6 +22,7 @@ mod wires;
 pub use calls::{a_call_comes_back, a_file_of_calls_is_read_or_refused, secrets_are_replaced_once};
 pub use edits::an_edit_changes_what_it_says;
 pub use globs::globs_agree_with_each_other;
+pub use journals::a_log_is_read_or_refused;
 pub use lines::a_line_has_at_most_one_answer;
 pub use paths::a_plan_stays_inside;
 pub use patterns::a_pattern_has_one_answer;

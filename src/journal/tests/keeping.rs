@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
+
+use rustix::fs::{CWD, FileType, Mode, makedev, mkfifoat, mknodat};
 
 use super::super::{At, Change, Conflict, Id, Options, WhenFull, Writing};
 use super::entries::{edit, place, refused, some, tell, texts, undo};
@@ -154,4 +156,59 @@ fn a_descriptor_from_before_the_call_is_enough() {
     let number = store.end(recorder).unwrap().number;
     assert_eq!(undo(&store, &[number]).conflicts, []);
     assert_eq!(texts(&world, &["a"]), [some("old content")]);
+}
+
+#[test]
+fn what_is_no_file_is_kept_by_a_link_and_never_opened() {
+    let world = World::new();
+    let root = &world.roots[0];
+    let names = ["pipe", "socket", "device"];
+    mkfifoat(CWD, root.join("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+    let socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+    // For root alone; else a second pipe stands in its place.
+    let made = mknodat(CWD, root.join("device"), FileType::CharacterDevice, Mode::RUSR, makedev(1, 3));
+    made.or_else(|_| mkfifoat(CWD, root.join("device"), Mode::RUSR)).unwrap();
+    let before = world.picture();
+    let store = world.store();
+    let mut recorder = store.begin("call").unwrap();
+    for name in names {
+        tell(&world, &mut recorder, name, |recorder, at| recorder.content(at, Writing::Anywhere));
+        tell(&world, &mut recorder, name, |recorder, at| recorder.metadata(at));
+        fs::set_permissions(root.join(name), fs::Permissions::from_mode(0o640)).unwrap();
+        tell(&world, &mut recorder, name, |recorder, at| recorder.loses(at));
+        fs::remove_file(root.join(name)).unwrap();
+        edit(&world, &mut recorder, name, "a file in its place");
+    }
+    let number = store.end(recorder).unwrap().number;
+    assert_eq!(undo(&store, &[number]).conflicts, []);
+    assert_eq!(differences(&before, &world.picture()), Vec::<String>::new());
+    drop(socket);
+}
+
+#[test]
+fn a_pipe_in_the_store_is_not_waited_for() {
+    let world = World::new();
+    let store = world.store();
+    fs::write(world.roots[0].join("a"), "old").unwrap();
+    let mut recorder = store.begin("call").unwrap();
+    edit(&world, &mut recorder, "a", "anew, and longer");
+    store.end(recorder).unwrap();
+    let copy = world.dir.path().join("store/kept/1-1");
+    fs::remove_file(&copy).unwrap();
+    mkfifoat(CWD, &copy, Mode::RUSR | Mode::WUSR).unwrap();
+    let error = store.undo(&[1], "undo", Options::default()).unwrap_err().to_string();
+    let path = world.roots[0].join("a");
+    assert_eq!(
+        error,
+        format!("journal: {}: restoring its content: No such file or directory (os error 2)", path.display())
+    );
+    assert_eq!(texts(&world, &["a"]), [some("anew, and longer")]);
+    let log = world.dir.path().join("store/log/1");
+    fs::remove_file(&log).unwrap();
+    mkfifoat(CWD, &log, Mode::RUSR | Mode::WUSR).unwrap();
+    assert_eq!(store.recover().unwrap(), Vec::<u64>::new());
+    assert_eq!(
+        store.entry(1).unwrap_err().to_string(),
+        "entry 1 is not in the journal, which has entries 1 to 3; list them first"
+    );
 }

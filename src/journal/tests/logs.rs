@@ -32,6 +32,11 @@ fn damaged_and_forged_logs_are_refused() {
     assert_eq!(says(outside), refused(lines + 1, "\"../x\" is no name of a file"));
     let unknown = format!("{log}{{\"Kept\":{{\"id\":[9,2,3],\"file\":1,\"is_copy\":false}}}}\n");
     assert_eq!(says(unknown), refused(lines + 1, "nothing was said of object Id(9, 2, 3) before"));
+    let inside = |root: usize, path: &str| {
+        says(format!("{log}{{\"Inside\":{{\"id\":[0,2,3],\"root\":{root},\"path\":\"{path}\"}}}}\n"))
+    };
+    assert_eq!(inside(2, "a"), refused(lines + 1, "it names root 2, and there are 2, from 0"));
+    assert_eq!(inside(0, "../a"), refused(lines + 1, "\"../a\" is no path below a root"));
     assert_eq!(says(format!("{log}garbage\n")), refused(lines + 1, "expected value at line 1 column 1"));
     let twice = format!("{log}{log}");
     let why = "the beginning of an entry stands in the first line and nowhere else";

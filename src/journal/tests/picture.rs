@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::super::object::attributes;
@@ -47,10 +47,10 @@ pub(super) fn picture(roots: &[PathBuf]) -> Picture {
         } else {
             Vec::new()
         };
-        let attributes = if stat.is_symlink() || stat.file_type().is_fifo() {
-            String::new()
-        } else {
+        let attributes = if stat.is_file() || stat.is_dir() {
             format!("{:?}", attributes(&fs::File::open(&path).unwrap()).unwrap())
+        } else {
+            String::new()
         };
         if !stat.is_dir() {
             groups.entry(stat.ino()).or_default().push(path.clone());

@@ -41,11 +41,7 @@ impl World {
 
     /// As another process would open it.
     pub(super) fn store(&self) -> Store {
-        let open = |path: &Path| rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
-        let roots: Arc<[Root]> =
-            self.roots.iter().map(|root| Root { handle: open(root), shown: root.clone() }).collect();
-        let dir = open(self.dir.path());
-        Store::open(std::os::fd::AsFd::as_fd(&dir), "store".as_ref(), Path::new("store"), roots).unwrap()
+        store(self.dir.path(), &self.roots)
     }
 
     pub(super) fn picture(&self) -> Picture {
@@ -63,6 +59,14 @@ impl World {
         Actor { roots: &self.roots, recorder: Some(&mut recorder), made: 0, who }.run(steps);
         store.end(recorder).unwrap().number
     }
+}
+
+/// The store in a directory.
+pub(super) fn store(dir: &Path, roots: &[PathBuf]) -> Store {
+    let open = |path: &Path| rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    let roots: Arc<[Root]> = roots.iter().map(|root| Root { handle: open(root), shown: root.clone() }).collect();
+    let dir = open(dir);
+    Store::open(std::os::fd::AsFd::as_fd(&dir), "store".as_ref(), Path::new("store"), roots).unwrap()
 }
 
 pub(super) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {

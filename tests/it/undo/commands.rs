@@ -1,0 +1,270 @@
+//! Undo of what commands change, in both tiers: they run on the tree itself, and their supervisor notes what they are about to do.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use pretty_assertions::assert_eq;
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::calls;
+use crate::harness::{DEADLINE, Server};
+use crate::schema::NEWEST_HANDSHAKE;
+use crate::tree::Tree;
+
+const TIERS: [&str; 2] = ["namespaces", "landlock"];
+
+fn start(tree: &Tree, tier: &str) -> Server {
+    let allowed = format!("{}:rw", tree.text("work"));
+    let tools = "files,command,python";
+    Server::open(tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--tools", tools, "--sandbox", tier])
+}
+
+/// Runs a command, and says what its reply tells of changes.
+fn run(server: &mut Server, line: &str) -> Option<Value> {
+    let reply = server.call("execute_command", json!({"command": line}));
+    reply.result()["structuredContent"].get("changed").cloned()
+}
+
+/// Mode, owner, time of the last change of what is no directory, content or target, the other names of the same inode.
+type Seen = (u32, (u32, u32), Option<(i64, i64)>, Vec<u8>, Vec<PathBuf>);
+
+fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
+    let mut names: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
+    let mut found = BTreeMap::new();
+    for entry in walkdir::WalkDir::new(root).sort_by_file_name() {
+        let path = entry.unwrap().into_path();
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let content = match (metadata.is_symlink(), metadata.is_file()) {
+            (true, _) => fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes(),
+            (_, true) => fs::read(&path).unwrap(),
+            _ => Vec::new(),
+        };
+        let time = (!metadata.is_dir()).then(|| (metadata.mtime(), metadata.mtime_nsec()));
+        let name = path.strip_prefix(root).unwrap().to_owned();
+        if !metadata.is_dir() {
+            names.entry(metadata.ino()).or_default().push(name.clone());
+        }
+        found.insert(name, (metadata.ino(), (metadata.mode(), (metadata.uid(), metadata.gid()), time, content)));
+    }
+    let with_names = |(name, (inode, (mode, owner, time, content)))| {
+        (name, (mode, owner, time, content, names.get(&inode).cloned().unwrap_or_default()))
+    };
+    found.into_iter().map(with_names).collect()
+}
+
+fn laid_out() -> Tree {
+    let tree = Tree::new();
+    for file in ["a", "b", "c", "d/e", "d/f", "d/g/h", "y/z"] {
+        tree.file(format!("work/{file}"), format!("{file}\n{}", "x".repeat(50)));
+    }
+    tree.hard_link("work/a", "work/x").link("d/e", "work/l");
+    tree
+}
+
+#[test]
+fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
+    for tier in TIERS {
+        let tree = laid_out();
+        let mut server = start(&tree, tier);
+        let before = picture(&tree.path("work"));
+        let mut told = |line: &str| server.call("execute_command", json!({"command": line})).texts()[0].clone();
+        assert_eq!(told("cat a >/dev/null; echo x >/tmp/x"), "(no output)\n[exit code: 0]", "{tier}");
+        assert_eq!(
+            told("echo more >>b; rm c; mkdir new; touch new/file"),
+            "(no output)\n[changed: edited b, deleted c, created new: undo with call 1]\n[exit code: 0]",
+            "{tier}"
+        );
+        assert_eq!(
+            told("for i in 1 2 3 4; do echo $i >$i; done; chmod 600 b; mv d/g y; exit 3"),
+            "(no output)\n[changed: 4 created, 1 moved, 1 touched: undo with call 2]\n[exit code: 3]",
+            "{tier}"
+        );
+        let changed = run(&mut server, "rm -r d").unwrap();
+        assert_eq!(changed, json!({"call": 3, "deleted": 3}), "{tier}");
+        server.call("undo_changes", json!({"since": 1})).texts();
+        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+        assert_eq!(
+            calls(&mut server)[3].1,
+            "execute_command: echo more >>b; rm c; mkdir new; touch new/file: edited b, deleted c, created new",
+            "{tier}"
+        );
+    }
+}
+
+#[test]
+fn cells_and_background_commands_have_entries_of_their_own() {
+    for tier in TIERS {
+        let tree = laid_out();
+        let mut server = start(&tree, tier);
+        let before = picture(&tree.path("work"));
+        for (code, told) in [
+            ("open('a', 'a').write('more')", json!(["changed: edited a, edited x: undo with call 1"])),
+            ("import os; os.remove('b')", json!(["changed: deleted b: undo with call 2"])),
+            ("open('c').read()[0]", Value::Null),
+        ] {
+            let reply = server.call("run_python_code", json!({"code": code}));
+            assert_eq!(reply.result()["structuredContent"]["notes"], told, "{tier}: {code}");
+        }
+        server.call("execute_command", json!({"command": "echo bg >bg", "background": true})).texts();
+        let until = Instant::now() + DEADLINE;
+        let end = loop {
+            let text = server.call("follow_command", json!({"commandId": "c1"})).text();
+            if !text.contains("still running") {
+                break text;
+            }
+            assert!(Instant::now() < until, "{text}");
+        };
+        assert!(end.contains("[changed: created bg: undo with call 3]"), "{tier}: {end}");
+        server.call("undo_changes", json!({"calls": [1, 2, 3]})).texts();
+        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+    }
+}
+
+/// Numbers that only look random.
+struct Dice(u64);
+
+impl Dice {
+    fn throw(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % sides
+    }
+
+    fn name(&mut self) -> &'static str {
+        const NAMES: [&str; 14] =
+            ["a", "b", "c", "l", "d/e", "d/f", "d/g/h", "x", "y/z", "y", "d", "d/g", "new", "y/new"];
+        NAMES[self.throw(NAMES.len())]
+    }
+
+    /// Something that a shell can do; it may fail.
+    fn operation(&mut self) -> String {
+        const PYTHON: &str = "import os, mmap, socket, ctypes; c = ctypes.CDLL(None)";
+        let (one, other, number) = (self.name(), self.name(), self.throw(90) + 10);
+        let python = |code: String| format!("python3 -c \"{PYTHON}\n{code}\"");
+        match self.throw(32) {
+            0 => format!("echo {number} >{one}"),
+            1 => format!("echo {number} >>{one}"),
+            2 => format!("rm -rf {one}"),
+            3 => format!("mkdir -p {one}"),
+            4 => format!("mv {one} {other}"),
+            5 => format!("mv -fT {one} {other}"),
+            6 => format!("cp -a {one} {other}"),
+            7 => format!("ln {one} {other}"),
+            8 => format!("ln -s {one} {other}"),
+            9 => format!("chmod 7{} {one}", number % 8 * 10),
+            10 => format!("chown {number} {one}"),
+            11 => format!("touch -d 2001-01-{number:02} {one}"),
+            12 => format!("truncate -s {number} {one}"),
+            13 => format!("dd if=/dev/zero of={one} bs=1 count=5 seek=3 conv=notrunc"),
+            14 => format!("mkfifo {one}"),
+            15 => format!("rmdir {one}"),
+            16 => format!("sed -i s/a/b/ {one}"),
+            17 => format!("tar cf t.tar {one} {other} && tar xf t.tar -C y"),
+            18 => format!("find . -name '{}*' -delete", &one[..1]),
+            19 => format!("( exec 9>>{one}; rm -f {other}; python3 -c 'import os; os.ftruncate(9, 1)' )"),
+            20 => format!("( exec 8<{one}; rm -f {one}; echo {number} >/proc/self/fd/8 )"),
+            21 => "git add -A . && git -c user.name=a -c user.email=b commit -qm x".to_owned(),
+            22 => "git checkout -q . ; git stash -q; git stash pop -q".to_owned(),
+            23 => python(format!("c.renameat2(-100, b'{one}', -100, b'{other}', 2)")),
+            24 => python(format!(
+                "fd = os.open('.', os.O_TMPFILE | os.O_RDWR); os.write(fd, b'{number}')\n\
+                 c.linkat(-100, b'/proc/self/fd/%d' % fd, -100, b'{one}', 0x400)"
+            )),
+            25 => python(format!("m = mmap.mmap(os.open('{one}', os.O_RDWR), 0); m[0:1] = b'M'")),
+            26 => python(format!("os.fchmod(os.open('{one}', os.O_RDONLY), 0o640)")),
+            27 => python(format!("socket.socket(socket.AF_UNIX).bind('{one}')")),
+            28 => python(format!("os.setxattr('{one}', 'user.k', b'{number}')")),
+            29 => python(format!("os.removexattr('{one}', 'user.k')")),
+            30 => python(format!(
+                "a, b = os.open('{one}', os.O_RDONLY), os.open('{other}', os.O_WRONLY); os.copy_file_range(a, b, 20)"
+            )),
+            _ => format!(
+                "python3 -c \"import sqlite3; d = sqlite3.connect('q.db'); d.execute('create table if not exists t(a)'); d.execute('insert into t values({number})'); d.commit()\""
+            ),
+        }
+    }
+
+    fn program(&mut self) -> String {
+        let operations: Vec<String> = (0..=self.throw(7)).map(|_| self.operation()).collect();
+        format!("exec 2>/dev/null\n{}\ntrue", operations.join("\n"))
+    }
+}
+
+/// As many rounds for each tier as `REPLAY_TEST_UNDO_ROUNDS` says, from the seed `REPLAY_TEST_UNDO_SEED` on.
+#[test]
+fn whatever_a_program_does_comes_back() {
+    let number = |name: &str, usual| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
+    let (rounds, seed) = (number("REPLAY_TEST_UNDO_ROUNDS", 25), number("REPLAY_TEST_UNDO_SEED", 1));
+    for tier in TIERS {
+        let tree = laid_out();
+        let root = tree.path("work");
+        let mut server = start(&tree, tier);
+        run(&mut server, "git init -q . && git add -A . && git -c user.name=a -c user.email=b commit -qm x");
+        let mut dice = Dice(seed);
+        for round in 0..rounds {
+            let before = picture(&root);
+            let programs: Vec<String> = (0..=dice.throw(2)).map(|_| dice.program()).collect();
+            let mut changed = Vec::new();
+            for program in &programs {
+                if let Some(told) = run(&mut server, program) {
+                    assert_eq!(told.get("lost"), None, "{tier}, round {round}: {programs:#?}");
+                    changed.extend(told["call"].as_u64());
+                }
+            }
+            let after = picture(&root);
+            if changed.is_empty() {
+                assert_eq!(after, before, "{tier}, round {round}: {programs:#?}");
+                continue;
+            }
+            let reply = server.call("undo_changes", json!({"calls": changed}));
+            let own = reply.result()["structuredContent"]["call"].as_u64();
+            assert_eq!(picture(&root), before, "{tier}, round {round}, undone: {programs:#?}");
+            if let Some(own) = own.filter(|_| dice.throw(3) == 0) {
+                server.call("undo_changes", json!({"calls": [own]})).texts();
+                assert_eq!(picture(&root), after, "{tier}, round {round}, the undo undone: {programs:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_killed_command_has_changed_comes_back() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        for file in 0..3000 {
+            tree.file(format!("work/t/d{}/{file}", file % 10), file.to_string());
+        }
+        let root = tree.path("work");
+        let before = picture(&root);
+        let mut server = start(&tree, tier);
+        server.send("tools/call", json!({"name": "execute_command", "arguments": {"command": "rm -r t"}}));
+        let until = Instant::now() + DEADLINE;
+        while fs::read_dir(tree.path("work/t/d0")).is_ok_and(|dir| dir.count() > 150) {
+            assert!(Instant::now() < until, "{tier}: too little is deleted");
+        }
+        kill_process(server.pid(), Signal::KILL).unwrap();
+        server.wait_exit();
+        // Its supervisor ends the command and then the entry.
+        let mut server = start(&tree, tier);
+        let told = loop {
+            match calls(&mut server).pop() {
+                Some((1, told)) if !told.contains("runs") => break told,
+                _ => assert!(Instant::now() < until, "{tier}: the entry does not end"),
+            }
+        };
+        assert!(told.starts_with("execute_command: rm -r t: "), "{tier}: {told}");
+        server.call("undo_changes", json!({"calls": [1]})).texts();
+        assert_eq!(picture(&root), before, "{tier}");
+    }
+}
+
+#[test]
+fn commands_without_walls_are_not_kept_and_the_server_says_so() {
+    let tree = laid_out();
+    let mut server = start(&tree, "off");
+    assert_eq!(run(&mut server, "echo x >a"), None);
+    assert_eq!(server.call("list_changes", json!({})).text(), "[no call has changed anything]");
+}
