@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Services;
+use super::{Context, Services};
 use crate::error::Error;
-use crate::journal::{Change, Conflict, Entry, Journal, Place, Store};
+use crate::journal::{Change, Conflict, Ended, Entry, Journal, Place, Store};
 use crate::policy::Root;
 use crate::sandbox::Changed;
 use crate::text::escape::{show, show_path};
@@ -93,21 +93,25 @@ pub struct ChangesMade {
     lost: Option<String>,
 }
 
-/// The note below the reply to a command, and the same for programs. `None` if nothing was changed.
-pub fn changes_made(services: &Services, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
+/// The note below the reply to a command, and the same for programs; what looks on hears of it, too. `None` if nothing was changed.
+pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
     let Changed { call, fault } = changed?;
-    let journal = services.journal.as_deref().ok()?;
+    let journal = context.services.journal.as_deref().ok()?;
     let entry = call.and_then(|call| journal.store.entry(call).ok());
     let changes = entry.map(|entry| journal.store.changes(&entry)).unwrap_or_default();
     let mut note = match call {
-        Some(call) => format!("changed: {}: undo with call {call}", Names::new(services, journal).line(&changes)),
+        Some(call) => {
+            format!("changed: {}: undo with call {call}", Names::new(context.services, journal).line(&changes))
+        }
         None => "changed, and nothing was kept to undo it".to_owned(),
     };
     if let Some(fault) = fault {
         note.push_str("; not all of it can be undone: ");
         note.push_str(fault);
     }
-    Some((note, ChangesMade { call: *call, counts: Counts::of(&changes), lost: fault.clone() }))
+    let made = ChangesMade { call: *call, counts: Counts::of(&changes), lost: fault.clone() };
+    context.changes.made(Ended { number: *call, changes, lost: None });
+    Some((note, made))
 }
 
 /// What an entry came to.

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, exit_code, refused};
-use super::services::Services;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Captured, ExecError, Outcome, Stage, place_of};
@@ -154,10 +153,11 @@ fn run(context: &Context<'_>, command: &exec::Command<'_>, asked: Duration) -> R
     if outcome.cancelled {
         return Err(ExecError::Cancelled);
     }
-    Ok(reply(&outcome, asked, timeout, context.services))
+    Ok(reply(&outcome, asked, timeout, context))
 }
 
-fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, services: &Services) -> Reply<Output> {
+fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, context: &Context<'_>) -> Reply<Output> {
+    let services = context.services;
     let exit_code = exit_code(outcome.exit);
     let stdout = outcome.stdout.text().into_owned();
     let stderr = outcome.stderr.text().into_owned();
@@ -188,7 +188,7 @@ fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, services: &Servi
     notes.add_signal(outcome.exit);
     notes.add_denied(&outcome.denied, &services.commands);
     notes.add_identity(outcome.exit, &[&stdout, &stderr]);
-    let (note, changed) = changes_made(services, outcome.changed.as_ref()).unzip();
+    let (note, changed) = changes_made(context, outcome.changed.as_ref()).unzip();
     notes.extend(note);
     let mut content = vec![Content::text(notes.end(format_args!("exit code: {exit_code}")))];
     if !stderr.is_empty() {

@@ -125,7 +125,7 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
             if !ending.asked {
                 notes.add_denied(&ending.denied, &context.services.commands);
             }
-            notes.extend(changes_made(context.services, ending.changed.as_ref()).map(|(note, _)| note));
+            notes.extend(changes_made(context, ending.changed.as_ref()).map(|(note, _)| note));
             (false, Some((exit_code(ending.exit), ending.asked)))
         }
         State::Lost(reason) => {

@@ -102,7 +102,7 @@ impl Tool for InstallPackages {
             ),
             _ => format!("pip failed with exit code {code}"),
         };
-        if let Some((note, _)) = changes_made(services, outcome.changed.as_ref()) {
+        if let Some((note, _)) = changes_made(context, outcome.changed.as_ref()) {
             message = format!("{message}; {note}");
         }
         if success && let Some(modules) = modules {

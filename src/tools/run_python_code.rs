@@ -136,7 +136,7 @@ fn reply(
     if let Some(partial) = changes.partial {
         notes.push(format!("new and modified files are not all told: {partial}"));
     }
-    notes.extend(changes_made(context.services, cell.changed.as_ref()).map(|(note, _)| note));
+    notes.extend(changes_made(context, cell.changed.as_ref()).map(|(note, _)| note));
     if cell.unshown > 0 {
         notes.push(format!("{} more values were displayed", cell.unshown));
     }
