@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,11 @@ use super::error::JournalError;
 use super::keeping::WhenFull;
 use super::recorder::{At, Recorder};
 use super::store::Store;
+use super::undo::Options;
 use crate::limits::{UNDO_SWEEP_SECS, UNDO_SWEEP_SHARE};
+
+/// What the title of an entry ends with that is taken back if its call is interrupted.
+const ATOMIC: &str = " (atomic)";
 
 /// The store of a server, and how it is used.
 #[derive(Debug)]
@@ -36,7 +40,7 @@ impl Journal {
 
     /// Mends what a crash left, and lets go of what is too old, once; whoever comes meanwhile waits for it. What went wrong.
     pub fn mend(&self) -> Result<(), &str> {
-        let mend = || self.store.recover().and_then(|_| self.sweep());
+        let mend = || self.store.recover().and_then(|mended| self.take_back(&mended)).and_then(|()| self.sweep());
         self.mended.get_or_init(|| mend().map_err(|error| error.to_string())).as_ref().copied().map_err(String::as_str)
     }
 
@@ -52,6 +56,18 @@ impl Journal {
     /// The last entry that this server had to let go of; 0 for none.
     pub fn gone(&self) -> u64 {
         self.gone.load(Ordering::Relaxed)
+    }
+
+    /// Of what was to be done whole or not at all, nothing is done if it was interrupted.
+    fn take_back(&self, mended: &[u64]) -> Result<(), JournalError> {
+        for number in mended.iter().rev() {
+            let entry = self.store.entry(*number)?;
+            if entry.undoes.is_empty() && entry.title.ends_with(ATOMIC) {
+                // Where somebody has changed it since, it stays.
+                self.store.undo(&[*number], &entry.title, Options::default())?;
+            }
+        }
+        Ok(())
     }
 
     fn sweep(&self) -> Result<(), JournalError> {
@@ -106,6 +122,7 @@ pub struct Changes<'a> {
     journal: Option<&'a Journal>,
     /// Names the call.
     title: &'a str,
+    is_atomic: AtomicBool,
     noted: Mutex<Noted>,
 }
 
@@ -133,6 +150,7 @@ impl<'a> Changes<'a> {
         Self {
             journal,
             title,
+            is_atomic: AtomicBool::new(false),
             noted: Mutex::new(Noted { recorder: None, lost: None, skipped: false, elsewhere: None }),
         }
     }
@@ -140,6 +158,11 @@ impl<'a> Changes<'a> {
     /// Of what is no call.
     pub const fn none() -> Self {
         Self::new(None, "")
+    }
+
+    /// All of it is to be done, or nothing: what a crash interrupts is taken back at the next start. Said before the first change.
+    pub fn are_atomic(&self) {
+        self.is_atomic.store(true, Ordering::Relaxed);
     }
 
     /// As [`Recorder::gains`]; `place` is the true path of the name in the directory.
@@ -180,7 +203,8 @@ impl<'a> Changes<'a> {
         if noted.recorder.is_none() && noted.lost.is_some() {
             return Ok(());
         }
-        let told = noted.recorder(&journal.store, self.title).and_then(|recorder| tell(recorder, &ats));
+        let atomic = if self.is_atomic.load(Ordering::Relaxed) { ATOMIC } else { "" };
+        let told = noted.recorder(&journal.store, self.title, atomic).and_then(|recorder| tell(recorder, &ats));
         match told {
             Err(error) if keeping.when_full == WhenFull::Drop && !matches!(error, JournalError::Moved { .. }) => {
                 noted.lost.get_or_insert_with(|| error.to_string());
@@ -236,10 +260,10 @@ impl Drop for Changes<'_> {
 }
 
 impl Noted {
-    fn recorder(&mut self, store: &Store, title: &str) -> Result<&mut Recorder, JournalError> {
+    fn recorder(&mut self, store: &Store, title: &str, atomic: &str) -> Result<&mut Recorder, JournalError> {
         let begun = match self.recorder.take() {
             Some(recorder) => recorder,
-            None => store.begin(title)?,
+            None => store.begin(&format!("{title}{atomic}"))?,
         };
         Ok(self.recorder.insert(begun))
     }

@@ -4,8 +4,6 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::entry::{Entry, Place};
-use super::store::Store;
 use crate::limits::JOURNAL_COPY_BYTES;
 
 /// What recorders keep.
@@ -47,16 +45,5 @@ impl fmt::Debug for Keeping {
             .field("when_full", when_full)
             .field("skips", &skips)
             .finish()
-    }
-}
-
-impl Store {
-    /// The places whose content an entry changed and could not keep, sorted.
-    pub fn not_kept(&self, entry: &Entry) -> Vec<Place> {
-        let before = entry.places(&self.root_ids, |noted| noted.before);
-        let lost = entry.all_names().filter(|(.., noted)| noted.before.is_some_and(|id| entry.is_lost(id)));
-        let mut places: Vec<Place> = lost.filter_map(|(dir, name, _)| Some(before.get(&dir)?.join(name))).collect();
-        places.sort();
-        places
     }
 }

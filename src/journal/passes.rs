@@ -206,8 +206,10 @@ impl Undo<'_> {
         for (name, noted) in entry.names.get(&id).into_iter().flatten() {
             let at = here.at(name);
             let is_selected = self.selected.contains(&(id, name.clone()));
+            // A directory has one name; if two are told, somebody else moved it, or forged the log.
             if is_selected
                 && let Some(before) = noted.before
+                && !(self.back.contains(&before) && entry.olds.get(&before).is_some_and(|old| old.stat.is_dir()))
                 && self.stat(at)?.is_none()
             {
                 self.put(at, before)?;

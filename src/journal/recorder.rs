@@ -21,7 +21,6 @@ use super::keeping::{Keeping, WhenFull};
 use super::log::{Content, Event, Log};
 use super::object::{self, Id, Stat, attributes, stat, stat_of};
 use super::root::Root;
-use super::store::Store;
 
 /// A name that a change is about: a handle of the directory (`O_PATH` will do), which root that lies in, and its path below that now.
 /// The path is looked at only where the directory is not known yet, and must lead to it.
@@ -84,17 +83,24 @@ fn is_full(errno: Option<Errno>) -> bool {
 }
 
 impl Recorder {
-    pub(super) fn new(store: &Store, log: Log, entry: Entry) -> Self {
+    pub(super) fn new(
+        roots: Arc<[Root]>,
+        root_ids: Arc<[Id]>,
+        kept: Arc<OwnedFd>,
+        keeping: Keeping,
+        log: Log,
+        entry: Entry,
+    ) -> Self {
         Self {
-            roots: Arc::clone(&store.roots),
-            root_ids: Arc::clone(&store.root_ids),
-            kept: Arc::clone(&store.kept),
+            roots,
+            root_ids,
+            kept,
             log,
             entry,
             known: HashMap::new(),
             files: 0,
             copied_bytes: Some(0),
-            keeping: store.keeping.clone(),
+            keeping,
             skipped: 0,
         }
     }

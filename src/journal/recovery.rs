@@ -7,7 +7,6 @@ use rustix::io::Errno;
 
 use super::error::JournalError;
 use super::log::Log;
-use super::recorder::Recorder;
 use super::store::Store;
 use super::undo::Options;
 
@@ -39,7 +38,7 @@ impl Store {
                 // What is behind the last whole line never happened.
                 ftruncate(&log, length).map_err(failed())?;
                 let is_undo = !entry.undoes.is_empty();
-                let mut recorder = Recorder::new(self, Log::new(log, length, &self.root_ids), entry);
+                let mut recorder = self.recorder(Log::new(log, length, &self.root_ids), entry);
                 recorder.files = files.get(&number).into_iter().flatten().copied().max().unwrap_or(0);
                 recorder.copied_bytes = None;
                 entry = self.end_as(recorder, is_undo, |_| Vec::new())?;

@@ -109,7 +109,7 @@ impl Store {
         let start = stat_of(&log).map_err(|errno| failed(errno.into()))?.id.born();
         let begin = Event::Begin { version: VERSION, start, title: title.to_owned(), undoes, partial };
         let mut recorder =
-            Recorder::new(self, Log::new(File::from(log), 0, &self.root_ids), Entry { number, ..Entry::default() });
+            self.recorder(Log::new(File::from(log), 0, &self.root_ids), Entry { number, ..Entry::default() });
         recorder.note(begin);
         let written = recorder.log.write();
         if written.is_err() {
@@ -204,6 +204,20 @@ impl Store {
     /// What an entry did, in the order of the places, as it is called where it is now, or was if it is gone.
     pub fn changes(&self, entry: &Entry) -> Vec<(Place, Change)> {
         entry.changes(&self.root_ids)
+    }
+
+    /// The places whose content an entry changed and could not keep, sorted.
+    pub fn not_kept(&self, entry: &Entry) -> Vec<Place> {
+        let before = entry.places(&self.root_ids, |noted| noted.before);
+        let lost = entry.all_names().filter(|(.., noted)| noted.before.is_some_and(|id| entry.is_lost(id)));
+        let mut places: Vec<Place> = lost.filter_map(|(dir, name, _)| Some(before.get(&dir)?.join(name))).collect();
+        places.sort();
+        places
+    }
+
+    pub(super) fn recorder(&self, log: Log, entry: Entry) -> Recorder {
+        let (roots, root_ids, kept) = (Arc::clone(&self.roots), Arc::clone(&self.root_ids), Arc::clone(&self.kept));
+        Recorder::new(roots, root_ids, kept, self.keeping.clone(), log, entry)
     }
 
     pub(super) fn open_log(&self, number: u64) -> Result<Option<File>, JournalError> {

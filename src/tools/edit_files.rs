@@ -268,6 +268,7 @@ impl Batch<'_> {
             };
             return Ok(computed.into_iter().map(unwritten).collect());
         }
+        self.context.changes.are_atomic();
         let computed: Vec<Computed> = computed.into_iter().flatten().collect();
         let items: Vec<(&PathBuf, &Computed)> =
             paths.iter().zip(&computed).filter(|(_, file)| file.applied.changed).collect();

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::sync::Arc;
 
 use super::super::log::{Event, Log, VERSION, read};
-use super::super::{Bytes, Id, Options};
-use super::entries::{call, some, texts, undo};
+use super::super::{Bytes, Id, Options, Recorder};
+use super::entries::{call, some, tell, texts, undo};
 use super::property::World;
 
 #[test]
@@ -67,4 +67,23 @@ fn devices_may_get_other_numbers() {
     };
     read(File::open(&path).unwrap(), &path, &roots, take).unwrap();
     assert_eq!(events[1..], [name(Id(9, 1, 1), Id(7, 2, 2)), name(Id(7, 3, 3), Id(9, 4, 4))]);
+}
+
+#[test]
+fn a_directory_that_is_said_to_stand_in_itself_comes_back_once() {
+    let world = World::new();
+    let store = world.store();
+    let dir = world.roots[0].join("d");
+    fs::create_dir(&dir).unwrap();
+    let mut recorder = store.begin("call").unwrap();
+    tell(&world, &mut recorder, "d", Recorder::loses);
+    fs::remove_dir(&dir).unwrap();
+    store.end(recorder).unwrap();
+    let path = world.dir.path().join("store/log/1");
+    let log = fs::read_to_string(&path).unwrap();
+    let (_, id) = log.split_once("\"name\":\"d\",\"before\":").unwrap();
+    let (id, _) = id.split_once("}}").unwrap();
+    fs::write(&path, format!("{log}{{\"Name\":{{\"dir\":{id},\"name\":\"d\",\"before\":{id}}}}}\n")).unwrap();
+    assert_eq!(undo(&store, &[1]).conflicts, []);
+    assert_eq!(fs::read_dir(dir).unwrap().count(), 0);
 }

@@ -23,7 +23,7 @@ use super::wire::Changed;
 use crate::journal::{JournalError, Recorder, Root, Store, WhenFull, Writing};
 use crate::text::glob::GlobMatcher;
 use mutation::{Mutation, Named, decode};
-use place::{Found, Places, Spot};
+use place::{Found, Places, Spot, Target};
 
 /// The store and the roots, by handles of the mounts outside.
 #[derive(Debug)]
@@ -175,8 +175,8 @@ impl CommandJournal<'_> {
                 (Some(from), None) => Some(Note::Loses(from)),
                 (None, to) => to.map(Note::Loses),
             },
-            Mutation::Link { from, to } => match (named(to)?, places.of(caller, from).unwrap_or(None)) {
-                (Some(to), Some(from)) => Some(Note::Links(from, to)),
+            Mutation::Link { from, to } => match (named(to)?, places.of(caller, from)) {
+                (Some(to), Ok(Target::Spot(from))) => Some(Note::Links(from, to)),
                 (to, _) => to.map(Note::Gains),
             },
             Mutation::Bind { address, size } => match unix_path(caller, address, size)? {
@@ -185,48 +185,65 @@ impl CommandJournal<'_> {
             },
             Mutation::Open { at: Named { dir, address }, follow, creates, appends, writes } => {
                 let path = caller.path(address)?;
-                let spot = if follow {
+                let target = if follow {
                     places.of_followed_name(caller, dir, path)?
                 } else {
-                    places.of_name(caller, dir, &path)?
+                    places.of_name(caller, dir, &path)?.into()
                 };
-                let Some(spot) = spot else { return Ok(None) };
-                match spot.found {
-                    None => creates.then_some(Note::Gains(spot)),
-                    Some(found) if !writes || found.kind != FileType::RegularFile => None,
-                    Some(_) => Some(Note::Content(spot, if appends { Writing::Appends } else { Writing::Anywhere })),
+                match target {
+                    Target::Spot(spot) if spot.found.is_none() => creates.then_some(Note::Gains(spot)),
+                    target if writes => {
+                        self.content(target, if appends { Writing::Appends } else { Writing::Anywhere })
+                    }
+                    _ => None,
                 }
             }
-            Mutation::Truncate(object) => places.of(caller, object)?.map(|spot| Note::Content(spot, Writing::Anywhere)),
+            Mutation::Truncate(object) => {
+                let target = places.of(caller, object)?;
+                self.content(target, Writing::Anywhere)
+            }
             Mutation::Overwrite(fd) => {
                 let found = Found::open(caller, fd)?;
                 let is_known = |recorder: &Recorder| recorder.knows_content(found.id, Writing::Anywhere);
                 if found.kind != FileType::RegularFile || recorder.is_some_and(is_known) {
                     return Ok(None);
                 }
-                let object = caller.open(Object::Descriptor(fd))?.0;
-                // It may have no name any more, and still be kept by a link.
-                if recorder.is_some_and(|recorder| recorder.has(found.id)) {
-                    Some(Note::ContentOf(object))
-                } else {
-                    places.of_object(&object)?.map(|spot| Note::Content(spot, Writing::Anywhere))
+                let target = places.of(caller, Object::Descriptor(fd))?;
+                self.content(target, Writing::Anywhere)
+            }
+            Mutation::Metadata(object) => {
+                if let Object::Descriptor(fd) = object {
+                    let id = Found::open(caller, fd)?.id;
+                    if recorder.is_some_and(|recorder| recorder.knows_metadata(id)) {
+                        return Ok(None);
+                    }
+                }
+                match places.of(caller, object)? {
+                    Target::Spot(spot) => Some(Note::Metadata(spot)),
+                    Target::Nameless(object) if self.has(&object)? => Some(Note::MetadataOf(object)),
+                    Target::Nameless(_) | Target::Nothing => None,
                 }
             }
-            Mutation::Metadata(Object::Descriptor(fd)) => {
-                let id = Found::open(caller, fd)?.id;
-                if recorder.is_some_and(|recorder| recorder.knows_metadata(id)) {
-                    return Ok(None);
-                }
-                let object = caller.open(Object::Descriptor(fd))?.0;
-                if recorder.is_some_and(|recorder| recorder.has(id)) {
-                    Some(Note::MetadataOf(object))
-                } else {
-                    places.of_object(&object)?.map(Note::Metadata)
-                }
-            }
-            Mutation::Metadata(object) => places.of(caller, object)?.map(Note::Metadata),
         };
         Ok(note)
+    }
+
+    /// What to note where content is about to change.
+    fn content(&self, target: Target, writing: Writing) -> Option<Note> {
+        match target {
+            Target::Spot(spot) => {
+                let is_file = spot.found.is_some_and(|found| found.kind == FileType::RegularFile);
+                is_file.then_some(Note::Content(spot, writing))
+            }
+            Target::Nameless(object) if self.has(&object) == Ok(true) => Some(Note::ContentOf(object)),
+            Target::Nameless(_) | Target::Nothing => None,
+        }
+    }
+
+    /// Whether something is noted of an object. It may have no name any more, and still be kept by a link.
+    fn has(&self, object: &OwnedFd) -> Result<bool, Errno> {
+        let id = Found::at(object, c"")?.id;
+        Ok(self.recorder.as_ref().is_some_and(|recorder| recorder.has(id)))
     }
 
     fn record(&mut self, note: &Note) -> Result<(), JournalError> {

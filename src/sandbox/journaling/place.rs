@@ -49,7 +49,7 @@ const WANTED: StatxFlags = StatxFlags::TYPE.union(StatxFlags::INO).union(StatxFl
 
 impl Found {
     /// What stands under a name, which is not followed; with an empty one, the directory.
-    fn at(dir: impl AsFd, name: impl Arg) -> Result<Self, Errno> {
+    pub(super) fn at(dir: impl AsFd, name: impl Arg) -> Result<Self, Errno> {
         statx(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH, WANTED).map(|stat| Self::of(&stat))
     }
 
@@ -89,6 +89,22 @@ impl Spot {
     }
 }
 
+/// What a call means.
+#[derive(Debug)]
+pub(super) enum Target {
+    Spot(Spot),
+    /// It has no name in a root, but may have had one.
+    Nameless(OwnedFd),
+    /// It lies in no root, or is not there.
+    Nothing,
+}
+
+impl From<Option<Spot>> for Target {
+    fn from(spot: Option<Spot>) -> Self {
+        spot.map_or(Self::Nothing, Self::Spot)
+    }
+}
+
 /// Finds places, and remembers directories.
 #[derive(Debug)]
 pub(super) struct Places {
@@ -114,16 +130,16 @@ impl Places {
     }
 
     /// The same; a link at the end is followed to where it leads, whether or not something is there (open(2), `O_CREAT`).
-    pub(super) fn of_followed_name(&mut self, caller: &Caller, dir: i32, path: Vec<u8>) -> Result<Option<Spot>, Errno> {
+    pub(super) fn of_followed_name(&mut self, caller: &Caller, dir: i32, path: Vec<u8>) -> Result<Target, Errno> {
         let mut path = path;
         for _ in 0..MAX_LINKS_FOLLOWED {
-            let Some((above, name)) = split(&path) else { return self.of_object(&caller.walk_to(dir, &path)?) };
+            let Some((above, name)) = split(&path) else { return self.of_object(caller.walk_to(dir, &path)?) };
             let Some(spot) = self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)) else {
                 // A link of another place may lead here.
-                return caller.walk_to(dir, &path).and_then(|object| self.of_object(&object));
+                return self.of_object(caller.walk_to(dir, &path)?);
             };
             if spot.found.is_none_or(|found| found.kind != FileType::Symlink) {
-                return Ok(Some(spot));
+                return Ok(Target::Spot(spot));
             }
             let target = readlinkat(&spot.dir.handle, &spot.name, Vec::new())?.into_bytes();
             path = if target.starts_with(b"/") { target } else { [above, &target].concat() };
@@ -132,31 +148,33 @@ impl Places {
     }
 
     /// The place of what the caller means by an argument of a call.
-    pub(super) fn of(&mut self, caller: &Caller, object: Object) -> Result<Option<Spot>, Errno> {
+    pub(super) fn of(&mut self, caller: &Caller, object: Object) -> Result<Target, Errno> {
         match object {
             Object::Path { dir, address, follow, .. } => {
                 let path = caller.path(address)?;
                 match (path.is_empty(), follow) {
-                    (true, _) => self.of_object(&caller.open(object)?.0),
+                    (true, _) => self.of_object(caller.open(object)?.0),
                     (false, true) => self.of_followed_name(caller, dir, path),
-                    (false, false) => self.of_name(caller, dir, &path),
+                    (false, false) => self.of_name(caller, dir, &path).map(Target::from),
                 }
             }
-            Object::Descriptor(_) => self.of_object(&caller.open(object)?.0),
+            Object::Descriptor(_) => self.of_object(caller.open(object)?.0),
         }
     }
 
-    /// The place of an open object, by one of its names. `None` also if it has none any more.
-    pub(super) fn of_object(&mut self, object: &OwnedFd) -> Result<Option<Spot>, Errno> {
-        let found = Found::at(object, c"")?;
+    /// The place of an open object, by one of its names.
+    fn of_object(&mut self, object: OwnedFd) -> Result<Target, Errno> {
+        let found = Found::at(&object, c"")?;
         if found.kind == FileType::Directory {
-            return Ok(self.directory(object)?.map(|dir| Spot::new(dir, OsStr::new(""))));
+            return Ok(self.directory(&object)?.map(|dir| Spot::new(dir, OsStr::new(""))).into());
         }
-        let path = true_path(object)?;
-        let Some((root, below)) = self.in_root(&path) else { return Ok(None) };
-        let (Some(above), Some(name)) = (below.parent(), below.file_name()) else { return Ok(None) };
-        let spot = self.directory(&self.open(root, above)?)?.map(|dir| Spot::new(dir, name));
-        Ok(spot.filter(|spot| spot.found.is_some_and(|there| there.id == found.id)))
+        let path = true_path(&object)?;
+        let Some((root, below)) = self.in_root(&path) else { return Ok(Target::Nothing) };
+        let (Some(above), Some(name)) = (below.parent(), below.file_name()) else { return Ok(Target::Nothing) };
+        let spot = self.open(root, above).and_then(|above| self.directory(&above));
+        let spot = spot.ok().flatten().map(|dir| Spot::new(dir, name));
+        let spot = spot.filter(|spot| spot.found.is_some_and(|there| there.id == found.id));
+        Ok(spot.map_or(Target::Nameless(object), Target::Spot))
     }
 
     /// The directory above a name.

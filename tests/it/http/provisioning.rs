@@ -89,6 +89,7 @@ fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
         let home = if tier == "off" { "" } else { "; echo planted | tee ~/.profile $TMPDIR/x" };
         let planted = if tier == "off" { "of bob\n" } else { "of bob\nplanted\n" };
         stage.said(&bob, "write_file", &json!({"path": "a.txt", "content": "of bob\n"}));
+        assert_eq!(stage.said(&bob, "list_changes", &json!({}))["calls"][0]["changed"], "created a.txt", "{tier}");
         assert_eq!(stage.shell(&bob, &format!("cat a.txt{home}")), planted, "{tier}");
         let read = stage.said(&bob, "run_python_code", &json!({"code": "open('a.txt').read()"}));
         assert_eq!(read["result"], "'of bob\\n'", "{tier}: {read}");

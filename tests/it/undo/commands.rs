@@ -71,7 +71,10 @@ fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
         let tree = laid_out();
         let mut server = start(&tree, tier);
         let before = picture(&tree.path("work"));
-        let mut told = |line: &str| server.call("execute_command", json!({"command": line})).texts()[0].clone();
+        let mut told = |line: &str| {
+            let reply = server.call("execute_command", json!({"command": line}));
+            reply.result()["content"][0]["text"].as_str().unwrap().to_owned()
+        };
         assert_eq!(told("cat a >/dev/null; echo x >/tmp/x"), "(no output)\n[exit code: 0]", "{tier}");
         assert_eq!(
             told("echo more >>b; rm c; mkdir new; touch new/file"),
@@ -102,7 +105,7 @@ fn cells_and_background_commands_have_entries_of_their_own() {
         let mut server = start(&tree, tier);
         let before = picture(&tree.path("work"));
         for (code, told) in [
-            ("open('a', 'a').write('more')", json!(["changed: edited a, edited x: undo with call 1"])),
+            ("open('a', 'a').write('more')", json!(["changed: edited a: undo with call 1"])),
             ("import os; os.remove('b')", json!(["changed: deleted b: undo with call 2"])),
             ("open('c').read()[0]", Value::Null),
         ] {

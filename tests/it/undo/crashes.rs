@@ -40,6 +40,35 @@ fn what_a_killed_server_has_deleted_comes_back() {
 }
 
 #[test]
+fn an_atomic_edit_that_a_kill_interrupts_is_taken_back() {
+    const EDITED: usize = 300;
+    let mut stage = Stage::new(|tree| {
+        for file in 0..EDITED {
+            tree.file(format!("work/{file}"), "one");
+        }
+        tree
+    });
+    let arguments = json!({"paths": ["*"], "edits": [{"oldText": "one", "newText": "two"}], "atomic": true});
+    stage.server.send("tools/call", json!({"name": "edit_files", "arguments": arguments}));
+    let until = Instant::now() + DEADLINE;
+    let edited = |tree: &Tree| (0..EDITED).filter(|file| tree.read(&format!("work/{file}")) == "two").count();
+    while edited(&stage.tree) == 0 {
+        assert!(Instant::now() < until, "nothing is edited");
+    }
+    kill_process(stage.server.pid(), Signal::KILL).unwrap();
+    stage.server.wait_exit();
+    let is_interrupted = edited(&stage.tree) < EDITED;
+    let mut server = start(&stage.tree, &[]);
+    let told: Vec<String> = calls(&mut server).into_iter().map(|(_, told)| told).collect();
+    if is_interrupted {
+        assert_eq!(edited(&stage.tree), 0, "{told:?}");
+        assert!(told[0].starts_with("edit_files (atomic): undid 1: "), "{told:?}");
+    } else {
+        assert!([0, EDITED].contains(&edited(&stage.tree)), "{told:?}");
+    }
+}
+
+#[test]
 fn an_entry_outlives_its_server() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     let before = stage.picture();
