@@ -25,6 +25,7 @@ use crate::tools::{Calls, Commands, Registry, Services};
 
 pub use domain::wall_in;
 pub use launcher::{plan, private_directory};
+pub use undo::skips_of;
 pub use undo::undo_places;
 pub use undo_stores::{FoundStore, stores_of};
 

@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{Config, UndoConfig};
-use crate::journal::{self, Bounds, Bytes, Journal, Store, WhenFull};
+use crate::journal::{self, Bounds, Bytes, Journal, Skips, Store, WhenFull};
 use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::{Place, PlannedJournal, Tier};
+use crate::text::glob::GlobMatcher;
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
@@ -38,6 +39,12 @@ pub(super) struct Roots {
 /// What the directory for stores is called elsewhere.
 pub(super) fn elsewhere() -> String {
     format!(".replay-undo-{}", geteuid().as_raw())
+}
+
+/// What `--undo-skip` says, for who notes changes.
+pub fn skips_of(globs: &[String]) -> Result<Skips, String> {
+    let skips = GlobMatcher::new(globs, false).map_err(|error| error.to_string())?;
+    Ok(Arc::new(move |_, path| skips.is_match(path.as_os_str().as_bytes())))
 }
 
 /// Opens the journal, and makes its store. Hides what must not be seen. Where there is none, the reason.
@@ -209,8 +216,7 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
         opened.keeping.when_full = WhenFull::Drop;
     }
     if !undo.skip.is_empty() {
-        let skips = undo.skips.clone();
-        opened.keeping.skips = Some(Arc::new(move |_, path| skips.is_match(path.as_os_str().as_bytes())));
+        opened.keeping.skips = Some(skips_of(&undo.skip).map_err(|reason| anyhow!("--undo-skip: {reason}"))?);
     }
     Ok(Journal::new(opened, Bounds { bytes: undo.bytes, age: undo.age }))
 }

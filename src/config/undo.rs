@@ -27,8 +27,6 @@ pub struct UndoConfig {
     pub drops: bool,
     /// Globs over paths below the allowed directories: nothing is kept of those.
     pub skip: Vec<String>,
-    /// The same, compiled.
-    pub skips: GlobMatcher,
     /// Where programs keep their state, if that is known.
     pub state: Option<PathBuf>,
     /// What agents of this process may reach: no place for it.
@@ -51,7 +49,7 @@ impl UndoConfig {
     pub(super) fn resolve(options: &Options, profile: &Profile, world: &World, grants: &[Grant]) -> Result<Self> {
         let args = &options.undo;
         let skip: Vec<String> = args.undo_skip.iter().chain(&profile.undo_skip).cloned().collect();
-        let skips = GlobMatcher::new(&skip, false).context("--undo-skip")?;
+        GlobMatcher::new(&skip, false).context("--undo-skip")?;
         Ok(Self {
             is_on: args.undo.or(profile.undo) != Some(Undo::Off),
             tenant: String::new(),
@@ -61,7 +59,6 @@ impl UndoConfig {
             ),
             drops: args.undo_full.or(profile.undo_full) == Some(UndoFull::Drop),
             skip,
-            skips,
             state: state(world),
             allowed: grants.iter().map(|grant| grant.path.clone()).collect(),
             places: None,

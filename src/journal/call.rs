@@ -77,7 +77,7 @@ impl Journal {
     }
 
     /// Looks for the oldest entries now and then: that reads the end of each.
-    fn kept(&self, entry: &Entry) {
+    pub fn kept(&self, entry: &Entry) {
         {
             let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
             since.bytes += entry.bytes();

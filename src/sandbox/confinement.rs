@@ -12,7 +12,7 @@ use super::cgroup::{Bounds, Group, Groups};
 use super::explain::Asked;
 use super::fault::{Fault, Step};
 use super::intercept::{self as interception, DatagramNetwork, Interceptor, ProxySocket};
-use super::journaling::Journal;
+use super::journaling::{Journal, SkipsOf};
 use super::kill_scope::{FirstProcess, KillScope, SignalScope};
 use super::memory_watch::kernel_kills;
 use super::monitor::{Bare, InView, Monitor, OnSystem};
@@ -128,9 +128,9 @@ type Intercepted = (OwnedFd, Intercept, Option<DatagramNetwork>);
 
 impl Confinement {
     /// Builds what the plan says, or says why that cannot be.
-    pub fn build(plan: Plan, alone: SingleThread) -> Result<Self, Fault> {
+    pub fn build(plan: Plan, alone: SingleThread, skips_of: SkipsOf) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
-        let journal = plan.journal.as_ref().map(Journal::open).transpose()?;
+        let journal = plan.journal.as_ref().map(|planned| Journal::open(planned, skips_of)).transpose()?;
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);
         let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);

@@ -15,6 +15,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpabl
 
 use super::confinement::{Confinement, Handed};
 use super::fault::{Fault, Step};
+use super::journaling::SkipsOf;
 use super::kill_scope::strays;
 use super::plan::{Place, Plan, Tier};
 use super::reaper::{Reaped, reap_one};
@@ -27,7 +28,7 @@ use crate::limits::{LAST_PROCESSES_MS, LAUNCHER_FAREWELL_MS, TRIAL_MS};
 /// The whole life of the launcher. Standard input is the socket to the server.
 ///
 /// Fails when the server cannot be spoken with; that walls cannot be built is told to the server.
-pub fn run() -> Result<(), Fault> {
+pub fn run(skips_of: SkipsOf) -> Result<(), Fault> {
     // What the server's client left open is nobody's business here.
     sys::close_from(3).step("close_range")?;
     let alone = SingleThread::check().step("count threads")?;
@@ -53,7 +54,7 @@ pub fn run() -> Result<(), Fault> {
         // namespaces the kernel does so.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid())).step("PR_SET_CHILD_SUBREAPER")?;
     }
-    let built = Confinement::build(plan, alone).and_then(|cells| {
+    let built = Confinement::build(plan, alone, skips_of).and_then(|cells| {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
         Ok(Launcher { server: server.try_clone().step("dup")?, children, ground, cells, supervisors: HashSet::new() })
     });

@@ -93,25 +93,29 @@ pub struct ChangesMade {
     lost: Option<String>,
 }
 
-/// The note below the reply to a command, and the same for programs; what looks on hears of it, too. `None` if nothing was changed.
+/// The note below the reply to a command, and the same for programs. `None` if nothing was changed.
 pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
     let Changed { call, fault } = changed?;
     let journal = context.services.journal.as_deref().ok()?;
     let entry = call.and_then(|call| journal.store.entry(call).ok());
-    let changes = entry.map(|entry| journal.store.changes(&entry)).unwrap_or_default();
+    let changes = entry.as_ref().map(|entry| journal.store.changes(entry)).unwrap_or_default();
+    let lost = fault.clone().or_else(|| journal.not_kept(entry.as_ref()?));
+    if let Some(entry) = &entry {
+        journal.kept(entry);
+    }
     let mut note = match call {
         Some(call) => {
             format!("changed: {}: undo with call {call}", Names::new(context.services, journal).line(&changes))
         }
         None => "changed, and nothing was kept to undo it".to_owned(),
     };
-    if let Some(fault) = fault {
-        note.push_str("; not all of it can be undone: ");
-        note.push_str(fault);
+    if let Some(lost) = &lost {
+        note.push_str("; not kept for undo: ");
+        note.push_str(lost);
     }
-    let made = ChangesMade { call: *call, counts: Counts::of(&changes), lost: fault.clone() };
+    let counts = Counts::of(&changes);
     context.changes.made(Ended { number: *call, changes, lost: None });
-    Some((note, made))
+    Some((note, ChangesMade { call: *call, counts, lost }))
 }
 
 /// What an entry came to.

@@ -157,7 +157,6 @@ fn run(context: &Context<'_>, command: &exec::Command<'_>, asked: Duration) -> R
 }
 
 fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, context: &Context<'_>) -> Reply<Output> {
-    let services = context.services;
     let exit_code = exit_code(outcome.exit);
     let stdout = outcome.stdout.text().into_owned();
     let stderr = outcome.stderr.text().into_owned();
@@ -186,7 +185,7 @@ fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, context: &Contex
         ));
     }
     notes.add_signal(outcome.exit);
-    notes.add_denied(&outcome.denied, &services.commands);
+    notes.add_denied(&outcome.denied, &context.services.commands);
     notes.add_identity(outcome.exit, &[&stdout, &stderr]);
     let (note, changed) = changes_made(context, outcome.changed.as_ref()).unzip();
     notes.extend(note);

@@ -8,7 +8,6 @@ mod mutation;
 mod place;
 
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,10 +19,12 @@ use super::fault::{Fault, Step};
 use super::plan::{Place, PlannedJournal};
 use super::sys::seccomp::Notification;
 use super::wire::Changed;
-use crate::journal::{JournalError, Recorder, Root, Store, WhenFull, Writing};
-use crate::text::glob::GlobMatcher;
+use crate::journal::{JournalError, Recorder, Root, Skips, Store, WhenFull, Writing};
 use mutation::{Mutation, Named, decode};
 use place::{Found, Places, Spot, Target};
+
+/// Makes of globs what looks whether something is skipped; the reason if they are none.
+pub type SkipsOf = fn(&[String]) -> Result<Skips, String>;
 
 /// The store and the roots, by handles of the mounts outside.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub struct Journal {
 
 impl Journal {
     /// To be opened before the launcher has mounts of its own.
-    pub fn open(planned: &PlannedJournal) -> Result<Self, Fault> {
+    pub fn open(planned: &PlannedJournal, skips_of: SkipsOf) -> Result<Self, Fault> {
         let step = || format!("open the journal of changes, `{}`", planned.store.path.as_path().display());
         let path = planned.store.path.as_path();
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -52,9 +53,8 @@ impl Journal {
             store.keeping.when_full = WhenFull::Drop;
         }
         if !planned.skip.is_empty() {
-            let skips = GlobMatcher::new(&planned.skip, false);
-            let skips = skips.map_err(|error| Fault::because("--undo-skip", &error.to_string()))?;
-            store.keeping.skips = Some(Arc::new(move |_, path| skips.is_match(path.as_os_str().as_bytes())));
+            let skips = skips_of(&planned.skip).map_err(|reason| Fault::because("--undo-skip", &reason))?;
+            store.keeping.skips = Some(skips);
         }
         Ok(Self { store, roots, drops: planned.drops })
     }

@@ -3,6 +3,8 @@
 //! Arguments are compared by their lower halves: every one that is looked at here is an `int` to the kernel, which drops
 //! the rest, but for pointers, of which it only matters whether they are 0.
 
+mod journaled;
+
 use libc::c_long;
 
 /// What the sendmsg(2) that hands a listener over has behind its arguments: any number that nothing has there by chance.
@@ -133,7 +135,7 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
     };
     lines.push(line(&[libc::SYS_socket], families, EACCES, "a family that is not allowed"));
     if rules.journaled {
-        lines.extend(JOURNALED);
+        lines.extend(journaled::LINES);
     }
     if !rules.unix {
         lines.push(line(
@@ -568,91 +570,4 @@ const INTERCEPTED: &[Line] = &[
         "resolvers drop an answer that does not come from whom they asked",
     ),
     line(&[libc::SYS_recvmsg], &[], Answer::Ask, "the same; whether the address is wanted lies in memory"),
-];
-
-/// Of a file that was opened for appending, only the size is kept: what else can change it comes here as well.
-const CAN_OVERWRITE: &str =
-    "what was opened for appending may be changed elsewhere by it, so its bytes are kept before";
-/// `O_WRONLY`, `O_RDWR`, `O_CREAT`, `O_TRUNC`.
-const CHANGES_BY_OPENING: u32 = 0o1 | 0o2 | 0o100 | 0o1000;
-const APPEND: u32 = libc::O_APPEND.cast_unsigned();
-/// `RWF_NOAPPEND` of `linux/fs.h`.
-const NO_APPEND: u32 = 0x20;
-
-/// Where changes are noted: whatever can change what a name stands for, or opens what exists to write to it.
-const JOURNALED: &[Line] = &[
-    #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_open], &[Has(1, CHANGES_BY_OPENING)], Answer::Ask, "what is there may be written to"),
-    line(&[libc::SYS_openat], &[Has(2, CHANGES_BY_OPENING)], Answer::Ask, "what is there may be written to"),
-    #[cfg(target_arch = "x86_64")]
-    line(
-        &[
-            libc::SYS_creat,
-            libc::SYS_mkdir,
-            libc::SYS_mknod,
-            libc::SYS_symlink,
-            libc::SYS_link,
-            libc::SYS_unlink,
-            libc::SYS_rmdir,
-            libc::SYS_rename,
-        ],
-        &[],
-        Answer::Ask,
-        "another object gets the name, or none",
-    ),
-    line(
-        &[
-            libc::SYS_mkdirat,
-            libc::SYS_mknodat,
-            libc::SYS_symlinkat,
-            libc::SYS_linkat,
-            libc::SYS_unlinkat,
-            libc::SYS_renameat,
-            libc::SYS_renameat2,
-            libc::SYS_bind,
-        ],
-        &[],
-        Answer::Ask,
-        "another object gets the name, or none",
-    ),
-    #[cfg(target_arch = "x86_64")]
-    line(
-        &[libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat],
-        &[],
-        Answer::Ask,
-        "metadata",
-    ),
-    line(
-        &[
-            libc::SYS_fchmod,
-            libc::SYS_fchmodat,
-            SYS_FCHMODAT2,
-            libc::SYS_fchown,
-            libc::SYS_fchownat,
-            libc::SYS_utimensat,
-            libc::SYS_removexattr,
-            libc::SYS_lremovexattr,
-            libc::SYS_fremovexattr,
-            SYS_REMOVEXATTRAT,
-        ],
-        &[],
-        Answer::Ask,
-        "metadata",
-    ),
-    line(&[libc::SYS_truncate], &[], Answer::Ask, "the end of what is there is lost"),
-    line(&[libc::SYS_ftruncate], &[], Answer::Ask, CAN_OVERWRITE),
-    // FALLOC_FL_KEEP_SIZE only makes room.
-    line(&[libc::SYS_fallocate], &[Has(1, !1)], Answer::Ask, CAN_OVERWRITE),
-    line(
-        &[libc::SYS_fcntl],
-        &[In(1, ALL, &[libc::F_SETFL.cast_unsigned()]), NotIn(2, APPEND, &[APPEND])],
-        Answer::Ask,
-        CAN_OVERWRITE,
-    ),
-    line(
-        &[libc::SYS_pwritev2],
-        &[Has(5, NO_APPEND)],
-        EOPNOTSUPP,
-        "the same; kernels before Linux 6.9 have it not, either",
-    ),
 ];

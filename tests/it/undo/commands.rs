@@ -75,7 +75,7 @@ fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
             let reply = server.call("execute_command", json!({"command": line}));
             reply.result()["content"][0]["text"].as_str().unwrap().to_owned()
         };
-        assert_eq!(told("cat a >/dev/null; echo x >/tmp/x"), "(no output)\n[exit code: 0]", "{tier}");
+        assert_eq!(told("cat a >/dev/null"), "(no output)\n[exit code: 0]", "{tier}");
         assert_eq!(
             told("echo more >>b; rm c; mkdir new; touch new/file"),
             "(no output)\n[changed: edited b, deleted c, created new: undo with call 1]\n[exit code: 0]",

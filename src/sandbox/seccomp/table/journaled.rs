@@ -1,0 +1,90 @@
+//! What the kernel asks about where changes are noted: whatever can change what a name stands for, or opens what exists to write to it.
+
+use super::Clause::{Has, In, NotIn};
+use super::{ALL, Answer, EOPNOTSUPP, Line, SYS_FCHMODAT2, SYS_REMOVEXATTRAT, line};
+
+/// Of a file that was opened for appending, only the size is kept: what else can change it comes here as well.
+const CAN_OVERWRITE: &str =
+    "what was opened for appending may be changed elsewhere by it, so its bytes are kept before";
+/// `O_WRONLY`, `O_RDWR`, `O_CREAT`, `O_TRUNC`.
+const CHANGES_BY_OPENING: u32 = 0o1 | 0o2 | 0o100 | 0o1000;
+const APPEND: u32 = libc::O_APPEND.cast_unsigned();
+/// `RWF_NOAPPEND` of `linux/fs.h`.
+const NO_APPEND: u32 = 0x20;
+
+pub(super) const LINES: &[Line] = &[
+    #[cfg(target_arch = "x86_64")]
+    line(&[libc::SYS_open], &[Has(1, CHANGES_BY_OPENING)], Answer::Ask, "what is there may be written to"),
+    line(&[libc::SYS_openat], &[Has(2, CHANGES_BY_OPENING)], Answer::Ask, "what is there may be written to"),
+    #[cfg(target_arch = "x86_64")]
+    line(
+        &[
+            libc::SYS_creat,
+            libc::SYS_mkdir,
+            libc::SYS_mknod,
+            libc::SYS_symlink,
+            libc::SYS_link,
+            libc::SYS_unlink,
+            libc::SYS_rmdir,
+            libc::SYS_rename,
+        ],
+        &[],
+        Answer::Ask,
+        "another object gets the name, or none",
+    ),
+    line(
+        &[
+            libc::SYS_mkdirat,
+            libc::SYS_mknodat,
+            libc::SYS_symlinkat,
+            libc::SYS_linkat,
+            libc::SYS_unlinkat,
+            libc::SYS_renameat,
+            libc::SYS_renameat2,
+            libc::SYS_bind,
+        ],
+        &[],
+        Answer::Ask,
+        "another object gets the name, or none",
+    ),
+    #[cfg(target_arch = "x86_64")]
+    line(
+        &[libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat],
+        &[],
+        Answer::Ask,
+        "metadata",
+    ),
+    line(
+        &[
+            libc::SYS_fchmod,
+            libc::SYS_fchmodat,
+            SYS_FCHMODAT2,
+            libc::SYS_fchown,
+            libc::SYS_fchownat,
+            libc::SYS_utimensat,
+            libc::SYS_removexattr,
+            libc::SYS_lremovexattr,
+            libc::SYS_fremovexattr,
+            SYS_REMOVEXATTRAT,
+        ],
+        &[],
+        Answer::Ask,
+        "metadata",
+    ),
+    line(&[libc::SYS_truncate], &[], Answer::Ask, "the end of what is there is lost"),
+    line(&[libc::SYS_ftruncate], &[], Answer::Ask, CAN_OVERWRITE),
+    // FALLOC_FL_KEEP_SIZE only makes room.
+    line(&[libc::SYS_fallocate], &[Has(1, !1)], Answer::Ask, CAN_OVERWRITE),
+    line(
+        &[libc::SYS_fcntl],
+        &[In(1, ALL, &[libc::F_SETFL.cast_unsigned()]), NotIn(2, APPEND, &[APPEND])],
+        Answer::Ask,
+        CAN_OVERWRITE,
+    ),
+    line(
+        &[libc::SYS_pwritev2],
+        &[Has(5, NO_APPEND)],
+        EOPNOTSUPP,
+        "the same; kernels before Linux 6.9 have it not, either",
+    ),
+];
