@@ -37,7 +37,8 @@ It is a server of the Model Context Protocol (MCP). The kernel holds the command
 
 /// The flags of every mode that a subcommand reads, by its words: headings, and ids of single flags. What stands for a subcommand
 /// stands for those below it too, unless they are named themselves. What is not named reads all of them.
-const READ: [(&[&str], &[&str]); 18] = [
+const READ: [(&[&str], &[&str]); 19] = [
+    (&["changes"], &[]),
     (&["audit"], &[]),
     (&["health"], &[]),
     (&["token"], &[]),
@@ -70,7 +71,7 @@ fn is_among(arg: &Arg, read: &[&str]) -> bool {
 }
 
 /// The subcommands that refuse what their help does not show. All others look at whatever a server may be told.
-const REFUSES: [&str; 6] = ["audit", "health", "token", "bench", "mock", "calls"];
+const REFUSES: [&str; 7] = ["audit", "changes", "health", "token", "bench", "mock", "calls"];
 
 /// What `replay token new` has in the place of flags of the server, by the ids of those.
 const OF_A_TOKEN: [(&str, &str); 4] = [

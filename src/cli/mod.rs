@@ -2,6 +2,7 @@
 
 mod audit;
 mod calls;
+mod changes;
 mod help;
 mod http;
 mod mock;
@@ -24,6 +25,7 @@ use crate::tools::TOOLS;
 
 pub use audit::{AuditAction, AuditArgs, UNENDED, Wanted};
 pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg};
+pub use changes::{ChangesAction, ChangesOf, UndoArguments};
 pub use help::parse;
 pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile};
 pub use mock::{MockAction, MockServe, Redact};
@@ -103,6 +105,16 @@ pub enum Command {
         /// What to do
         #[command(subcommand)]
         action: TokenAction,
+    },
+    /// List, show and undo what agents' calls changed in the files of a directory
+    #[command(after_help = "Example: replay changes undo 41 --path src")]
+    Changes {
+        /// Of what
+        #[command(flatten)]
+        of: ChangesOf,
+        /// What to do instead of listing
+        #[command(subcommand)]
+        action: Option<ChangesAction>,
     },
     /// Check or show an audit log (--audit)
     #[command(subcommand)]

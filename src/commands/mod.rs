@@ -4,6 +4,7 @@ mod audit;
 mod bench;
 mod call;
 mod calls;
+mod changes;
 pub mod generate;
 mod health;
 mod mock;
@@ -34,6 +35,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Calls { action } => calls::run(cli.options, &action),
         Command::Sandbox { action } => sandbox::run(cli.options, &action),
         Command::Token { action } => process::print(token::act(&action)?),
+        Command::Changes { of, action } => changes::run(&of, action.as_ref()),
         Command::Audit(action) => audit::run(&action),
         Command::Health(asked) => health::run(&asked),
     }

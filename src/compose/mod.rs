@@ -3,6 +3,7 @@
 mod domain;
 mod launcher;
 mod undo;
+mod undo_stores;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub use domain::wall_in;
 pub use launcher::{plan, private_directory};
 pub use undo::skips_of;
 pub use undo::undo_places;
+pub use undo_stores::{FoundStore, stores_of};
 
 /// The server that this configuration asks for, in a process that has no other.
 pub fn alone(config: &Config) -> Result<Arc<Server>> {

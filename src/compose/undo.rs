@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow, bail};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, makedev, openat, statx};
 use rustix::process::geteuid;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{Config, UndoConfig};
@@ -22,19 +22,23 @@ use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
 /// Below the directory where programs keep their state.
-const IN_STATE: &str = "replay/undo";
-/// Elsewhere, with the user's number behind it.
-const ELSEWHERE: &str = ".replay-undo-";
+pub(super) const IN_STATE: &str = "replay/undo";
 /// Says whose store it is, beside the entries.
-const ROOTS: &str = "roots";
-const VERSION: u32 = 1;
+pub(super) const ROOTS: &str = "roots";
+pub(super) const VERSION: u32 = 1;
 
 /// What [`ROOTS`] says.
-#[derive(Serialize)]
-struct Roots<'a> {
-    version: u32,
-    tenant: &'a str,
-    roots: Vec<Bytes>,
+#[derive(Serialize, Deserialize)]
+pub(super) struct Roots {
+    pub(super) version: u32,
+    /// The name of a token; empty for whoever needs none.
+    pub(super) tenant: String,
+    pub(super) roots: Vec<Bytes>,
+}
+
+/// What the directory for stores is called elsewhere.
+pub(super) fn elsewhere() -> String {
+    format!(".replay-undo-{}", geteuid().as_raw())
 }
 
 /// What `--undo-skip` says, for who notes changes.
@@ -135,7 +139,7 @@ fn place(undo: &UndoConfig, root: &Root) -> Result<PathBuf> {
     }
     let allowed: Vec<PathBuf> = undo.allowed.iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
     let above: Vec<&Path> = root.path().ancestors().skip(1).collect();
-    let name = format!("{ELSEWHERE}{}", geteuid().as_raw());
+    let name = elsewhere();
     for dir in above.into_iter().rev() {
         let is_allowed = allowed.iter().any(|allowed| dir.starts_with(allowed));
         if !is_allowed
@@ -159,6 +163,12 @@ fn mount(path: &Path) -> Result<(u64, u64)> {
 fn make_private(path: &Path) -> Result<PathBuf> {
     let shown = path.display();
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(|| format!("making `{shown}`"))?;
+    private(path)
+}
+
+/// The true path of a directory that is this user's alone.
+pub(super) fn private(path: &Path) -> Result<PathBuf> {
+    let shown = path.display();
     let path = std::fs::canonicalize(path).with_context(|| format!("`{shown}`"))?;
     let found = std::fs::symlink_metadata(&path).with_context(|| format!("`{shown}`"))?;
     if found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {
@@ -197,7 +207,7 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
     let mut opened = Store::open(dir.as_fd(), name.as_ref(), &store, own.into())?;
     if !store.join(ROOTS).exists() {
         let roots = roots.iter().map(|root| Bytes(root.path().as_os_str().as_bytes().to_vec())).collect();
-        let text = serde_json::to_string(&Roots { version: VERSION, tenant: &undo.tenant, roots })?;
+        let text = serde_json::to_string(&Roots { version: VERSION, tenant: undo.tenant.clone(), roots })?;
         let new = store.join(format!("{ROOTS}.{}", std::process::id()));
         let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, store.join(ROOTS)));
         written.with_context(|| format!("`{}`", store.join(ROOTS).display()))?;
@@ -211,7 +221,7 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
     Ok(Journal::new(opened, Bounds { bytes: undo.bytes, age: undo.age }))
 }
 
-fn open_dir(path: &Path) -> Result<OwnedFd> {
+pub(super) fn open_dir(path: &Path) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(CWD, path, flags, Mode::empty()).with_context(|| format!("`{}`", path.display()))
 }

@@ -20,7 +20,7 @@ pub use commands::SandboxConfig;
 pub use http::{HttpConfig, TokenEntry, encryption, entries, tokens};
 pub use profile::profile_keys;
 pub use telemetry::{telemetry, trust};
-pub use undo::UndoConfig;
+pub use undo::{UndoConfig, state_directory};
 
 use commands::World;
 use profile::Profile;

@@ -35,13 +35,21 @@ pub struct UndoConfig {
     pub places: Option<Vec<PathBuf>>,
 }
 
+/// Where programs of this user keep their state, if that is known.
+pub fn state_directory() -> Option<PathBuf> {
+    state(&World { here: PathBuf::new(), vars: std::env::vars_os().collect(), own: true })
+}
+
+fn state(world: &World) -> Option<PathBuf> {
+    let named = world.variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    named.or_else(|| Some(world.home()?.join(".local/state")))
+}
+
 impl UndoConfig {
     pub(super) fn resolve(options: &Options, profile: &Profile, world: &World, grants: &[Grant]) -> Result<Self> {
         let args = &options.undo;
         let skip: Vec<String> = args.undo_skip.iter().chain(&profile.undo_skip).cloned().collect();
         GlobMatcher::new(&skip, false).context("--undo-skip")?;
-        let absolute = |path: PathBuf| path.is_absolute().then_some(path);
-        let state = world.variable("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
         Ok(Self {
             is_on: args.undo.or(profile.undo) != Some(Undo::Off),
             tenant: String::new(),
@@ -51,7 +59,7 @@ impl UndoConfig {
             ),
             drops: args.undo_full.or(profile.undo_full) == Some(UndoFull::Drop),
             skip,
-            state: state.or_else(|| Some(world.home()?.join(".local/state"))),
+            state: state(world),
             allowed: grants.iter().map(|grant| grant.path.clone()).collect(),
             places: None,
         })

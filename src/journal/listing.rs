@@ -45,6 +45,8 @@ impl Entry {
 impl Store {
     /// This entry and those after it whose changes still stand: neither whole undos among them, nor what those have undone.
     pub fn standing(&self, since: u64) -> Result<Vec<u64>, JournalError> {
+        // It has to be one: all after a number that stands for nothing may be everything.
+        self.entry(since)?;
         let mut standing = Vec::new();
         let mut undone = HashSet::new();
         for number in self.numbers()?.into_iter().filter(|number| *number >= since).rev() {

@@ -1,14 +1,18 @@
 //! What calls have changed, in words, and in numbers.
 
+use std::fmt;
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{Context, Services};
 use crate::error::Error;
-use crate::journal::{Change, Ended, Journal, Place};
+use crate::journal::{Change, Conflict, Ended, Entry, Journal, Place, Store};
+use crate::policy::Root;
 use crate::sandbox::Changed;
-use crate::text::escape::show_path;
+use crate::text::escape::{show, show_path};
 
 /// As many are named; of more there is the number.
 const NAMED: usize = 3;
@@ -100,7 +104,9 @@ pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<
         journal.kept(entry);
     }
     let mut note = match call {
-        Some(call) => format!("changed: {}: undo with call {call}", line(context.services, journal, &changes)),
+        Some(call) => {
+            format!("changed: {}: undo with call {call}", Names::new(context.services, journal).line(&changes))
+        }
         None => "changed, and nothing was kept to undo it".to_owned(),
     };
     if let Some(lost) = &lost {
@@ -112,33 +118,97 @@ pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<
     Some((note, ChangesMade { call: *call, counts, lost }))
 }
 
-/// What was changed, in a line: the names where they are few.
-pub fn line(services: &Services, journal: &Journal, changes: &[(Place, Change)]) -> String {
-    if changes.is_empty() {
-        return "nothing".to_owned();
-    }
-    if changes.len() > NAMED {
-        return Counts::of(changes).words();
-    }
-    changes.iter().map(|(place, change)| one(services, journal, place, change)).collect::<Vec<_>>().join(", ")
+/// What an entry came to.
+#[derive(Debug, Serialize)]
+pub struct Call {
+    pub call: u64,
+    at: String,
+    tool: String,
+    /// What it undid.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    undoes: Vec<u64>,
+    /// In a line.
+    changed: String,
 }
 
-/// One change, as `edited src/main.rs`.
-pub fn one(services: &Services, journal: &Journal, place: &Place, change: &Change) -> String {
-    let path = shown(services, journal, place);
-    match change {
-        Change::Edited => format!("edited {path}"),
-        Change::Created => format!("created {path}"),
-        Change::Deleted => format!("deleted {path}"),
-        Change::Metadata => format!("touched {path}"),
-        Change::Renamed { from } => format!("moved {} to {path}", shown(services, journal, from)),
+impl fmt::Display for Call {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { call, at, tool, changed, .. } = self;
+        write!(out, "{call}  {at}  {}: {changed}", show(tool.as_bytes()))
     }
 }
 
-/// A place as an agent would name it: below the first directory by the path from there.
-pub fn shown(services: &Services, journal: &Journal, place: &Place) -> String {
-    let path = journal.store.path(place);
-    let project = services.policy.project().and_then(|root| path.strip_prefix(root.path()).ok());
-    let short = project.filter(|below| !below.as_os_str().is_empty());
-    show_path(short.unwrap_or(&path)).into_owned()
+/// How places of a store are named: below one directory by the path from there.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    pub store: &'a Store,
+    pub below: Option<&'a Path>,
+}
+
+impl<'a> Names<'a> {
+    /// As an agent would name them.
+    pub fn new(services: &'a Services, journal: &'a Journal) -> Self {
+        Self { store: &journal.store, below: services.policy.project().map(Root::path) }
+    }
+
+    pub fn place(&self, place: &Place) -> String {
+        let path = self.store.path(place);
+        let short = self.below.and_then(|dir| path.strip_prefix(dir).ok());
+        show_path(short.filter(|below| !below.as_os_str().is_empty()).unwrap_or(&path)).into_owned()
+    }
+
+    /// One change, as `edited src/main.rs`.
+    pub fn change(&self, (place, change): &(Place, Change)) -> String {
+        let path = self.place(place);
+        match change {
+            Change::Edited => format!("edited {path}"),
+            Change::Created => format!("created {path}"),
+            Change::Deleted => format!("deleted {path}"),
+            Change::Metadata => format!("touched {path}"),
+            Change::Renamed { from } => format!("moved {} to {path}", self.place(from)),
+        }
+    }
+
+    /// The undo of one change, as `reverted src/main.rs`.
+    pub fn undone(&self, (place, change): &(Place, Change)) -> String {
+        let path = self.place(place);
+        match change {
+            Change::Edited => format!("reverted {path}"),
+            Change::Created => format!("removed {path}"),
+            Change::Deleted => format!("restored {path}"),
+            Change::Metadata => format!("restored the metadata of {path}"),
+            Change::Renamed { from } => format!("moved {path} back to {}", self.place(from)),
+        }
+    }
+
+    pub fn conflict(&self, conflict: &Conflict) -> String {
+        format!("{}: {}", self.place(&conflict.place), conflict.why)
+    }
+
+    /// Changes in a line: the names where they are few.
+    pub fn line(&self, changes: &[(Place, Change)]) -> String {
+        match changes.len() {
+            0 => "nothing".to_owned(),
+            1..=NAMED => changes.iter().map(|change| self.change(change)).collect::<Vec<_>>().join(", "),
+            _ => Counts::of(changes).words(),
+        }
+    }
+
+    pub fn call(&self, entry: &Entry) -> Call {
+        let mut changed = self.line(&self.store.changes(entry));
+        if !entry.undoes.is_empty() {
+            let undone: Vec<String> = entry.undoes.iter().map(u64::to_string).collect();
+            changed = format!("undid {}: {changed}", undone.join(", "));
+        }
+        if !entry.is_over() {
+            changed = "still at work".to_owned();
+        }
+        Call {
+            call: entry.number,
+            at: humantime::format_rfc3339_seconds(entry.began()).to_string(),
+            tool: entry.title.clone(),
+            undoes: entry.undoes.clone(),
+            changed,
+        }
+    }
 }

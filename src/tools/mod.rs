@@ -4,7 +4,8 @@
 //! tools/list and in the documents.
 
 mod cell_notes;
-mod change_notes;
+pub mod change_diff;
+pub mod change_notes;
 mod command_notes;
 mod context;
 mod edits;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::{is_zero, journal, shown};
+use super::change_notes::{Names, is_zero, journal};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -102,11 +102,7 @@ impl Tool for UndoChanges {
 fn numbers(journal: &Journal, params: &Params) -> Result<Vec<u64>, Error> {
     match (&params.calls, params.since) {
         (Some(calls), None) if !calls.is_empty() => Ok(calls.clone()),
-        (None, Some(since)) => {
-            // It has to be one: all after a number that stands for nothing may be everything.
-            journal.store.entry(since)?;
-            Ok(journal.store.standing(since)?)
-        }
+        (None, Some(since)) => Ok(journal.store.standing(since)?),
         _ => {
             Err(Error::params("say either `calls`, with at least one number, or `since`; list_changes has the numbers"))
         }
@@ -134,24 +130,13 @@ fn refused(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Resul
 }
 
 fn conflicts(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Vec<String> {
-    let one = |conflict: &crate::journal::Conflict| {
-        format!("{}: {}", shown(context.services, journal, &conflict.place), conflict.why)
-    };
-    outcome.conflicts.iter().map(one).collect()
+    let names = Names::new(context.services, journal);
+    outcome.conflicts.iter().map(|conflict| names.conflict(conflict)).collect()
 }
 
 fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<Open<Output>> {
-    let one = |(place, change): &(Place, Change)| {
-        let path = shown(context.services, journal, place);
-        match change {
-            Change::Edited => format!("reverted {path}"),
-            Change::Created => format!("removed {path}"),
-            Change::Deleted => format!("restored {path}"),
-            Change::Metadata => format!("restored the metadata of {path}"),
-            Change::Renamed { from } => format!("moved {path} back to {}", shown(context.services, journal, from)),
-        }
-    };
-    let mut undone: Vec<String> = outcome.undone.iter().map(one).collect();
+    let names = Names::new(context.services, journal);
+    let mut undone: Vec<String> = outcome.undone.iter().map(|change| names.undone(change)).collect();
     let mut conflicts = conflicts(context, journal, outcome);
     let text = match outcome.number {
         Some(number) => format!("{}\n[undone; this is call {number}, which can be undone too]", limited(&undone)),

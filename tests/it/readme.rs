@@ -37,6 +37,7 @@ blocks! {
     codex: "toml" "[mcp_servers.replay]",
     python_sdk: "python" "import anyio",
     files: "console" "$ printf 'fn area",
+    undo: "console" "$ replay call execute_command",
     walls: "sh" "replay sandbox run",
     recorded_calls: "console" "$ echo 'import",
     a_fake_server: "yaml" "# mock.yaml",
@@ -195,6 +196,18 @@ fn files(block: &str) {
         let said = shell(&tree, "demo", command).out.replace(&tree.text("demo"), "/home/me/demo");
         assert_eq!(said.lines().collect::<Vec<_>>(), expected, "{command}");
     }
+}
+
+/// The tree is left by the block before. Without walls nothing is kept of commands.
+fn undo(block: &str) {
+    assert!(include_str!("../../docs/undo.md").contains(block), "docs/undo.md begins with the same block");
+    let tree = stage();
+    tree.file("demo/area.rs", "fn area() {}\n");
+    for (command, expected) in commands(block) {
+        let said = shell(&tree, "demo", command).out;
+        assert_eq!(said.lines().collect::<Vec<_>>(), expected, "{command}");
+    }
+    assert_eq!(tree.read("demo/area.rs"), "fn area() {}\n");
 }
 
 fn walls(block: &str) {

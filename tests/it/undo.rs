@@ -4,6 +4,7 @@ mod commands;
 mod conflicts;
 mod crashes;
 mod hiding;
+mod people;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -91,6 +92,12 @@ fn picture(root: &Path) -> Picture {
         found.insert(entry.path().strip_prefix(root).unwrap().to_owned(), seen);
     }
     found
+}
+
+/// Without the links that the store has of files.
+fn unlinked(mut picture: Picture) -> Picture {
+    picture.values_mut().filter(|seen| seen.0 & 0o170_000 == 0o100_000).for_each(|seen| seen.3 = 1);
+    picture
 }
 
 #[track_caller]

@@ -178,10 +178,10 @@ pub fn started(reply: &Outcome) -> Option<String> {
     serde_json::from_str::<Started>(structured).ok().map(|started| started.command_id).filter(|id| !id.is_empty())
 }
 
-/// The number by which what a call changed can be undone, and how much that is, as JSON.
-pub fn undo(reply: &Outcome) -> Option<String> {
+/// The number by which what a call changed can be undone, and how much that is.
+pub fn undo(reply: &Outcome) -> Option<Value> {
     let Ok(Body::Tool(reply)) = reply else { return None };
-    reply.undo.as_ref().map(Value::to_string)
+    reply.undo.clone()
 }
 
 /// A text whose middle is left out while it is put together.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::excerpt::{arguments, reason, reply_text, started, subject, undo};
 use crate::limits::{RECENT_LISTED_PATHS, RECENT_SUBJECT_BYTES, RECENT_UNWRITTEN_BYTES};
@@ -26,9 +26,9 @@ pub enum Told {
     },
     /// What a call that runs was asked.
     Begun(Arc<Begun>),
-    /// How a call ended, the text of its reply, if it has one, and what a list shows of that under a name:
-    /// the background command that it has started, or why it did not do its work.
-    Ended(Arc<Entry>, Option<String>, Option<(&'static str, String)>),
+    /// How a call ended, the text of its reply, if it has one, and what a list shows of that: the background command that it has
+    /// started, or why it did not do its work; what it changed.
+    Ended(Arc<Entry>, Option<String>, Map<String, Value>),
 }
 
 impl Told {
@@ -40,13 +40,13 @@ impl Told {
 
     /// Of one that has ended.
     pub fn ended(entry: &Arc<Entry>, reply: Option<&Outcome>) -> Self {
-        let added = reply.and_then(|reply| {
-            if entry.outcome == Ending::Ok {
-                started(reply).map(|id| ("background", id)).or_else(|| undo(reply).map(|call| ("undo", call)))
-            } else {
-                reason(reply).map(|reason| ("reason", reason))
-            }
-        });
+        let mut added = Map::new();
+        if let Some(reply) = reply {
+            let (name, text) =
+                if entry.outcome == Ending::Ok { ("background", started(reply)) } else { ("reason", reason(reply)) };
+            added.extend(text.map(|text| (name.to_owned(), text.into())));
+            added.extend(undo(reply).map(|undo| ("undo".to_owned(), undo)));
+        }
         let told = Self::Ended(Arc::clone(entry), reply.map(reply_text), added);
         if is_short(&entry.call) && entry.paths.len() <= RECENT_LISTED_PATHS { told } else { told.written() }
     }
@@ -62,8 +62,8 @@ impl Told {
             Self::Begun(call) => members(&head(call, "running")).into(),
             Self::Ended(entry, _, added) => {
                 let mut summary = end(entry);
-                if let Some((name, text)) = added {
-                    summary[*name] = text.as_str().into();
+                for (name, value) in added {
+                    summary[name] = value.clone();
                 }
                 members(&summary).into()
             }
@@ -99,7 +99,9 @@ impl Told {
                         + touched.real.as_ref().map_or(0, |real| real.as_os_str().len())
                 };
                 let paths: usize = entry.paths.iter().map(path).sum();
-                let added = added.as_ref().map_or(0, |(_, text)| text.len());
+                let value =
+                    |value: &Value| value.as_str().map_or_else(|| VALUE_FACTOR * value.to_string().len(), str::len);
+                let added: usize = added.values().map(value).sum();
                 of(&entry.call) + size_of::<Entry>() + paths + text.as_ref().map_or(0, String::len) + added
             }
         }

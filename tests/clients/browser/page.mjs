@@ -19,6 +19,7 @@ import { check, deadline, status } from "./checks.mjs";
 import { faint } from "./contrast.mjs";
 import { burst, causes, restart } from "./history.mjs";
 import { keyboard } from "./keyboard.mjs";
+import { undo } from "./undo.mjs";
 
 const [, , binary, walls, browserPath, picture, place] = process.argv;
 const command = path.resolve(binary);
@@ -272,6 +273,8 @@ try {
   }
 
   await causes(page, row, call, path.join(app, "still"));
+
+  await undo(page, row, call, path.join(app, "undone.txt"));
 
   await keyboard(page);
 

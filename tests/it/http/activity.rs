@@ -95,6 +95,7 @@ fn a_call_is_told_whole() {
         "revision": "2025-11-25", "trace": null, "requestBytes": null, "outcome": "ok", "code": null, "replyBytes": null,
         "durationMs": null, "paths": [{"path": path, "access": "write"}], "pathsMore": 0,
         "arguments": {"path": path, "edits": edits}, "text": format!("Successfully edited {path}"),
+        "undo": {"call": 1, "edited": 1},
     });
     assert_eq!(whole, expected);
     let denied = &calls[0];

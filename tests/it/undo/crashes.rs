@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use super::{Picture, Stage, calls, picture, start};
+use super::{Stage, calls, picture, start, unlinked};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
@@ -36,10 +36,6 @@ fn what_a_killed_server_has_deleted_comes_back() {
     assert!(told.len() == 1 && told[0].1.starts_with("delete_file: ") && told[0].1.ends_with("deleted"), "{told:?}");
     server.call("undo_changes", json!({"calls": [1]})).texts();
     // A link that was kept when the kill came, and not noted, goes with the entry.
-    let unlinked = |mut picture: Picture| {
-        picture.values_mut().filter(|seen| seen.0 & 0o170_000 == 0o100_000).for_each(|seen| seen.3 = 1);
-        picture
-    };
     assert_eq!(unlinked(stage.picture()), unlinked(before));
 }
 

@@ -102,6 +102,35 @@ function pairs(all) {
   return list;
 }
 
+// What a call changed. Who made it may undo it: by the tool that agents have, with the rights of the token.
+function changes(call) {
+  const told = make("pre", { tabindex: "0", role: "status" }, `${changed(call)}; kept as call ${call.undo.call}`);
+  const part = section("Changed", told);
+  if (call.client === state.about?.you.name) {
+    const button = make("button", { type: "button" }, "Undo");
+    button.addEventListener("click", async () => {
+      if (!confirm(`Undo what call ${call.undo.call} changed: ${changed(call)}?`)) return;
+      button.disabled = true;
+      told.replaceChildren(...shown(await undo(call.undo.call), false));
+      button.disabled = false;
+    });
+    part.firstChild.append(button);
+  }
+  return part;
+}
+
+async function undo(number) {
+  const params = { name: "undo_changes", arguments: { calls: [number] } };
+  const headers = { "Content-Type": "application/json", Accept: "application/json" };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+  try {
+    const { result, error } = await json("mcp", { method: "POST", headers, body });
+    return error?.message ?? result.content.map((part) => part.text).join("\n");
+  } catch (error) {
+    return error.message;
+  }
+}
+
 function drawStanding(entry) {
   const text = entry.kind === "running" ? `${entry.told}, ${span(entry.to - entry.from)}` : entry.told;
   at("detail-outcome").replaceChildren(make("span", { class: `outcome ${entry.kind}` }, shown(text)), " ", ...shown(entry.note ?? ""));
@@ -122,6 +151,7 @@ function drawCall(call) {
     if (call.progress?.total) [bar.max, bar.value] = [call.progress.total, call.progress.done];
     parts.push(section("Progress", bar));
   }
+  if (call.undo) parts.push(changes(call));
   if (call.paths?.length) {
     const all = call.allPaths ?? call.paths;
     const more = call.pathsMore - (all.length - call.paths.length);

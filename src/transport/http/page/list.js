@@ -27,6 +27,12 @@ function bury(page) {
   state.restarts.push(begun);
 }
 
+// How many files a call changed, of each kind.
+function changed({ undo }) {
+  const { call, ...counts } = undo ?? {};
+  return Object.entries(counts).map(([word, count]) => `${count} ${word}`).join(", ");
+}
+
 // A call with what is to be seen of it: its kind (which has a colour), that in words, when it was, and what is said beside it.
 function seen(call, command = commandOf(call)) {
   if (call.isPast) return call;
@@ -43,7 +49,7 @@ function seen(call, command = commandOf(call)) {
   const word = OUTCOMES.includes(call.outcome) ? call.outcome : "ok";
   const refused = (call.paths ?? []).filter((one) => one.access === "denied").length;
   const more = call.background ? ", in the background" : refused && word !== "denied" ? `, ${refused} denied` : "";
-  return { ...call, kind: refused ? "denied" : word, told: spoken(word) + more, from, to: from + (call.durationMs ?? 0), note: call.reason };
+  return { ...call, kind: refused ? "denied" : word, told: spoken(word) + more, from, to: from + (call.durationMs ?? 0), note: call.reason ?? changed(call) };
 }
 
 // The calls, first those that run, then the newest. A command that runs on behind a call that is not here stands for it.

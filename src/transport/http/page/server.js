@@ -86,8 +86,8 @@ function ask(path, more = {}) {
 
 class Refused extends Error {}
 
-async function json(path) {
-  const reply = await ask(path);
+async function json(path, more) {
+  const reply = await ask(path, more);
   if (reply.status === 401) {
     const told = await reply.json().catch(() => ({}));
     throw new Refused(told.error?.message ?? "the token is not known");

@@ -1,0 +1,187 @@
+//! `replay changes`: what agents' calls changed in a directory, listed, shown and undone by a person.
+#![expect(clippy::disallowed_methods, reason = "paths that a person types")]
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::process::{print, status};
+use crate::budget::Room;
+use crate::cancel::CancelToken;
+use crate::cli::{ChangesAction, ChangesOf, UndoArguments};
+use crate::compose::{FoundStore, stores_of};
+use crate::config::state_directory;
+use crate::journal::{Options, Place};
+use crate::text::escape::{is_unsafe, show_path};
+use crate::tools::change_diff::difference;
+use crate::tools::change_notes::Names;
+
+/// What an undo is called in a list.
+const TITLE: &str = "replay changes undo";
+
+/// Carries it out; the exit status is 1 for an undo that was refused.
+pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
+    let dir = std::fs::canonicalize(&of.dir).with_context(|| format!("`{}`", of.dir.display()))?;
+    let store = chosen(&dir, of.store.as_deref())?.open()?;
+    store.recover()?;
+    let names = Names { store: &store, below: Some(&dir) };
+    match action {
+        None => list(&names, ChangesAction::USUAL),
+        Some(ChangesAction::List { last }) => list(&names, *last),
+        Some(ChangesAction::Show { call }) => show(&names, *call),
+        Some(ChangesAction::Diff { call }) => diff(&names, *call),
+        Some(ChangesAction::Undo(asked)) => undo(&names, asked),
+    }
+}
+
+/// The store that is meant.
+fn chosen(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
+    let state = state_directory();
+    let (mut found, left_out) = stores_of(dir, state.as_deref());
+    if let Some(asked) = asked {
+        if let Some(at) = found.iter().position(|store| store.name() == asked) {
+            return Ok(found.swap_remove(at));
+        }
+        let path = std::fs::canonicalize(asked).with_context(|| {
+            format!(
+                "--store `{}` is no path, and none of the stores of `{}`{}",
+                asked.display(),
+                dir.display(),
+                told(&found)
+            )
+        })?;
+        return FoundStore::read(&path);
+    }
+    let left_out: String = left_out.iter().fold(String::new(), |mut text, why| {
+        let _ = write!(text, "\nleft out: {why}");
+        text
+    });
+    if found.len() > 1 {
+        bail!(
+            "several stores keep changes of `{}`; choose one with --store NAME{}{left_out}",
+            dir.display(),
+            told(&found)
+        );
+    }
+    found.pop().with_context(|| {
+        let state = state.map_or_else(|| "the state directory".to_owned(), |state| format!("`{}`", state.display()));
+        format!(
+            "nothing is kept of changes in `{}`: neither {state} nor a directory above has a store of it; a server that may write \
+             there (--allow DIR:rw) keeps them, unless --undo off is given, and says so when it starts{left_out}",
+            dir.display()
+        )
+    })
+}
+
+/// Stores by their names, one in a line.
+fn told(stores: &[FoundStore]) -> String {
+    stores.iter().fold(String::new(), |mut text, store| {
+        let roots: Vec<_> = store.roots.iter().map(|root| show_path(root)).collect();
+        let tenant = if store.tenant.is_empty() { String::new() } else { format!(", token {}", store.tenant) };
+        let _ = write!(text, "\n  {}  {}{tenant}", store.name().display(), roots.join(", "));
+        text
+    })
+}
+
+fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
+    let numbers = names.store.numbers()?;
+    let mut newest = numbers.iter().rev();
+    let mut text = String::new();
+    for number in newest.by_ref().take(usize::try_from(last).unwrap_or(usize::MAX)) {
+        // A server may have let go of it meanwhile.
+        if let Ok(entry) = names.store.entry(*number) {
+            let _ = writeln!(text, "{}", names.call(&entry));
+        }
+    }
+    match newest.len() {
+        _ if text.is_empty() => text.push_str("no call has changed anything\n"),
+        0 => {}
+        older => {
+            let _ = writeln!(text, "[{older} older: replay changes list --last {}]", numbers.len());
+        }
+    }
+    print(text)
+}
+
+fn show(names: &Names<'_>, number: u64) -> Result<ExitCode> {
+    let entry = names.store.entry(number)?;
+    let mut text = format!("{}\n", names.call(&entry));
+    for change in names.store.changes(&entry) {
+        let _ = writeln!(text, "{}", names.change(&change));
+    }
+    for place in names.store.not_kept(&entry) {
+        let _ = writeln!(text, "[not kept, and cannot be undone: what was in {}]", names.place(&place));
+    }
+    print(text)
+}
+
+fn diff(names: &Names<'_>, number: u64) -> Result<ExitCode> {
+    let entry = names.store.entry(number)?;
+    let versions = names.store.versions(number)?;
+    let (cancel, is_terminal) = (CancelToken::default(), stdout().is_terminal());
+    let room = Room { account: None, cancel: &cancel };
+    for change in names.store.changes(&entry) {
+        let told = format!("{}\n{}", names.change(&change), difference(names, &versions, &change, &room)?);
+        print(if is_terminal { harmless(&told) } else { told })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a terminal would take for orders is shown instead: the content is an agent's.
+fn harmless(text: &str) -> String {
+    let one =
+        |c: char| if is_unsafe(c) && !matches!(c, '\n' | '\t') { c.escape_unicode().to_string() } else { c.into() };
+    text.chars().map(one).collect()
+}
+
+fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
+    let store = names.store;
+    let numbers = asked.since.map_or_else(|| Ok(asked.calls.clone()), |since| store.standing(since))?;
+    let paths = asked.paths.iter().map(|path| place(names, path)).collect::<Result<Vec<_>>>()?;
+    let options = Options { paths: &paths, dry_run: true, force: asked.force };
+    let mut done = store.undo(&numbers, TITLE, options)?;
+    let is_refused = |conflicts: &[_]| !conflicts.is_empty() && !asked.force;
+    if !asked.dry_run && !is_refused(&done.conflicts) && !done.undone.is_empty() {
+        done = store.undo(&numbers, TITLE, Options { dry_run: false, ..options })?;
+    }
+    let conflicts: Vec<String> = done.conflicts.iter().map(|conflict| names.conflict(conflict)).collect();
+    if is_refused(&done.conflicts) {
+        let refused = "nothing was undone, since not all is as the calls left it";
+        let next = "--path leaves these out, undoing later calls first may help, and --force takes away what was changed since";
+        // Writing to stderr may fail; the exit status says it, too.
+        let _ = writeln!(stderr(), "{refused}:\n{}\n{next}", conflicts.join("\n"));
+        return Ok(status(false));
+    }
+    if done.undone.is_empty() {
+        let _ = writeln!(stderr(), "there is nothing to undo of that; `replay changes` says what each call changed");
+        return Ok(status(false));
+    }
+    let mut text = String::new();
+    for change in &done.undone {
+        let _ = writeln!(text, "{}", names.undone(change));
+    }
+    for conflict in conflicts {
+        let _ = writeln!(text, "[forced: {conflict}]");
+    }
+    let _ = match done.number {
+        Some(number) => writeln!(text, "[undone; `replay changes undo {number}` takes that back]"),
+        None => writeln!(text, "[dry run: nothing was undone]"),
+    };
+    print(text)
+}
+
+/// The place of a path from the directory, of which the last parts may not be there any more.
+fn place(names: &Names<'_>, path: &Path) -> Result<Place> {
+    let absolute = names.below.unwrap_or(Path::new("/")).join(path);
+    // What stands under the name itself may be a link, and is meant, not what it leads to.
+    let above = if absolute.file_name().is_some() { absolute.parent() } else { Some(&*absolute) };
+    let found = above.into_iter().flat_map(Path::ancestors).find_map(|above| {
+        let below = absolute.strip_prefix(above).ok()?;
+        let real = std::fs::canonicalize(above).ok()?;
+        names.store.place(&real.join(below).components().collect::<PathBuf>())
+    });
+    found.with_context(|| format!("--path `{}` is in no directory of which this store keeps changes", path.display()))
+}

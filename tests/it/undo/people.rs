@@ -1,0 +1,215 @@
+//! `replay changes`: what people see of what calls changed, and undo.
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use pretty_assertions::assert_eq;
+use rustix::process::geteuid;
+use serde_json::{Value, json};
+
+use super::{Stage, start, unlinked};
+use crate::tree::Tree;
+
+/// The exit status, and what was printed; times as AT.
+fn changes(tree: &Tree, dir: &str, args: &[&str]) -> (i32, String) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_replay"));
+    program.arg("changes").args(args).current_dir(tree.path(dir)).env("XDG_STATE_HOME", tree.state());
+    let Output { status, stdout, stderr } = program.output().unwrap();
+    let text = String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap();
+    let at = |line: &str| {
+        let parts = line.split("  ").map(|part| if part.len() == 20 && part.ends_with('Z') { "AT" } else { part });
+        parts.collect::<Vec<_>>().join("  ")
+    };
+    (status.code().unwrap(), text.lines().map(at).collect::<Vec<_>>().join("\n"))
+}
+
+fn done(tree: &Tree, args: &[&str]) -> String {
+    let (status, text) = changes(tree, "work", args);
+    assert_eq!(status, 0, "{text}");
+    text
+}
+
+fn stores(tree: &Tree) -> Vec<PathBuf> {
+    let found = fs::read_dir(tree.state().join("replay/undo")).unwrap();
+    found.map(|store| store.unwrap().path()).collect()
+}
+
+fn say(store: &Path, roots: &Value) {
+    fs::write(store.join("roots"), roots.to_string()).unwrap();
+}
+
+#[test]
+fn calls_of_a_running_server_are_listed_shown_and_undone() {
+    let mut stage = Stage::new(|tree| tree.file("work/a.txt", "one\ntwo\n").file("work/d/b", "1"));
+    assert_eq!(done(&stage.tree, &[]), "no call has changed anything");
+    let before = stage.picture();
+    stage.done("edit_file", json!({"path": "a.txt", "edits": [{"oldText": "two", "newText": "three"}]}));
+    stage.done("move_file", json!({"source": "d/b", "destination": "d/c"}));
+    stage.done("write_file", json!({"path": "d/new", "content": "n\n"}));
+    let tree = &stage.tree;
+    let listed = "3  AT  write_file: created d/new\n2  AT  move_file: moved d/b to d/c\n1  AT  edit_file: edited a.txt";
+    assert_eq!(done(tree, &[]), listed);
+    assert_eq!(done(tree, &["list"]), listed);
+    let newest = "3  AT  write_file: created d/new\n[2 older: replay changes list --last 3]";
+    assert_eq!(done(tree, &["list", "--last", "1"]), newest);
+    // Names begin at the directory that is asked about.
+    let (_, text) = changes(tree, "work/d", &["show", "2"]);
+    assert_eq!(text, "2  AT  move_file: moved b to c\nmoved b to c");
+    let (_, text) = changes(tree, "", &["diff", "1", "--dir", "work/d"]);
+    let path = tree.text("work/a.txt");
+    assert_eq!(text, format!("edited {path}\n--- {path}\n+++ {path}\n@@ -1,2 +1,2 @@\n one\n-two\n+three"));
+    assert_eq!(done(tree, &["diff", "3"]), "created d/new\n--- d/new\n+++ d/new\n@@ -0,0 +1 @@\n+n");
+    assert_eq!(done(tree, &["undo", "1", "--dry-run"]), "reverted a.txt\n[dry run: nothing was undone]");
+    assert_eq!(
+        done(tree, &["undo", "1", "3", "--path", "a.txt"]),
+        "reverted a.txt\n[undone; `replay changes undo 4` takes that back]"
+    );
+    assert_eq!(tree.read("work/d/new"), "n\n");
+    assert_eq!(done(tree, &["undo", "4"]), "reverted a.txt\n[undone; `replay changes undo 5` takes that back]");
+    assert_eq!(
+        done(tree, &["undo", "--since", "1"]),
+        "reverted a.txt\nmoved d/c back to d/b\nremoved d/new\n[undone; `replay changes undo 6` takes that back]"
+    );
+    assert_eq!(unlinked(stage.picture()), unlinked(before));
+    // The server hears of it, and goes on.
+    stage.done("write_file", json!({"path": "a.txt", "content": "4"}));
+    let calls = stage.calls();
+    let undone = "replay changes undo: undid 3, 2, 1: edited a.txt, moved d/c to d/b, deleted d/new";
+    assert_eq!(calls[..2], [(7, "write_file: edited a.txt".to_owned()), (6, undone.to_owned())]);
+}
+
+#[test]
+fn what_was_changed_since_stays_unless_a_person_forces_it() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/b", "1"));
+    let edits = json!([{"oldText": "1", "newText": "2"}]);
+    stage.server.call("edit_files", json!({"paths": ["a", "b"], "edits": edits})).texts();
+    let tree = &stage.tree;
+    tree.file("work/a", "mine");
+    let refused = "nothing was undone, since not all is as the calls left it:\na: it was changed since\n\
+                   --path leaves these out, undoing later calls first may help, and --force takes away what was changed since";
+    assert_eq!(changes(tree, "work", &["undo", "1"]), (1, refused.to_owned()));
+    assert_eq!(changes(tree, "work", &["undo", "1", "--dry-run"]), (1, refused.to_owned()));
+    assert_eq!(["a", "b"].map(|file| tree.read(&format!("work/{file}"))), ["mine", "2"]);
+    assert_eq!(
+        done(tree, &["undo", "1", "--force"]),
+        "reverted a\nreverted b\n[forced: a: it was changed since]\n[undone; `replay changes undo 2` takes that back]"
+    );
+    assert_eq!(["a", "b"].map(|file| tree.read(&format!("work/{file}"))), ["1", "1"]);
+    done(tree, &["undo", "2"]);
+    assert_eq!(["a", "b"].map(|file| tree.read(&format!("work/{file}"))), ["mine", "2"]);
+    let (status, text) = changes(tree, "work", &["undo", "1", "--path", "/etc"]);
+    assert_eq!((status, &*text), (2, "replay: --path `/etc` is in no directory of which this store keeps changes"));
+    let (status, text) = changes(tree, "work", &["undo", "9"]);
+    assert_eq!(
+        (status, &*text),
+        (2, "replay: entry 9 is not in the journal, which has entries 1 to 3; list them first")
+    );
+    let nothing = "there is nothing to undo of that; `replay changes` says what each call changed";
+    assert_eq!(changes(tree, "work", &["undo", "1", "--path", "none"]), (1, nothing.to_owned()));
+}
+
+#[test]
+fn of_several_stores_a_person_chooses_one() {
+    let tree = Tree::new();
+    tree.dir("work/d");
+    let allowed = format!("{}:rw", tree.text("work/d"));
+    let mut other = crate::harness::Server::open(
+        &tree,
+        crate::schema::NEWEST_HANDSHAKE,
+        &["--allow", &allowed, "--tools", "files"],
+    );
+    other.call("write_file", json!({"path": "b", "content": "1"})).texts();
+    let [own] = &stores(&tree)[..] else { panic!("no store") };
+    let mut server = start(&tree, &[]);
+    server.call("write_file", json!({"path": "a", "content": "1"})).texts();
+    assert_eq!(done(&tree, &[]), "1  AT  write_file: created a");
+    let (status, text) = changes(&tree, "work/d", &[]);
+    let mut lines: Vec<String> = stores(&tree)
+        .iter()
+        .map(|store| {
+            let root = if store == own { "work/d" } else { "work" };
+            format!("  {}  {}", store.file_name().unwrap().to_str().unwrap(), tree.text(root))
+        })
+        .collect();
+    lines.sort();
+    let several =
+        format!("replay: several stores keep changes of `{}`; choose one with --store NAME", tree.text("work/d"));
+    assert_eq!((status, text), (2, format!("{several}\n{}", lines.join("\n"))));
+    let name = own.file_name().unwrap().to_str().unwrap();
+    for store in [name, own.to_str().unwrap()] {
+        assert_eq!(changes(&tree, "work/d", &["--store", store]), (0, "1  AT  write_file: created b".to_owned()));
+    }
+    let (status, text) = changes(&tree, "work", &["--store", "none"]);
+    assert!(status == 2 && text.contains("--store `none` is no path, and none of the stores of"), "{text}");
+}
+
+#[test]
+fn where_nothing_is_kept_or_it_cannot_be_read_the_reason_is_said() {
+    let mut stage = Stage::new(|tree| tree.dir("elsewhere"));
+    stage.done("write_file", json!({"path": "a", "content": "1"}));
+    let tree = &stage.tree;
+    let none = |dir: &str| {
+        format!(
+            "replay: nothing is kept of changes in `{}`: neither `{}` nor a directory above has a store of it; a server that may \
+             write there (--allow DIR:rw) keeps them, unless --undo off is given, and says so when it starts",
+            tree.path(dir).display(),
+            tree.state().display()
+        )
+    };
+    assert_eq!(changes(tree, "elsewhere", &[]), (2, none("elsewhere")));
+    let [store] = &stores(tree)[..] else { panic!("no store") };
+    say(store, &json!({"version": 2, "trees": []}));
+    let version = format!(
+        "`{}` is of version 2, and this program reads version 1; use the program that wrote it",
+        store.join("roots").display()
+    );
+    assert_eq!(changes(tree, "work", &[]), (2, format!("{}\nleft out: {version}", none("work"))));
+    assert_eq!(changes(tree, "work", &["--store", store.to_str().unwrap()]), (2, format!("replay: {version}")));
+    say(store, &json!({"version": 1, "tenant": "", "roots": [tree.path("work"), tree.path("gone")]}));
+    let gone = format!("replay: a directory that the store is of cannot be opened: `{}`: ", tree.text("gone"));
+    let (status, text) = changes(tree, "work", &[]);
+    assert!(status == 2 && text.starts_with(&gone), "{text}");
+}
+
+#[test]
+fn a_store_beside_the_tree_is_believed_only_where_no_agent_could_have_made_it() {
+    let mut stage = Stage::new(|tree| tree.dir("work/d"));
+    stage.done("write_file", json!({"path": "a", "content": "1"}));
+    let tree = &stage.tree;
+    let name = format!(".replay-undo-{}", geteuid().as_raw());
+    let put = |from: &Path, to: &str| {
+        fs::rename(from, tree.path(to)).unwrap();
+        tree.path(to)
+    };
+    let first = put(&tree.state().join("replay/undo"), &name);
+    assert_eq!(done(tree, &[]), "1  AT  write_file: created a");
+    let store = fs::read_dir(&first).unwrap().next().unwrap().unwrap().path();
+    let left_out = |store: &Path| {
+        let why = "where an agent could have made it; if it is a server's, name it by --store and this path";
+        format!("\nleft out: `{}`, {why}", store.display())
+    };
+    let refused = |dir: &str, end: &str| {
+        let (status, text) = changes(tree, dir, &[]);
+        assert!(status == 2 && text.ends_with(end), "{text}");
+    };
+    // It would write outside.
+    say(&store, &json!({"version": 1, "tenant": "", "roots": [tree.path("work"), "/etc"]}));
+    refused("work", &left_out(&store));
+    // It lies in what an agent writes to.
+    say(&store, &json!({"version": 1, "tenant": "", "roots": [tree.path("work")]}));
+    let inner = tree.path("work").join(&name);
+    fs::DirBuilder::new().mode(0o700).create(&inner).unwrap();
+    let forged = inner.join("0123456789abcdef");
+    fs::DirBuilder::new().mode(0o700).create(&forged).unwrap();
+    say(&forged, &json!({"version": 1, "tenant": "", "roots": [tree.path("work/d")]}));
+    assert_eq!(changes(tree, "work/d", &[]).0, 0);
+    fs::remove_file(store.join("roots")).unwrap();
+    assert_eq!(changes(tree, "work/d", &["show", "1"]).0, 2);
+    // It is open to others.
+    say(&store, &json!({"version": 1, "tenant": "", "roots": [tree.path("work")]}));
+    fs::set_permissions(&first, fs::Permissions::from_mode(0o755)).unwrap();
+    let open = "is another user's or open to others; make it yours and take that away (chmod 700)";
+    refused("work", &format!("left out: `{}` {open}", first.display()));
+}
