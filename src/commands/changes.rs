@@ -92,8 +92,8 @@ fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
     let mut text = String::new();
     for number in newest.by_ref().take(usize::try_from(last).unwrap_or(usize::MAX)) {
         // A server may have let go of it meanwhile.
-        if let Ok(entry) = names.store.entry(*number) {
-            let _ = writeln!(text, "{}", names.call(&entry));
+        if let Some(call) = names.store.entry(*number).ok().and_then(|entry| names.listed(&entry)) {
+            let _ = writeln!(text, "{call}");
         }
     }
     match newest.len() {

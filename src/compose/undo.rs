@@ -17,6 +17,7 @@ use crate::config::{Config, UndoConfig};
 use crate::journal::{self, Bounds, Bytes, Journal, Skips, Store, WhenFull};
 use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::{Place, PlannedJournal, Tier};
+use crate::text::escape::hex;
 use crate::text::glob::GlobMatcher;
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
@@ -29,6 +30,7 @@ pub(super) const VERSION: u32 = 1;
 
 /// What [`ROOTS`] says.
 #[derive(Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the words of the file")]
 pub(super) struct Roots {
     pub(super) version: u32,
     /// The name of a token; empty for whoever needs none.
@@ -196,7 +198,7 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
         hash.update(part);
         hash.update([0]);
     }
-    let name: String = hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = hex(&hash.finalize()[..8]);
     let dir = open_dir(place)?;
     let own = roots.iter().map(|root| {
         let handle = root.as_fd().try_clone_to_owned().with_context(|| format!("`{}`", root.path().display()))?;

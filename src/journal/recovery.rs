@@ -28,7 +28,7 @@ impl Store {
             match flock(&log, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => continue,
                 locked => locked.map_err(failed())?,
-            };
+            }
             let Some((mut entry, length)) = self.read_whole(number)? else {
                 // Who begins an entry holds the lock, so this one never began.
                 self.remove(number, files.remove(&number).unwrap_or_default())?;

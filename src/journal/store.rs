@@ -156,15 +156,18 @@ impl Store {
         Ok(recorder.entry)
     }
 
-    /// Ends an entry, and drops it if all is as it was.
+    /// Ends an entry; `None` if all is as it was. Then it is dropped, unless it holds links: letting go of one stamps the object, which
+    /// would look like somebody's change.
     pub fn end_if_changed(&self, recorder: Recorder) -> Result<Option<Entry>, JournalError> {
         let files = recorder.files;
         let entry = self.end(recorder)?;
-        if self.changes(&entry).is_empty() {
-            self.remove(entry.number, 1..=files)?;
-            return Ok(None);
+        if !self.changes(&entry).is_empty() {
+            return Ok(Some(entry));
         }
-        Ok(Some(entry))
+        if !entry.olds.values().flat_map(|old| &old.kept).any(|kept| !kept.is_copy) {
+            self.remove(entry.number, 1..=files)?;
+        }
+        Ok(None)
     }
 
     /// The numbers of the entries, the oldest first.

@@ -8,7 +8,7 @@ pub const JOURNAL_LINE_BYTES: usize = 16 * 1024 * 1024;
 pub const JOURNAL_DEPTH: usize = 512;
 /// Directories that the supervisor of a command keeps open to note changes in them; each costs a descriptor.
 pub const JOURNALED_DIRECTORIES: usize = 256;
-/// Links at the end of a path that are followed one after another (path_resolution(7)).
+/// Links at the end of a path that are followed one after another (`path_resolution(7)`).
 pub const MAX_LINKS_FOLLOWED: usize = 40;
 /// As much of the text of a command is part of its entry's title.
 pub const JOURNAL_TITLE_BYTES: usize = 200;

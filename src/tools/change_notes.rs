@@ -83,7 +83,7 @@ impl Counts {
 /// What a command changed, as far as it is kept.
 #[derive(Debug, Default, JsonSchema, PartialEq, Eq, Serialize)]
 pub struct ChangesMade {
-    /// For undo_changes.
+    /// For `undo_changes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<u64>,
     #[serde(flatten)]
@@ -120,6 +120,7 @@ pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<
 
 /// What an entry came to.
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the words of the reply")]
 pub struct Call {
     pub call: u64,
     at: String,
@@ -194,6 +195,12 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// A call for a list: not one that ended with all as it was.
+    pub fn listed(&self, entry: &Entry) -> Option<Call> {
+        let is_nothing = entry.is_over() && entry.undoes.is_empty() && self.store.changes(entry).is_empty();
+        (!is_nothing).then(|| self.call(entry))
+    }
+
     pub fn call(&self, entry: &Entry) -> Call {
         let mut changed = self.line(&self.store.changes(entry));
         if !entry.undoes.is_empty() {
@@ -201,7 +208,7 @@ impl<'a> Names<'a> {
             changed = format!("undid {}: {changed}", undone.join(", "));
         }
         if !entry.is_over() {
-            changed = "still at work".to_owned();
+            "still at work".clone_into(&mut changed);
         }
         Call {
             call: entry.number,

@@ -68,7 +68,7 @@ impl Tool for ListChanges {
             }
             // It may have been let go of meanwhile.
             let Ok(entry) = journal.store.entry(*number) else { continue };
-            calls.push(names.call(&entry));
+            calls.extend(names.listed(&entry));
         }
         let mut text: String = calls.iter().fold(String::new(), |mut text, call| {
             let _ = writeln!(text, "{call}");

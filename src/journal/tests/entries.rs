@@ -30,7 +30,7 @@ pub(super) fn tell(
 }
 
 pub(super) fn edit(world: &World, recorder: &mut Recorder, path: &str, text: &str) {
-    tell(world, recorder, path, |recorder, at| recorder.gains(at));
+    tell(world, recorder, path, super::super::recorder::Recorder::gains);
     tell(world, recorder, path, |recorder, at| recorder.content(at, Writing::Anywhere));
     fs::write(world.roots[0].join(path), text).unwrap();
 }
@@ -48,6 +48,7 @@ pub(super) fn texts(world: &World, paths: &[&str]) -> Vec<Option<String>> {
     paths.iter().map(|path| fs::read_to_string(world.roots[0].join(path)).ok()).collect()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "what is compared is an option")]
 pub(super) fn some(text: &str) -> Option<String> {
     Some(text.into())
 }
@@ -233,7 +234,7 @@ fn the_oldest_entries_go_first() {
         // Each keeps what the one before wrote.
         call(&world, &store, "call", &[("a", &text)]);
     }
-    let day = Duration::from_secs(24 * 60 * 60);
+    let day = Duration::from_hours(24);
     let running = store.begin("call").unwrap();
     assert_eq!(store.keep_within(Bounds { bytes: 1 << 30, age: day }).unwrap(), Vec::<u64>::new());
     assert_eq!(store.keep_within(Bounds { bytes: 150_000, age: day }).unwrap(), [1, 2]);

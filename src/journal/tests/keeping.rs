@@ -23,7 +23,7 @@ fn what_is_new_needs_no_note() {
     let root = &world.roots[0];
     fs::write(root.join("old"), "old").unwrap();
     let mut recorder = store.begin("call").unwrap();
-    tell(&world, &mut recorder, "new", |recorder, at| recorder.gains(at));
+    tell(&world, &mut recorder, "new", super::super::recorder::Recorder::gains);
     fs::create_dir(root.join("new")).unwrap();
     let [above, dir] = [root.clone(), root.join("new")].map(|path| Id::of(fs::File::open(path).unwrap()).unwrap());
     let old = Id::of(fs::File::open(root.join("old")).unwrap()).unwrap();
@@ -126,7 +126,7 @@ fn what_the_store_has_by_a_link_is_copied_before_a_descriptor_changes_it() {
             tell(&world, &mut recorder, "a", |recorder, at| recorder.content(at, Writing::Appends));
             std::io::Write::write_all(&mut &file, b", and more").unwrap();
         }
-        tell(&world, &mut recorder, "a", |recorder, at| recorder.loses(at));
+        tell(&world, &mut recorder, "a", super::super::recorder::Recorder::loses);
         fs::remove_file(&path).unwrap();
         recorder.metadata_of(file.as_fd(), &path).unwrap();
         file.set_modified(std::time::UNIX_EPOCH).unwrap();
@@ -151,7 +151,7 @@ fn a_descriptor_from_before_the_call_is_enough() {
     let mut recorder = store.begin("call").unwrap();
     recorder.content_of(file.as_fd(), &path, Writing::Anywhere).unwrap();
     file.set_len(3).unwrap();
-    tell(&world, &mut recorder, "a", |recorder, at| recorder.loses(at));
+    tell(&world, &mut recorder, "a", super::super::recorder::Recorder::loses);
     fs::remove_file(&path).unwrap();
     let number = store.end(recorder).unwrap().number;
     assert_eq!(undo(&store, &[number]).conflicts, []);
@@ -173,9 +173,9 @@ fn what_is_no_file_is_kept_by_a_link_and_never_opened() {
     let mut recorder = store.begin("call").unwrap();
     for name in names {
         tell(&world, &mut recorder, name, |recorder, at| recorder.content(at, Writing::Anywhere));
-        tell(&world, &mut recorder, name, |recorder, at| recorder.metadata(at));
+        tell(&world, &mut recorder, name, super::super::recorder::Recorder::metadata);
         fs::set_permissions(root.join(name), fs::Permissions::from_mode(0o640)).unwrap();
-        tell(&world, &mut recorder, name, |recorder, at| recorder.loses(at));
+        tell(&world, &mut recorder, name, super::super::recorder::Recorder::loses);
         fs::remove_file(root.join(name)).unwrap();
         edit(&world, &mut recorder, name, "a file in its place");
     }

@@ -48,7 +48,7 @@ impl Journal {
         let parent = open(parent, flags, Mode::empty()).step_with(step)?;
         let roots = planned.roots.iter().map(root).collect::<Result<Arc<[Root]>, _>>()?;
         let store = Store::open(parent.as_fd(), name, path, Arc::clone(&roots));
-        let mut store = store.map_err(|error| Fault::because(&step(), &error.to_string()))?;
+        let mut store = store.map_err(|error| Fault::because(step(), &error.to_string()))?;
         if planned.drops {
             store.keeping.when_full = WhenFull::Drop;
         }
@@ -120,8 +120,7 @@ impl Note {
         match self {
             Self::Gains(spot) => recorder.knows_gain(spot.dir_id(), spot.name()),
             Self::Loses(spot) => spot.is_new(start),
-            Self::Renames(from, to, _) => from.is_new(start) && to.is_new(start),
-            Self::Links(from, to) => from.is_new(start) && to.is_new(start),
+            Self::Renames(from, to, _) | Self::Links(from, to) => from.is_new(start) && to.is_new(start),
             Self::Metadata(spot) => spot.found.is_none_or(|found| recorder.knows_metadata(found.id)),
             Self::MetadataOf(_) | Self::ContentOf(_) => false,
             Self::Content(spot, writing) => spot.found.is_none_or(|found| recorder.knows_content(found.id, *writing)),

@@ -121,7 +121,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn opened(flags: i32) -> Option<Mutation> {
-        decode(libc::SYS_openat as i32, &[7, 0x1000, flags as u64, 0, 0, 0])
+        decode(libc::SYS_openat as i32, &[7, 0x1000, u64::from(flags.cast_unsigned()), 0, 0, 0])
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub enum Sockets {
 
 /// What a command's filter depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Rules {
     pub sockets: Sockets,
     /// Whether it may make unix(7) sockets that have, or connect to, a name. Unnamed pairs of connected ones it may

@@ -18,9 +18,8 @@ fn what_one_token_has_changed_no_other_sees_or_undoes() {
     let ask = |token: &str, tool: &str, arguments: Value| {
         server.post_with(&call(1, tool, &arguments), &[("Authorization", token)]).json()
     };
-    let text = |reply: Value| {
-        reply["result"]["content"][0]["text"].as_str().map(str::to_owned).unwrap_or_else(|| reply.to_string())
-    };
+    let text =
+        |reply: Value| reply["result"]["content"][0]["text"].as_str().map_or_else(|| reply.to_string(), str::to_owned);
     let path = tree.text("both/a");
     ask(&alice, "write_file", json!({"path": path, "content": "2"}));
     assert_eq!(text(ask(&bob, "list_changes", json!({}))), "[no call has changed anything]");
