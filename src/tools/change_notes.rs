@@ -182,7 +182,8 @@ impl<'a> Names<'a> {
     }
 
     pub fn conflict(&self, conflict: &Conflict) -> String {
-        format!("{}: {}", self.place(&conflict.place), conflict.why)
+        // It may say what an agent called.
+        format!("{}: {}", self.place(&conflict.place), show(conflict.why.as_bytes()))
     }
 
     /// Changes in a line: the names where they are few.
