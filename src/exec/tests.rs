@@ -108,7 +108,7 @@ fn done(exit: Exit) -> Outcome {
 fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
     let launcher = launcher(|peer| {
         let expected = Request {
-            title: "execute_command: exit 3".into(),
+            title: "execute_command: a line".into(),
             argv: vec!["/bin/sh".into()],
             script: Some("a line".into()),
             dir: Place { path: "/src".into(), dev: 1, ino: 2 },
