@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use rustix::fd::AsFd as _;
 use serde_json::Value;
 
-use super::undo::{IN_STATE, ROOTS, Roots, VERSION, elsewhere, open_dir, private};
+use super::undo::{IN_STATE, Owner, ROOTS, VERSION, elsewhere, open_dir, private};
 use crate::journal::{Root, Store};
 
 /// A store that keeps what calls changed in these directories.
@@ -85,7 +85,7 @@ impl FoundStore {
                 "`{shown}` is of version {version}, and this program reads version {VERSION}; use the program that wrote it"
             );
         }
-        let Roots { tenant, roots, .. } = serde_json::from_value(said).with_context(no_roots)?;
+        let Owner { tenant, roots, .. } = serde_json::from_value(said).with_context(no_roots)?;
         Ok(Self { path: path.to_owned(), roots: roots.iter().map(|root| root.path().to_owned()).collect(), tenant })
     }
 

@@ -83,7 +83,7 @@ impl Counts {
 /// What a command changed, as far as it is kept.
 #[derive(Debug, Default, JsonSchema, PartialEq, Eq, Serialize)]
 pub struct ChangesMade {
-    /// For undo_changes.
+    /// For `undo_changes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<u64>,
     #[serde(flatten)]
@@ -121,7 +121,8 @@ pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<
 /// What an entry came to.
 #[derive(Debug, Serialize)]
 pub struct Call {
-    pub call: u64,
+    #[serde(rename = "call")]
+    pub number: u64,
     at: String,
     tool: String,
     /// What it undid.
@@ -133,8 +134,8 @@ pub struct Call {
 
 impl fmt::Display for Call {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { call, at, tool, changed, .. } = self;
-        write!(out, "{call}  {at}  {}: {changed}", show(tool.as_bytes()))
+        let Self { number, at, tool, changed, .. } = self;
+        write!(out, "{number}  {at}  {}: {changed}", show(tool.as_bytes()))
     }
 }
 
@@ -196,16 +197,15 @@ impl<'a> Names<'a> {
     }
 
     pub fn call(&self, entry: &Entry) -> Call {
-        let mut changed = self.line(&self.store.changes(entry));
-        if !entry.undoes.is_empty() {
-            let undone: Vec<String> = entry.undoes.iter().map(u64::to_string).collect();
-            changed = format!("undid {}: {changed}", undone.join(", "));
-        }
-        if !entry.is_over() {
-            changed = "still at work".to_owned();
-        }
+        let changed = || self.line(&self.store.changes(entry));
+        let undone: Vec<String> = entry.undoes.iter().map(u64::to_string).collect();
+        let changed = match undone[..] {
+            _ if !entry.is_over() => "still at work".to_owned(),
+            [] => changed(),
+            _ => format!("undid {}: {}", undone.join(", "), changed()),
+        };
         Call {
-            call: entry.number,
+            number: entry.number,
             at: humantime::format_rfc3339_seconds(entry.began()).to_string(),
             tool: entry.title.clone(),
             undoes: entry.undoes.clone(),
