@@ -225,6 +225,10 @@ fn a_store_beside_the_tree_is_believed_only_where_no_agent_could_have_made_it() 
     assert_eq!(changes(tree, "work/d", &[]).0, 0);
     fs::remove_file(store.join("roots")).unwrap();
     assert_eq!(changes(tree, "work/d", &["show", "1"]).0, 2);
+    // It is no file.
+    tree.fifo(&format!("{name}/{}/roots", store.file_name().unwrap().to_str().unwrap()));
+    refused("work", "does not say of which directories the store is: EOF while parsing a value at line 1 column 0");
+    fs::remove_file(store.join("roots")).unwrap();
     // It is open to others.
     say(&store, &json!({"version": 1, "tenant": "", "roots": [tree.path("work")]}));
     fs::set_permissions(&first, fs::Permissions::from_mode(0o755)).unwrap();
