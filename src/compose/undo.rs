@@ -28,10 +28,9 @@ pub(super) const IN_STATE: &str = "replay/undo";
 pub(super) const ROOTS: &str = "roots";
 pub(super) const VERSION: u32 = 1;
 
-/// What [`ROOTS`] says.
+/// Whose store it is, as [`ROOTS`] says.
 #[derive(Serialize, Deserialize)]
-#[expect(clippy::struct_field_names, reason = "the words of the file")]
-pub(super) struct Roots {
+pub(super) struct Owner {
     pub(super) version: u32,
     /// The name of a token; empty for whoever needs none.
     pub(super) tenant: String,
@@ -209,7 +208,7 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
     let mut opened = Store::open(dir.as_fd(), name.as_ref(), &store, own.into())?;
     if !store.join(ROOTS).exists() {
         let roots = roots.iter().map(|root| Bytes(root.path().as_os_str().as_bytes().to_vec())).collect();
-        let text = serde_json::to_string(&Roots { version: VERSION, tenant: undo.tenant.clone(), roots })?;
+        let text = serde_json::to_string(&Owner { version: VERSION, tenant: undo.tenant.clone(), roots })?;
         let new = store.join(format!("{ROOTS}.{}", std::process::id()));
         let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, store.join(ROOTS)));
         written.with_context(|| format!("`{}`", store.join(ROOTS).display()))?;

@@ -5,15 +5,17 @@
 #![expect(clippy::disallowed_methods, reason = "places of the operator's, looked at for a person")]
 
 use std::ffi::OsStr;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use rustix::fd::AsFd as _;
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use serde_json::Value;
 
-use super::undo::{IN_STATE, ROOTS, Roots, VERSION, elsewhere, open_dir, private};
+use super::undo::{IN_STATE, Owner, ROOTS, VERSION, elsewhere, open_dir, private};
 use crate::journal::{Root, Store};
+use crate::limits::MAX_STORE_ROOTS_BYTES;
 
 /// A store that keeps what calls changed in these directories.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,13 +72,20 @@ fn stores_in(place: &Path) -> Result<Vec<PathBuf>> {
     Ok(stores)
 }
 
+/// A file that an agent may have put there: what is no file is not waited for, and what is too long is not read whole.
+fn text_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut text = Vec::new();
+    std::fs::File::from(openat(CWD, path, flags, Mode::empty())?).take(MAX_STORE_ROOTS_BYTES).read_to_end(&mut text)?;
+    Ok(text)
+}
+
 impl FoundStore {
     /// Reads whose store a directory is.
     pub fn read(path: &Path) -> Result<Self> {
         let file = path.join(ROOTS);
         let shown = file.display();
-        let text =
-            std::fs::read(&file).with_context(|| format!("`{}` is no store: `{ROOTS}` in it", path.display()))?;
+        let text = text_of(&file).with_context(|| format!("`{}` is no store: `{ROOTS}` in it", path.display()))?;
         let no_roots = || format!("`{shown}` does not say of which directories the store is");
         let said: Value = serde_json::from_slice(&text).with_context(no_roots)?;
         if said["version"] != VERSION {
@@ -85,7 +94,7 @@ impl FoundStore {
                 "`{shown}` is of version {version}, and this program reads version {VERSION}; use the program that wrote it"
             );
         }
-        let Roots { tenant, roots, .. } = serde_json::from_value(said).with_context(no_roots)?;
+        let Owner { tenant, roots, .. } = serde_json::from_value(said).with_context(no_roots)?;
         Ok(Self { path: path.to_owned(), roots: roots.iter().map(|root| root.path().to_owned()).collect(), tenant })
     }
 

@@ -15,3 +15,5 @@ pub const MAX_SHOWN_FILE_BYTES: u64 = 1024 * 1024;
 pub const MAX_SHOWN_CHANGES_BYTES: usize = 64 * 1024;
 /// Changed files that a reply names one by one.
 pub const MAX_NAMED_CHANGES: usize = 100;
+/// What is read of the file that says of which directories a store is, in bytes.
+pub const MAX_STORE_ROOTS_BYTES: u64 = 1024 * 1024;

@@ -122,7 +122,8 @@ pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the words of the reply")]
 pub struct Call {
-    pub call: u64,
+    #[serde(rename = "call")]
+    pub number: u64,
     at: String,
     tool: String,
     /// What it undid.
@@ -134,8 +135,8 @@ pub struct Call {
 
 impl fmt::Display for Call {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { call, at, tool, changed, .. } = self;
-        write!(out, "{call}  {at}  {}: {changed}", show(tool.as_bytes()))
+        let Self { number, at, tool, changed, .. } = self;
+        write!(out, "{number}  {at}  {}: {changed}", show(tool.as_bytes()))
     }
 }
 
@@ -183,7 +184,8 @@ impl<'a> Names<'a> {
     }
 
     pub fn conflict(&self, conflict: &Conflict) -> String {
-        format!("{}: {}", self.place(&conflict.place), conflict.why)
+        // It may say what an agent called.
+        format!("{}: {}", self.place(&conflict.place), show(conflict.why.as_bytes()))
     }
 
     /// Changes in a line: the names where they are few.
@@ -202,16 +204,15 @@ impl<'a> Names<'a> {
     }
 
     pub fn call(&self, entry: &Entry) -> Call {
-        let mut changed = self.line(&self.store.changes(entry));
-        if !entry.undoes.is_empty() {
-            let undone: Vec<String> = entry.undoes.iter().map(u64::to_string).collect();
-            changed = format!("undid {}: {changed}", undone.join(", "));
-        }
-        if !entry.is_over() {
-            "still at work".clone_into(&mut changed);
-        }
+        let changed = || self.line(&self.store.changes(entry));
+        let undone: Vec<String> = entry.undoes.iter().map(u64::to_string).collect();
+        let changed = match undone[..] {
+            _ if !entry.is_over() => "still at work".to_owned(),
+            [] => changed(),
+            _ => format!("undid {}: {}", undone.join(", "), changed()),
+        };
         Call {
-            call: entry.number,
+            number: entry.number,
             at: humantime::format_rfc3339_seconds(entry.began()).to_string(),
             tool: entry.title.clone(),
             undoes: entry.undoes.clone(),

@@ -77,7 +77,7 @@ impl Tool for ListChanges {
         match (calls.last(), older.next()) {
             (None, _) => text.push_str("[no call has changed anything]"),
             (Some(last), Some(_)) => {
-                let _ = write!(text, "[older calls: before: {}]", last.call);
+                let _ = write!(text, "[older calls: before: {}]", last.number);
             }
             (Some(_), None) => {
                 let bounds = journal.bounds();

@@ -166,7 +166,7 @@ impl Dice {
             15 => format!("rmdir {one}"),
             16 => format!("sed -i s/a/b/ {one}"),
             17 => format!("tar cf t.tar {one} {other} && tar xf t.tar -C y"),
-            18 => format!("find . -name '{}*' -delete", &one[..1]),
+            18 => format!("find d y -name '{}*' -delete", &one[..1]),
             19 => format!("( exec 9>>{one}; rm -f {other}; python3 -c 'import os; os.ftruncate(9, 1)' )"),
             20 => format!("( exec 8<{one}; rm -f {one}; echo {number} >/proc/self/fd/8 )"),
             21 => "git add -A . && git -c user.name=a -c user.email=b commit -qm x".to_owned(),

@@ -111,6 +111,24 @@ fn what_was_changed_since_stays_unless_a_person_forces_it() {
 }
 
 #[test]
+fn what_an_agent_called_does_nothing_to_a_terminal() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
+    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    stage.done("write_file", json!({"path": "a", "content": "3"}));
+    let [store] = &stores(&stage.tree)[..] else { panic!("no store") };
+    let log = store.join("log/2");
+    let text = fs::read_to_string(&log).unwrap();
+    let forged = text.replace(r#""title":"write_file""#, r#""title":"execute_command: \u001b[31m""#);
+    assert_ne!(forged, text);
+    fs::write(log, forged).unwrap();
+    let first = done(&stage.tree, &["list", "--last", "1"]);
+    assert!(first.starts_with("2  AT  $'execute_command: \\033[31m': edited a\n"), "{first}");
+    let (status, refused) = changes(&stage.tree, "work", &["undo", "1"]);
+    let why = "a: $'execute_command: \\033[31m (entry 2) changed it later'";
+    assert!(status == 1 && refused.contains(why), "{refused}");
+}
+
+#[test]
 fn of_several_stores_a_person_chooses_one() {
     let tree = Tree::new();
     tree.dir("work/d");
@@ -207,6 +225,10 @@ fn a_store_beside_the_tree_is_believed_only_where_no_agent_could_have_made_it() 
     assert_eq!(changes(tree, "work/d", &[]).0, 0);
     fs::remove_file(store.join("roots")).unwrap();
     assert_eq!(changes(tree, "work/d", &["show", "1"]).0, 2);
+    // It is no file.
+    tree.fifo(&format!("{name}/{}/roots", store.file_name().unwrap().to_str().unwrap()));
+    refused("work", "does not say of which directories the store is: EOF while parsing a value at line 1 column 0");
+    fs::remove_file(store.join("roots")).unwrap();
     // It is open to others.
     say(&store, &json!({"version": 1, "tenant": "", "roots": [tree.path("work")]}));
     fs::set_permissions(&first, fs::Permissions::from_mode(0o755)).unwrap();
