@@ -15,8 +15,7 @@ mod error;
 mod exec;
 mod fs;
 pub mod internals;
-/// What calls changed, so that it can be undone. Nothing of the server uses it yet.
-pub mod journal;
+mod journal;
 mod limits;
 mod mock;
 mod mounts;

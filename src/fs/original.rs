@@ -56,7 +56,7 @@ pub struct Current {
     pub bytes: Vec<u8>,
     /// What they take of the budget.
     pub share: Share,
-    /// For [`Writer::replace`](super::Writer::replace): refuse if it is not this version any more.
+    /// For [`CallWriter::replace`](super::CallWriter::replace): refuse if it is not this version any more.
     pub stamp: Stamp,
 }
 

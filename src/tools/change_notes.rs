@@ -120,7 +120,6 @@ pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<
 
 /// What an entry came to.
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the words of the reply")]
 pub struct Call {
     #[serde(rename = "call")]
     pub number: u64,
