@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::sync::LazyLock;
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{
@@ -12,6 +13,7 @@ use rustix::fs::{
     mkfifoat, openat, readlinkat, removexattr, seek, setxattr, statx, symlinkat, utimensat,
 };
 use rustix::io::{Errno, fcntl_dupfd_cloexec, pread, pwrite};
+use rustix::process::{getegid, geteuid};
 use serde::{Deserialize, Serialize};
 
 use super::bytes::Bytes;
@@ -105,14 +107,24 @@ pub(super) fn stat(dir: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errno> 
     Ok(Some(Stat {
         id: Id(makedev(raw.stx_dev_major, raw.stx_dev_minor), raw.stx_ino, born),
         mode: raw.stx_mode.into(),
-        uid: raw.stx_uid,
-        gid: raw.stx_gid,
+        uid: known(raw.stx_uid, OWN.0),
+        gid: known(raw.stx_gid, OWN.1),
         size: raw.stx_size,
         links: raw.stx_nlink,
         mtime: nanos(raw.stx_mtime),
         ctime: nanos(raw.stx_ctime),
         bytes: raw.stx_blocks * 512,
     }))
+}
+
+/// This user and group.
+static OWN: LazyLock<(u32, u32)> = LazyLock::new(|| (geteuid().as_raw(), getegid().as_raw()));
+/// Who is not mapped in a user namespace (`user_namespaces(7)`, `overflowuid`).
+const NOBODY: u32 = 65_534;
+
+/// In the user namespace that the commands of a user have, everybody else is nobody. So it is here: a user can give nothing to others.
+fn known(id: u32, own: u32) -> u32 {
+    if OWN.0 == 0 || id == own { id } else { NOBODY }
 }
 
 pub(super) fn stat_of(handle: impl AsFd) -> Result<Stat, Errno> {
@@ -191,9 +203,13 @@ pub(super) fn attributes(handle: &impl AsFd) -> Result<Option<Attributes>, Errno
 /// Makes owner, mode, attributes and the time of the last change what they were. Each only if it is another.
 pub(super) fn restore(handle: BorrowedFd<'_>, was: &Stat, attributes_were: Option<&Attributes>) -> Result<(), Errno> {
     let now = stat_of(handle)?;
+    if OWN.0 != 0 && now.uid != OWN.0 {
+        // Only its owner can, so no command of this user has.
+        return Ok(());
+    }
     if (now.uid, now.gid) != (was.uid, was.gid) {
-        let (user, group) = (Some(Uid::from_raw(was.uid)), Some(Gid::from_raw(was.gid)));
-        chownat(handle, "", user, group, AtFlags::EMPTY_PATH)?;
+        let own = |id: u32| (OWN.0 == 0 || id != NOBODY).then_some(id);
+        chownat(handle, "", own(was.uid).map(Uid::from_raw), own(was.gid).map(Gid::from_raw), AtFlags::EMPTY_PATH)?;
     }
     if !was.is_link() {
         if let Some(were) = attributes_were {

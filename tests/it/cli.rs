@@ -12,6 +12,7 @@ use crate::tree::Tree;
 fn run(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
     command.args(arguments).current_dir(directory).env_clear().env("PATH", "/usr/bin:/bin");
+    command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command.stdin(std::process::Stdio::null()).output().unwrap()
 }
 

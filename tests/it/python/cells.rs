@@ -20,7 +20,7 @@ fn a_cell_has_output_result_and_files_and_state_stays() {
         ran,
         json!({"stdout": "out\n", "stderr": "err\n", "execution_time": null, "outputs": [], "new_files": ["new.txt"],
             "modified_files": ["old.txt"], "result": "42", "session_id": "default", "timed_out": false,
-            "state_lost": false})
+            "state_lost": false, "notes": ["changed: created new.txt, edited old.txt: undo with call 1"]})
     );
     assert_eq!(result(&mut server, "x, _"), "(41, 42)");
     assert_eq!(result(&mut server, "import asyncio\nawait asyncio.sleep(0, 'awaited')"), "'awaited'");
