@@ -61,7 +61,7 @@ def lay_out(root):
     (c / "Makefile").write_text(f"all: {objects}\n\tcc -o all {objects}\nclean:\n\trm -f *.o all\n")
     steps = [
         "tar cf tree.tar -C x .",
-        f"cp -r x repo && cd repo && git init -q && git add . && {GIT} commit -qm one && git branch one && git checkout -qb two",
+        f"cp -r x repo && cd repo && git init -q && git config gc.auto 0 && git add . && {GIT} commit -qm one && git branch one && git checkout -qb two",
         f"cd repo && for d in d2? d3?; do for f in $d/*; do echo two >$f; done; done && {GIT} commit -qam two",
     ]
     for step in steps:
