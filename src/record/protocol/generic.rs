@@ -168,7 +168,7 @@ impl GenericPlayer {
                 if message.is_empty() {
                     break;
                 }
-                return (Some(message.len()), longer && message.len() == self.pending.len());
+                return (Some(message.len()), longer);
             }
             upper = message.iter().zip(&self.pending).take_while(|(a, b)| a == b).count();
         }
@@ -187,14 +187,15 @@ impl GenericPlayer {
             return steps;
         }
         while !self.pending.is_empty() && !self.ended {
-            let length = match (self.standing(), more) {
-                ((_, true), More::Comes) => break,
-                ((None, true), More::Paused) => {
-                    self.is_held = true;
-                    break;
-                }
-                ((length, _), _) => length.unwrap_or(self.pending.len().min(MAX_SHOWN_CALL_BYTES)),
-            };
+            let (length, longer) = self.standing();
+            if longer && more == More::Comes {
+                break;
+            }
+            if longer && more == More::Paused && length != Some(self.pending.len()) {
+                self.is_held = true;
+                break;
+            }
+            let length = length.unwrap_or(self.pending.len().min(MAX_SHOWN_CALL_BYTES));
             self.ahead = None;
             let rest = self.pending.split_off(length);
             let asked = std::mem::replace(&mut self.pending, rest);

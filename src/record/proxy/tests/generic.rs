@@ -255,16 +255,25 @@ fn each_direction_of_a_turn_may_be_as_long_as_a_body() {
     assert_eq!(recorder.end(Side::Client, SystemTime::now()), [RecordStep::Lost(lost)]);
 }
 
+/// What answers a program for which these questions and answers were recorded.
+fn player_of(calls: &[(&[u8], &[u8])]) -> (impl Fn() -> GenericPlayer, Arc<Book>) {
+    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 1 };
+    let recorded = calls.iter().map(|(asked, answered)| {
+        let mut recorder = GenericRecorder::new(link.clone(), false);
+        recorder.take(Side::Client, asked, SystemTime::now());
+        recorder.take(Side::Server, answered, SystemTime::now());
+        let Some(RecordStep::Done(kept)) = recorder.end(Side::Client, SystemTime::now()).pop() else { panic!() };
+        *kept
+    });
+    let book = Arc::new(Book::new(recorded.collect(), Noise::default()));
+    let said: Said = Arc::new(calls.iter().map(|(asked, _)| Arc::from(*asked)).collect());
+    let of = Arc::clone(&book);
+    (move || GenericPlayer::new(link.clone(), Connection::on(&of), Arc::clone(&said), false), book)
+}
+
 #[test]
 fn a_program_may_pause_within_a_message() {
-    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 1 };
-    let mut recorder = GenericRecorder::new(link.clone(), false);
-    recorder.take(Side::Client, b"one two", SystemTime::now());
-    recorder.take(Side::Server, b"answer", SystemTime::now());
-    let Some(RecordStep::Done(kept)) = recorder.end(Side::Client, SystemTime::now()).pop() else { panic!() };
-    let book = Arc::new(Book::new(vec![*kept], Noise::default()));
-    let said: Said = Arc::new(std::iter::once(Arc::from(&b"one two"[..])).collect());
-    let player = || GenericPlayer::new(link.clone(), Connection::on(&book), Arc::clone(&said), false);
+    let (player, book) = player_of(&[(b"one two", b"answer")]);
     let mut slow = player();
     assert_eq!((slow.take(b"one"), slow.waits(), slow.pause(), slow.waits()), (vec![], true, vec![], false));
     assert_eq!(slow.take(b" two"), [PlayStep::Send(b"answer".to_vec())]);
@@ -272,6 +281,22 @@ fn a_program_may_pause_within_a_message() {
     let mut half = player();
     assert_eq!((half.take(b"one"), half.pause(), half.finish()), (vec![], vec![], vec![PlayStep::Close]));
     assert_eq!(book.report().missed[0].asked, "TCP 127.0.0.1:9 one");
+}
+
+#[test]
+fn the_pieces_of_a_message_may_come_in_any_lengths() {
+    let player = || player_of(&[(b"one", b"1"), (b"one two", b"2")]).0();
+    let whole = b"one two";
+    for cut in 1..whole.len() {
+        let mut pieces = player();
+        assert_eq!((cut, pieces.take(&whole[..cut])), (cut, vec![]));
+        if cut > b"one".len() {
+            assert_eq!((cut, pieces.pause()), (cut, vec![]));
+        }
+        assert_eq!((cut, pieces.take(&whole[cut..])), (cut, vec![PlayStep::Send(b"2".to_vec())]));
+    }
+    let mut short = player();
+    assert_eq!((short.take(b"one"), short.pause()), (vec![], vec![PlayStep::Send(b"1".to_vec())]));
 }
 
 #[test]
