@@ -10,13 +10,11 @@ use super::bounds::Bounds;
 use super::entry::{Change, Entry, Place};
 use super::error::JournalError;
 use super::keeping::WhenFull;
+use super::log::Kind;
 use super::recorder::{At, Recorder};
 use super::store::Store;
 use super::undo::Options;
 use crate::limits::{UNDO_SWEEP_SECS, UNDO_SWEEP_SHARE};
-
-/// What the title of an entry ends with that is taken back if its call is interrupted.
-const ATOMIC: &str = " (atomic)";
 
 /// The store of a server, and how it is used.
 #[derive(Debug)]
@@ -62,7 +60,7 @@ impl Journal {
     fn take_back(&self, mended: &[u64]) -> Result<(), JournalError> {
         for number in mended.iter().rev() {
             let entry = self.store.entry(*number)?;
-            if entry.undoes.is_empty() && entry.title.ends_with(ATOMIC) {
+            if entry.kind == Kind::AtomicCall {
                 // Where somebody has changed it since, it stays.
                 self.store.undo(&[*number], &entry.title, Options::default())?;
             }
@@ -203,8 +201,11 @@ impl<'a> Changes<'a> {
         if noted.recorder.is_none() && noted.lost.is_some() {
             return Ok(());
         }
-        let atomic = if self.is_atomic.load(Ordering::Relaxed) { ATOMIC } else { "" };
-        let told = noted.recorder(&journal.store, self.title, atomic).and_then(|recorder| tell(recorder, &ats));
+        let begin = || match self.is_atomic.load(Ordering::Relaxed) {
+            true => journal.store.begin_atomic(self.title),
+            false => journal.store.begin(self.title),
+        };
+        let told = noted.recorder(begin).and_then(|recorder| tell(recorder, &ats));
         match told {
             Err(error) if keeping.when_full == WhenFull::Drop && !matches!(error, JournalError::Moved { .. }) => {
                 noted.lost.get_or_insert_with(|| error.to_string());
@@ -260,10 +261,13 @@ impl Drop for Changes<'_> {
 }
 
 impl Noted {
-    fn recorder(&mut self, store: &Store, title: &str, atomic: &str) -> Result<&mut Recorder, JournalError> {
+    fn recorder(
+        &mut self,
+        begin: impl FnOnce() -> Result<Recorder, JournalError>,
+    ) -> Result<&mut Recorder, JournalError> {
         let begun = match self.recorder.take() {
             Some(recorder) => recorder,
-            None => store.begin(&format!("{title}{atomic}"))?,
+            None => begin()?,
         };
         Ok(self.recorder.insert(begun))
     }

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::bytes::Bytes;
-use super::log::{Content, End, Event, VERSION, Version};
+use super::log::{Content, End, Event, Kind, VERSION, Version};
 use super::object::{Attributes, Id, Stat, is_name};
 
 /// A place in one of the roots: the root's number, and the path below it.
@@ -101,8 +101,7 @@ pub struct Entry {
     pub title: String,
     /// The entries that this one undoes; none, if it is no undo.
     pub undoes: Vec<u64>,
-    /// Whether it undoes only a part of those.
-    pub(super) is_partial: bool,
+    pub(super) kind: Kind,
     pub(super) start: i64,
     pub(super) end: Option<End>,
     pub(super) is_deep: bool,
@@ -127,8 +126,8 @@ impl Entry {
             Event::Begin { version, .. } if version != VERSION => {
                 return Err(format!("it is of version {version}, and this program reads version {VERSION}"));
             }
-            Event::Begin { start, title, undoes, partial, .. } => {
-                (self.start, self.title, self.undoes, self.is_partial) = (start, title, undoes, partial);
+            Event::Begin { start, title, undoes, kind, .. } => {
+                (self.start, self.title, self.undoes, self.kind) = (start, title, undoes, kind);
             }
             Event::Name { name, .. } | Event::Left { name, .. } if !is_name(name.name()) => {
                 return Err(format!("{name:?} is no name of a file"));

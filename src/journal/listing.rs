@@ -10,6 +10,7 @@ use rustix::io::pread;
 use super::bytes::Bytes;
 use super::entry::{Entry, Place};
 use super::error::JournalError;
+use super::log::Kind;
 use super::store::Store;
 use super::versions::Version;
 
@@ -54,7 +55,7 @@ impl Store {
             if undone.contains(&number) {
                 continue;
             }
-            let is_whole = entry.is_whole_undo() && !entry.is_partial;
+            let is_whole = entry.is_whole_undo() && entry.kind == Kind::Undo;
             if is_whole && entry.undoes.iter().all(|undone| *undone >= since) {
                 undone.extend(entry.undoes);
             } else {

@@ -41,17 +41,28 @@ pub enum Content {
 /// A version of an object: which one, and the time of its last change of status; that is 0 where only the object is meant.
 pub(super) type Version = (Id, i64);
 
+/// What an entry is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Kind {
+    #[default]
+    Call,
+    /// A call that changes all that it should, or nothing: interrupted, it is taken back.
+    AtomicCall,
+    Undo,
+    /// An undo of a part of what its entries changed.
+    PartialUndo,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) enum Event {
-    /// The first line. What is born later than `start` is new; `undoes` are the entries that this one undoes, all of them or
-    /// a part.
+    /// The first line. What is born later than `start` is new; `undoes` are the entries that an undo undoes.
     Begin {
         version: u32,
         start: i64,
         title: String,
         undoes: Vec<u64>,
-        partial: bool,
+        kind: Kind,
     },
     /// What stood under a name when the entry began. Noted of a directory's own name, too, once something in it is noted.
     Name {

@@ -20,7 +20,7 @@ use rustix::process::geteuid;
 use super::entry::{Change, Entry, Place, file_name};
 use super::error::JournalError;
 use super::keeping::Keeping;
-use super::log::{self, End, Event, Log, VERSION};
+use super::log::{self, End, Event, Kind, Log, VERSION};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
 use super::root::Root;
@@ -79,7 +79,13 @@ impl Store {
     /// Begins an entry. `title` names the call. Waits while something is undone.
     pub fn begin(&self, title: &str) -> Result<Recorder, JournalError> {
         let lock = self.lock()?;
-        self.begin_as(&lock, title, Vec::new(), false)
+        self.begin_as(&lock, title, Vec::new(), Kind::Call)
+    }
+
+    /// The same for a call that changes all that it should, or nothing.
+    pub(super) fn begin_atomic(&self, title: &str) -> Result<Recorder, JournalError> {
+        let lock = self.lock()?;
+        self.begin_as(&lock, title, Vec::new(), Kind::AtomicCall)
     }
 
     pub(super) fn begin_as(
@@ -87,7 +93,7 @@ impl Store {
         lock: &File,
         title: &str,
         undoes: Vec<u64>,
-        partial: bool,
+        kind: Kind,
     ) -> Result<Recorder, JournalError> {
         let failed =
             |source| JournalError::Io { what: format!("{}: beginning an entry", self.shown.display()), source };
@@ -107,7 +113,7 @@ impl Store {
         flock(&log, FlockOperation::NonBlockingLockExclusive).map_err(|errno| failed(errno.into()))?;
         // What is born in the same tick of the clock counts as older.
         let start = stat_of(&log).map_err(|errno| failed(errno.into()))?.id.born();
-        let begin = Event::Begin { version: VERSION, start, title: title.to_owned(), undoes, partial };
+        let begin = Event::Begin { version: VERSION, start, title: title.to_owned(), undoes, kind };
         let mut recorder =
             self.recorder(Log::new(File::from(log), 0, &self.root_ids), Entry { number, ..Entry::default() });
         recorder.note(begin);

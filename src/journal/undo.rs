@@ -9,7 +9,7 @@ use super::conflict::{Check, Conflict, Same, Selected, select};
 use super::entry::{Change, Entry, Kept, Place};
 use super::error::JournalError;
 use super::keeping::Keeping;
-use super::log::Event;
+use super::log::{Event, Kind};
 use super::object::{self, Id, Stat};
 use super::passes::Undo;
 use super::store::Store;
@@ -95,7 +95,8 @@ impl Store {
         if options.dry_run || !conflicts.is_empty() && !options.force {
             return Ok(Outcome { undone, conflicts, number: None });
         }
-        let mut recorder = self.begin_as(lock, title, numbers.to_vec(), !options.paths.is_empty())?;
+        let kind = if options.paths.is_empty() { Kind::Undo } else { Kind::PartialUndo };
+        let mut recorder = self.begin_as(lock, title, numbers.to_vec(), kind)?;
         // Nothing is taken away that is not kept.
         recorder.keeping = Keeping { most_bytes: u64::MAX, ..Keeping::default() };
         recorder.copied_bytes = None;
@@ -234,7 +235,7 @@ fn restored(entry: &Entry, selected: &Selected) -> HashSet<Id> {
 fn others<'e>(later: &'e [Entry], numbers: &[u64], oldest: u64) -> Vec<&'e Entry> {
     let mut gone = HashSet::new();
     // An undo that was undone does not count.
-    for undo in later.iter().rev().filter(|entry| entry.is_whole_undo() && !entry.is_partial) {
+    for undo in later.iter().rev().filter(|entry| entry.is_whole_undo() && entry.kind == Kind::Undo) {
         if !gone.contains(&undo.number) {
             gone.extend(undo.undoes.iter().copied());
         }

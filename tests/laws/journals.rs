@@ -73,7 +73,7 @@ fn forged(bytes: &[u8], ids: &[Id]) -> Vec<u8> {
     let start = if source.flag() { 0 } else { i64::MAX };
     let undoes = source.choice(&["", "1", "2", "1,2"]);
     let mut log = format!(
-        "{{\"Begin\":{{\"version\":1,\"start\":{start},\"title\":\"t\",\"undoes\":[{undoes}],\"partial\":false}}}}\n"
+        "{{\"Begin\":{{\"version\":1,\"start\":{start},\"title\":\"t\",\"undoes\":[{undoes}],\"kind\":\"Undo\"}}}}\n"
     );
     if source.flag() {
         for (Id(_, inode, born), mode) in ids.iter().zip([0o040_755, 0o040_755, 0o100_644, 0o040_755, 0o100_644]) {

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::sync::Arc;
 
-use super::super::log::{Event, Log, VERSION, read};
+use super::super::log::{Event, Kind, Log, VERSION, read};
 use super::super::{Bytes, Id, Options, Recorder};
 use super::entries::{call, some, tell, texts, undo};
 use super::property::World;
@@ -53,7 +53,7 @@ fn devices_may_get_other_numbers() {
     let path = dir.path().join("log");
     let (first, second, elsewhere) = (Id(5, 1, 1), Id(9, 2, 2), Id(7, 3, 3));
     let mut log = Log::new(File::create_new(&path).unwrap(), 0, &Arc::from([first, second]));
-    log.add(Event::Begin { version: VERSION, start: 0, title: String::new(), undoes: Vec::new(), partial: false });
+    log.add(Event::Begin { version: VERSION, start: 0, title: String::new(), undoes: Vec::new(), kind: Kind::Call });
     let name = |dir, before| Event::Name { dir, name: Bytes(b"a".to_vec()), before: Some(before) };
     log.add(name(first, second));
     log.add(name(elsewhere, Id(5, 4, 4)));

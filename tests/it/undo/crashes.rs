@@ -62,7 +62,7 @@ fn an_atomic_edit_that_a_kill_interrupts_is_taken_back() {
     let told: Vec<String> = calls(&mut server).into_iter().map(|(_, told)| told).collect();
     if is_interrupted {
         assert_eq!(edited(&stage.tree), 0, "{told:?}");
-        assert!(told[0].starts_with("edit_files (atomic): undid 1: "), "{told:?}");
+        assert!(told[0].starts_with("edit_files: undid 1: "), "{told:?}");
     } else {
         assert!([0, EDITED].contains(&edited(&stage.tree)), "{told:?}");
     }
