@@ -12,7 +12,7 @@ use crate::cancel::CancelToken;
 use crate::exec::{self, Command, Exit, Foreground, Launcher, Outcome, Slots, Stage, place_of};
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES};
 use crate::policy::{Checked, Policy, Read};
-use crate::sandbox::{Scratch, SharedDirectory};
+use crate::sandbox::{Changed, Scratch, SharedDirectory};
 use crate::search;
 use crate::search::memory::Memory;
 
@@ -36,6 +36,8 @@ pub struct RunContext<'a> {
     pub offline: bool,
     /// Logs and failures of runs before.
     pub history: &'a History,
+    /// Told what a command changed in the allowed directories.
+    pub on_changed: &'a dyn Fn(&Changed),
     pub cancel: &'a CancelToken,
 }
 
@@ -83,6 +85,7 @@ impl<'a> RunContext<'a> {
             output_cap_bytes: TESTS_OUTPUT_BYTES,
         };
         let outcome = foreground.run(&command, on_progress)?;
+        outcome.changed.iter().for_each(self.on_changed);
         if outcome.cancelled { Err(exec::ExecError::Cancelled.into()) } else { Ok(outcome) }
     }
 

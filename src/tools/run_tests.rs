@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
-use super::testing::{Asked, content, report as tell, with_run_context};
+use super::testing::{Asked, Reported, report as tell, with_run_context};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
@@ -60,7 +60,7 @@ enum Detail {
 
 impl Tool for RunTests {
     type Params = Params;
-    type Output = TestReport;
+    type Output = Reported<TestReport>;
     const NAME: &'static str = "run_tests";
     const TITLE: &'static str = "Run tests";
     const DESCRIPTION: &'static str = "Run a project's tests (Vitest, Jest, pytest, cargo, go, or anything that writes \
@@ -70,7 +70,7 @@ impl Tool for RunTests {
     const TOOLSET: Toolset = Toolset::Tests;
     const WEIGHT: Weight = Weight::Heavy;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<TestReport>, Error> {
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Reported<TestReport>>, Error> {
         let files = params.test_files.map(OneOrMany::into_list).unwrap_or_default();
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_TESTS_TIMEOUT_SECS));
         let request = RunRequest {
@@ -86,13 +86,11 @@ impl Tool for RunTests {
             timeout,
         };
         let ran = with_run_context(context, Self::NAME, |run_context| {
-            Ok(run(run_context, &request, &mut |elapsed, words| tell(context, elapsed, timeout, words))?)
+            run(run_context, &request, &mut |elapsed, words| tell(context, elapsed, timeout, words))
         })?;
-        let text = text::tests(&ran.report);
-        let content = content(context, &text, &ran.notes, &ran.denied, ran.log.as_deref());
-        let mut reply = Reply::content(content);
-        let report = if request.all { ran.report } else { shortened(ran.report) };
-        reply.is_error = matches!(report.status, TestStatus::MissingTool | TestStatus::ConfigError);
-        Ok(reply.with(report))
+        let is_error = matches!(ran.report().status, TestStatus::MissingTool | TestStatus::ConfigError);
+        let text = text::tests(ran.report());
+        let reply = ran.reply(context, &text, |report| if request.all { report } else { shortened(report) });
+        Ok(Reply { is_error, ..reply })
     }
 }

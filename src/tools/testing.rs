@@ -1,26 +1,46 @@
 //! What the tools for tests and types have in common.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _};
 
-use super::Context;
+use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, refused};
+use super::{Context, Reply};
 use crate::error::Error;
-use crate::exec::{Denied, ExecError};
+use crate::exec::ExecError;
 use crate::protocol::Content;
 use crate::sandbox::Network;
-use crate::testrun::{RunContext, RunLog, ToolKind};
+use crate::testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
+
+/// What is reported, and what the commands that found it out changed in the allowed directories.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Reported<R> {
+    #[serde(flatten)]
+    report: R,
+    /// An item for each command.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changed: Vec<ChangesMade>,
+}
+
+/// What has run.
+pub struct Ran<R> {
+    outcome: RunOutcome<R>,
+    /// The note and the same for programs.
+    changed: Vec<(String, ChangesMade)>,
+}
 
 /// Does `work` with what runs need. `tool` is told in the refusal.
-pub fn with_run_context<T>(
+pub fn with_run_context<R>(
     context: &Context<'_>,
     tool: &'static str,
-    work: impl FnOnce(&RunContext<'_>) -> Result<T, Error>,
-) -> Result<T, Error> {
+    work: impl FnOnce(&RunContext<'_>) -> Result<RunOutcome<R>, TestrunError>,
+) -> Result<Ran<R>, Error> {
     let services = context.services;
     let rules = &services.commands;
     if let Some(reason) = &rules.standing.refused {
@@ -30,7 +50,8 @@ pub fn with_run_context<T>(
         return Err(ExecError::NoLauncher.into());
     };
     let tmp = rules.standing.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
-    work(&RunContext {
+    let changed = RefCell::new(Vec::new());
+    let outcome = work(&RunContext {
         tool,
         policy: &services.policy,
         account: &services.account,
@@ -41,8 +62,10 @@ pub fn with_run_context<T>(
         tmp: &tmp,
         offline: rules.standing.effective_network() != Network::Host,
         history: &services.tests,
+        on_changed: &|made| changed.borrow_mut().extend(changes_made(context, Some(made))),
         cancel: context.cancel,
-    })
+    })?;
+    Ok(Ran { outcome, changed: changed.into_inner() })
 }
 
 /// Tells the client how long the work takes, of how long it may, in its own words.
@@ -50,27 +73,29 @@ pub fn report(context: &Context<'_>, elapsed: Duration, most: Duration, words: &
     context.progress.report(elapsed.as_millis() as u64, Some(most.as_millis() as u64), words);
 }
 
-/// What the model reads: the report and notes; and a link to the log.
-pub fn content(
-    context: &Context<'_>,
-    text: &str,
-    notes: &[String],
-    denied: &[Denied],
-    log: Option<&RunLog>,
-) -> Vec<Content> {
-    let mut all = Notes::below(text, "");
-    for note in notes {
-        all.add(format_args!("{note}"));
+impl<R> Ran<R> {
+    pub fn report(&self) -> &R {
+        &self.outcome.report
     }
-    all.add_denied(denied, &context.services.commands);
-    let mut content = vec![Content::text(all.text())];
-    content.extend(log.map(|log| Content::Link {
-        uri: log.uri.clone(),
-        name: log.name.clone(),
-        mime: "text/plain".to_owned(),
-        size: log.text.len() as u64,
-    }));
-    content
+
+    /// What the model reads: the report in words, and notes; and a link to the log. `told` is the report for programs.
+    pub fn reply(self, context: &Context<'_>, text: &str, told: impl FnOnce(R) -> R) -> Reply<Reported<R>> {
+        let Self { outcome: RunOutcome { report, notes, denied, log }, changed } = self;
+        let mut all = Notes::below(text, "");
+        for note in notes.iter().chain(changed.iter().map(|(note, _)| note)) {
+            all.add(format_args!("{note}"));
+        }
+        all.add_denied(&denied, &context.services.commands);
+        let mut content = vec![Content::text(all.text())];
+        content.extend(log.map(|log| Content::Link {
+            uri: log.uri.clone(),
+            name: log.name.clone(),
+            mime: "text/plain".to_owned(),
+            size: log.text.len() as u64,
+        }));
+        let changed = changed.into_iter().map(|(_, made)| made).collect();
+        Reply::content(content).with(Reported { report: told(report), changed })
+    }
 }
 
 /// A runner or a checker as it is asked for: by its name, or `auto`, which is none.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
-use super::testing::{Asked, content, report, with_run_context};
+use super::testing::{Asked, Reported, report, with_run_context};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
@@ -35,7 +35,7 @@ pub struct Params {
 
 impl Tool for TypeCheck {
     type Params = Params;
-    type Output = Diagnostics;
+    type Output = Reported<Diagnostics>;
     const NAME: &'static str = "type_check";
     const TITLE: &'static str = "Check types";
     const DESCRIPTION: &'static str = "Check a project's types (tsc, cargo check, mypy, pyright, go vet) and get each \
@@ -45,18 +45,16 @@ impl Tool for TypeCheck {
     const TOOLSET: Toolset = Toolset::Tests;
     const WEIGHT: Weight = Weight::Heavy;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Diagnostics>, Error> {
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Reported<Diagnostics>>, Error> {
         let files = params.files.map(OneOrMany::into_list).unwrap_or_default();
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_TESTS_TIMEOUT_SECS));
         let checker = params.checker.and_then(|asked| asked.0);
         let request = CheckRequest { cwd: params.cwd.as_deref(), checker, files: &files, timeout };
         let ran = with_run_context(context, Self::NAME, |run_context| {
-            Ok(check(run_context, &request, &mut |elapsed, words| report(context, elapsed, timeout, words))?)
+            check(run_context, &request, &mut |elapsed, words| report(context, elapsed, timeout, words))
         })?;
-        let text = text::diagnostics(&ran.report);
-        let content = content(context, &text, &ran.notes, &ran.denied, ran.log.as_deref());
-        let mut reply = Reply::content(content);
-        reply.is_error = matches!(ran.report.status, CheckStatus::MissingTool | CheckStatus::ConfigError);
-        Ok(reply.with(ran.report))
+        let is_error = matches!(ran.report().status, CheckStatus::MissingTool | CheckStatus::ConfigError);
+        let text = text::diagnostics(ran.report());
+        Ok(Reply { is_error, ..ran.reply(context, &text, |report| report) })
     }
 }

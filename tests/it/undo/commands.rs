@@ -127,6 +127,24 @@ fn cells_and_background_commands_have_entries_of_their_own() {
     }
 }
 
+#[test]
+fn a_test_run_says_what_its_commands_changed() {
+    let tree = laid_out();
+    let allowed = format!("{}:rw", tree.text("work"));
+    let tools = "files,command,tests";
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--tools", tools]);
+    let before = picture(&tree.path("work"));
+    let report = r#"<testsuite><testcase name="adds"/></testsuite>"#;
+    let command = format!("rm b; echo '{report}' >report.xml");
+    let reply = server.call("run_tests", json!({"runner": "junit", "command": command, "report": "report.xml"}));
+    let text = reply.text();
+    assert!(text.contains("\n[changed: deleted b, created report.xml: undo with call 1]"), "{text}");
+    let changed = &reply.result()["structuredContent"]["changed"];
+    assert_eq!(changed, &json!([{"call": 1, "created": 1, "deleted": 1}]));
+    server.call("undo_changes", json!({"calls": [1]})).texts();
+    assert_eq!(picture(&tree.path("work")), before);
+}
+
 /// Numbers that only look random.
 struct Dice(u64);
 
