@@ -226,7 +226,8 @@ fn is_of_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
 }
 
-/// Whether nobody chose a word: digits, or capital and small letters, are mixed as in no name.
+/// Whether nobody chose a word: digits, or capital and small letters, are mixed as in no name. Of hexadecimal digits no name is so
+/// long, however they fall.
 fn is_token(word: &[u8]) -> bool {
     let kinds: [fn(&u8) -> bool; 3] = [u8::is_ascii_lowercase, u8::is_ascii_uppercase, u8::is_ascii_digit];
     let kind = |byte: &u8| kinds.iter().position(|is_one| is_one(byte));
@@ -237,8 +238,9 @@ fn is_token(word: &[u8]) -> bool {
     let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
     // Words that begin with a capital letter have no two of them, and those of capital letters change seldom.
     let capitals = word.windows(2).filter(|two| two.iter().all(u8::is_ascii_uppercase)).count();
+    let is_hex = digits > 0 && word.iter().all(u8::is_ascii_hexdigit);
     word.len() >= TOKEN_CHARS
-        && (digits > 1 && is_mixed(CHANGES_IN) || capitals > 1 && is_mixed(CHANGES_IN - 1))
+        && (is_hex || digits > 1 && is_mixed(CHANGES_IN) || capitals > 1 && is_mixed(CHANGES_IN - 1))
         && word.iter().any(u8::is_ascii_alphabetic)
 }
 
