@@ -65,6 +65,9 @@ pub struct UndoArguments {
     /// Only what is at or below this path, which begins at --dir; repeatable
     #[arg(long = "path", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
+    /// All but what is at or below this path; repeatable
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub except: Vec<PathBuf>,
     /// Only say what would be undone
     #[arg(long)]
     pub dry_run: bool,

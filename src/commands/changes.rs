@@ -140,23 +140,28 @@ fn harmless(text: &str) -> String {
 fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     let store = names.store;
     let numbers = asked.since.map_or_else(|| Ok(asked.calls.clone()), |since| store.standing(since))?;
-    let paths = asked.paths.iter().map(|path| place(names, path)).collect::<Result<Vec<_>>>()?;
-    let options = Options { paths: &paths, dry_run: true, force: asked.force };
+    let places = |paths: &[PathBuf]| paths.iter().map(|path| place(names, path)).collect::<Result<Vec<_>>>();
+    let (paths, except) = (places(&asked.paths)?, places(&asked.except)?);
+    let options = Options { paths: &paths, except: &except, dry_run: true, force: asked.force };
     let mut done = store.undo(&numbers, TITLE, options)?;
-    let is_refused = |conflicts: &[_]| !conflicts.is_empty() && !asked.force;
-    if !asked.dry_run && !is_refused(&done.conflicts) && !done.undone.is_empty() {
+    let goes_on = done.conflicts.is_empty() || asked.force;
+    if !asked.dry_run && goes_on && !done.undone.is_empty() {
         done = store.undo(&numbers, TITLE, Options { dry_run: false, ..options })?;
     }
     let conflicts: Vec<String> = done.conflicts.iter().map(|conflict| names.conflict(conflict)).collect();
-    if is_refused(&done.conflicts) {
+    // What has no place to go to is refused by force, too.
+    if !done.conflicts.is_empty() && (!asked.force || !asked.dry_run && done.number.is_none()) {
         let refused = "nothing was undone, since not all is as the calls left it";
-        let next = "--path leaves these out, undoing later calls first may help, and --force takes away what was changed since";
+        let next = "--except leaves these out, undoing later calls first may help, and --force takes away what was changed since";
         // Writing to stderr may fail; the exit status says it, too.
         let _ = writeln!(stderr(), "{refused}:\n{}\n{next}", conflicts.join("\n"));
         return Ok(status(false));
     }
     if done.undone.is_empty() {
-        let _ = writeln!(stderr(), "there is nothing to undo of that; `replay changes` says what each call changed");
+        let _ = writeln!(
+            stderr(),
+            "there is nothing to undo of that: all is as it was before; `replay changes` says what each call changed"
+        );
         return Ok(status(false));
     }
     let mut text = String::new();

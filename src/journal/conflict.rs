@@ -137,6 +137,29 @@ impl Check<'_> {
         self.entry.spans.iter().any(|(start, end)| (*start..=*end).contains(&time))
     }
 
+    /// Whether a directory neither is there nor comes back.
+    pub(super) fn has_no_directory(&self, dir: Id) -> bool {
+        let comes_back = || self.selected.iter().any(|(above, name)| self.entry.names[above][name].before == Some(dir));
+        !self.survey.dirs.contains_key(&dir) && !comes_back()
+    }
+
+    /// Whether what stood under a name stands there again, as it was.
+    pub(super) fn is_back(&self, dir: Id, name: &Bytes) -> bool {
+        let before = self.entry.names[&dir][name].before;
+        let now = self.survey.names.get(&(dir, name.clone())).copied().flatten();
+        match before.zip(now) {
+            None => before.is_none() && now.is_none(),
+            Some((before, now)) => {
+                let old = self.entry.olds.get(&before);
+                before == now.id && old.is_none_or(|old| self.is_as(&old.stat, &now))
+            }
+        }
+    }
+
+    fn is_as(&self, was: &Stat, now: &Stat) -> bool {
+        if now.is_dir() { was.id == now.id && was.rights() == now.rights() } else { self.same.is(was, now) }
+    }
+
     fn name(&self, dir: Id, name: &Bytes, left: &BTreeSet<Id>) -> Option<String> {
         let entry = self.entry;
         let noted = entry.names[&dir][name];
@@ -154,9 +177,8 @@ impl Check<'_> {
         if noted.before != noted.after && noted.before.as_ref().is_some_and(is_moved) {
             return Some("it is gone from where it was moved to".into());
         }
-        let comes_back = self.selected.iter().any(|(above, name)| entry.names[above][name].before == Some(dir));
-        if noted.before.or(noted.after).is_some() && !self.survey.dirs.contains_key(&dir) && !comes_back {
-            return Some("its directory is gone".into());
+        if noted.before.or(noted.after).is_some() && self.has_no_directory(dir) {
+            return Some("its directory is gone; make one in its place first".into());
         }
         for other in self.others {
             let changes = |id: &Id| {
@@ -165,7 +187,7 @@ impl Check<'_> {
             let renames =
                 other.names.get(&dir).and_then(|names| names.get(name)).is_some_and(|its| its.before != its.after);
             if renames || ids.clone().any(|id| changes(&id)) {
-                return Some(format!("{} (entry {}) changed it later", other.title, other.number));
+                return Some(format!("{} (call {}) changed it later", other.title, other.number));
             }
         }
         let now = self.survey.names.get(&(dir, name.clone())).copied().flatten();
@@ -178,13 +200,10 @@ impl Check<'_> {
         {
             return Some("it was changed since".into());
         }
-        let is_as = |was: &Stat, now: &Stat| {
-            if now.is_dir() { was.id == now.id && was.rights() == now.rights() } else { self.same.is(was, now) }
-        };
         match (noted.after, now) {
             (None, None) => None,
             // Somebody has undone it.
-            (_, Some(now)) if old.is_some_and(|old| is_as(&old.stat, &now)) => None,
+            (_, Some(now)) if old.is_some_and(|old| self.is_as(&old.stat, &now)) => None,
             (None, Some(_)) => Some("something has its name again".into()),
             (Some(_), None) if noted.before.is_none() => None,
             (Some(_), None) => Some("it is gone".into()),
@@ -193,20 +212,20 @@ impl Check<'_> {
                 let left = entry.olds.get(&after).and_then(|old| old.after).map(|after| after.stat);
                 let left = left.or_else(|| entry.news.get(&after).copied())?;
                 let what = if now.is_dir() { "its mode or owner was changed since" } else { "it was changed since" };
-                (!is_as(&left, &now)).then(|| what.into())
+                (!self.is_as(&left, &now)).then(|| what.into())
             }
         }
     }
 }
 
-/// The names that undoing these places is about, all for none. What belongs together comes along: both ends of a move, the directories
+/// The names that undoing these places is about, all for none, but for those at or below `except`. What belongs together comes along: both ends of a move, the directories
 /// that are needed, and what was put into a new directory that goes.
 pub(super) fn select(
     entry: &Entry,
     survey: &Survey,
-    before: &HashMap<Id, Place>,
-    after: &HashMap<Id, Place>,
+    [before, after]: [&HashMap<Id, Place>; 2],
     paths: &[Place],
+    except: &[Place],
 ) -> Selected {
     let changed: BTreeMap<(Id, &Bytes), _> = entry
         .all_names()
@@ -214,8 +233,11 @@ pub(super) fn select(
         .map(|(dir, name, noted)| ((dir, name), noted))
         .collect();
     let is_asked_for = |dir: &Id, name: &Bytes| {
-        let mut places = before.get(dir).into_iter().chain(after.get(dir)).map(|dir| dir.join(name));
-        paths.is_empty() || places.any(|place| paths.iter().any(|path| place.is_at_or_below(path)))
+        let is_in = |among: &[Place]| {
+            let mut places = before.get(dir).into_iter().chain(after.get(dir)).map(|dir| dir.join(name));
+            places.any(|place| among.iter().any(|path| place.is_at_or_below(path)))
+        };
+        (paths.is_empty() || is_in(paths)) && !is_in(except)
     };
     let mut selected: BTreeSet<(Id, &Bytes)> =
         changed.keys().filter(|(dir, name)| is_asked_for(dir, name)).copied().collect();

@@ -298,9 +298,12 @@ impl Entry {
         for (dir, names) in newer.names.into_iter().filter(|(dir, _)| !is_new(*dir)) {
             let own = self.names.entry(dir).or_default();
             for (name, noted) in names {
-                let before = noted.before.filter(|id| !is_new(*id));
                 match own.get_mut(&name) {
-                    None => drop(own.insert(name, Name { before, after: noted.after })),
+                    None => {
+                        // This one had nothing to do with the name, so what is new there came between the two.
+                        self.between.extend(noted.before.filter(|id| is_new(*id)));
+                        own.insert(name, noted);
+                    }
                     Some(known) => {
                         if known.after != noted.before {
                             self.between.extend(known.after.into_iter().chain(noted.before));

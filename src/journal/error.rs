@@ -28,9 +28,9 @@ pub enum JournalError {
     },
     #[error("{}: not a journal's store for this user alone: got {got}, and it must be a directory of mode 0700 that belongs to user {user}; make it so, or name another", path.display())]
     Store { path: PathBuf, got: String, user: u32 },
-    #[error("entry {number} is not in the journal, which has {known}; list them first")]
+    #[error("call {number} is not in the journal, which has {known}; list them first")]
     Unknown { number: u64, known: String },
-    #[error("entry {number} has not ended; undo it when it has")]
+    #[error("call {number} is still at work; end it first, or undo others by their numbers")]
     Running { number: u64 },
     #[error("{}: is not where the directory is now; look it up again", path.display())]
     Moved { path: PathBuf },

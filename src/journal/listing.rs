@@ -11,7 +11,7 @@ use super::bytes::Bytes;
 use super::entry::{Entry, Place};
 use super::error::JournalError;
 use super::log::Kind;
-use super::store::Store;
+use super::store::{Store, unknown};
 use super::versions::Version;
 
 impl Version {
@@ -44,15 +44,20 @@ impl Entry {
 }
 
 impl Store {
-    /// This entry and those after it whose changes still stand: neither whole undos among them, nor what those have undone.
+    /// The entries from this number on whose changes still stand: neither whole undos among them, nor what those have undone, nor what
+    /// had undone a part of that before.
     pub fn standing(&self, since: u64) -> Result<Vec<u64>, JournalError> {
-        // It has to be one: all after a number that stands for nothing may be everything.
-        self.entry(since)?;
+        let known = self.numbers()?;
+        // Calls that changed nothing have numbers, too. From before the first that is kept something would be left out.
+        if !matches!(known[..], [first, .., last] if (first..=last).contains(&since)) && !known.contains(&since) {
+            return Err(unknown(since, &known));
+        }
         let mut standing = Vec::new();
         let mut undone = HashSet::new();
-        for number in self.numbers()?.into_iter().filter(|number| *number >= since).rev() {
+        for number in known.into_iter().filter(|number| *number >= since).rev() {
             let Some(entry) = self.read(number)? else { continue };
-            if undone.contains(&number) {
+            let is_covered = entry.kind == Kind::PartialUndo && entry.undoes.iter().all(|part| undone.contains(part));
+            if undone.contains(&number) || is_covered {
                 continue;
             }
             let is_whole = entry.is_whole_undo() && entry.kind == Kind::Undo;

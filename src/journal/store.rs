@@ -187,14 +187,7 @@ impl Store {
 
     /// Reads an entry.
     pub fn entry(&self, number: u64) -> Result<Entry, JournalError> {
-        self.read(number)?.ok_or_else(|| {
-            let known = self.numbers().unwrap_or_default();
-            let known = match (known.first(), known.last()) {
-                (Some(first), Some(last)) => format!("entries {first} to {last}"),
-                _ => "none".into(),
-            };
-            JournalError::Unknown { number, known }
-        })
+        self.read(number)?.ok_or_else(|| unknown(number, &self.numbers().unwrap_or_default()))
     }
 
     /// Reads an entry; `None` if it never began, or is gone.
@@ -294,4 +287,14 @@ pub(super) fn remove_tree(dir: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno
         object::with_access(inner.as_fd(), || remove_tree(inner.as_fd(), &below))?;
     }
     object::there(unlinkat(dir, name, AtFlags::REMOVEDIR)).map(drop)
+}
+
+/// A number that stands for no call, where these do.
+pub(super) fn unknown(number: u64, known: &[u64]) -> JournalError {
+    let known = match known {
+        [] => "none".into(),
+        [only] => format!("call {only}"),
+        [first, .., last] => format!("calls {first} to {last}"),
+    };
+    JournalError::Unknown { number, known }
 }

@@ -27,6 +27,8 @@ pub(super) struct Survey {
     pub(super) inside: BTreeMap<Id, Place>,
     /// What lies in directories that the entry made, each with the place, and with the noted name that leads there.
     pub(super) inner: Vec<(Place, Stat, (Id, Bytes))>,
+    /// Directories that the entry does not know, each with the one with noted names that the entry left in its place.
+    pub(super) stand_ins: Vec<(Id, Id)>,
     /// Of old objects: whether content and metadata are others.
     differences: HashMap<Id, (bool, bool)>,
     /// What only the store has any more, on the disk.
@@ -104,6 +106,9 @@ impl Walk<'_> {
         for name in entry.names.get(&id).into_iter().flat_map(BTreeMap::keys) {
             let mut found = self.stat(dir, name.name())?;
             if let Some(stat) = &mut found {
+                let is_known = entry.names.contains_key(&stat.id) || entry.olds.contains_key(&stat.id);
+                let left = entry.names[&id][name].after.filter(|left| stat.is_dir() && entry.names.contains_key(left));
+                self.survey.stand_ins.extend(left.filter(|_| !is_known).map(|left| (stat.id, left)));
                 *stat = self.object(dir, name.name(), *stat)?;
                 self.below(dir, name, stat, &place.join(name), &(id, name.clone()), depth)?;
             }

@@ -20,6 +20,8 @@ use super::survey::{Look, Survey};
 pub struct Options<'a> {
     /// Only what is at or below these places, before or after; everything, if there are none.
     pub paths: &'a [Place],
+    /// Of that, nothing at or below these.
+    pub except: &'a [Place],
     /// Says what would be done, and does nothing.
     pub dry_run: bool,
     /// In spite of conflicts. What others have made is taken away, and kept in the entry of the undo. For people only.
@@ -67,16 +69,23 @@ impl Store {
         for number in self.numbers()?.into_iter().filter(|number| *number > oldest) {
             later.extend(self.read(number)?);
         }
-        let same = Same::of(later.iter().filter(|entry| !entry.undoes.is_empty()));
+        let mut same = Same::of(later.iter().filter(|entry| !entry.undoes.is_empty()));
         let first = |id: Id| same.first(id);
         let entry =
             entries.into_values().map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) });
         let entry = entry.reduce(|older, newer| older.join(newer, &self.root_ids, |one, other| same.is(one, other)));
         let Some(entry) = entry else { return Err(JournalError::Running { number: oldest }) };
-        let survey = Survey::of(&self.roots, &entry, &first, Look::All)?;
+        let survey = loop {
+            let survey = Survey::of(&self.roots, &entry, &|id| same.first(id), Look::All)?;
+            // Behind each there may be more.
+            let is_gone = |(_, gone): &&(Id, Id)| !survey.dirs.contains_key(gone);
+            let Some((there, gone)) = survey.stand_ins.iter().find(is_gone) else { break survey };
+            same.add_id(*there, *gone);
+        };
+        let first = |id: Id| same.first(id);
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
-        let selected = select(&entry, &survey, &before, &after, options.paths);
+        let selected = select(&entry, &survey, [&before, &after], options.paths, options.except);
         let others = others(&later, numbers, oldest);
         let others: Vec<Entry> = others.into_iter().cloned().map(|entry| entry.with_ids(first)).collect();
         let kept = self.kept_now(&entry, &survey, &same)?;
@@ -91,11 +100,13 @@ impl Store {
             others: &others,
         };
         let conflicts = check.conflicts();
-        let undone = self.selected_changes(&entry, &selected);
-        if options.dry_run || !conflicts.is_empty() && !options.force {
+        let left: Selected = selected.iter().filter(|(dir, name)| !check.is_back(*dir, name)).cloned().collect();
+        let undone = self.selected_changes(&entry, &left);
+        let can_be_forced = options.force && !selected.iter().any(|(dir, _)| check.has_no_directory(*dir));
+        if options.dry_run || !conflicts.is_empty() && !can_be_forced {
             return Ok(Outcome { undone, conflicts, number: None });
         }
-        let kind = if options.paths.is_empty() { Kind::Undo } else { Kind::PartialUndo };
+        let kind = if options.paths.is_empty() && options.except.is_empty() { Kind::Undo } else { Kind::PartialUndo };
         let mut recorder = self.begin_as(lock, title, numbers.to_vec(), kind)?;
         // Nothing is taken away that is not kept.
         recorder.keeping = Keeping { most_bytes: u64::MAX, ..Keeping::default() };
@@ -120,7 +131,7 @@ impl Store {
             entry: &entry,
             survey: &survey,
             selected: &selected,
-            all: options.paths.is_empty(),
+            all: kind == Kind::Undo,
             recorder,
             same,
             is_leaving: false,

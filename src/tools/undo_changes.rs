@@ -24,7 +24,7 @@ pub struct Params {
     calls: Option<Vec<u64>>,
     /// Undo this call and all after it
     since: Option<u64>,
-    /// Only what is at or below these paths
+    /// Only what is at or below these paths; `!path`: all but that
     paths: Option<Vec<String>>,
     /// Only say what would be undone
     #[schemars(extend("x-aliases" = ["dry_run"]))]
@@ -60,12 +60,17 @@ impl Tool for UndoChanges {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let journal = journal(context.services, Self::NAME)?;
         let numbers = numbers(journal, &params)?;
-        let named = params.paths.iter().flatten().map(|path| place(context, journal, path));
-        let paths = named.collect::<Result<Vec<_>, _>>()?;
-        if params.paths.is_some() && paths.is_empty() {
+        let (mut paths, mut except) = (Vec::new(), Vec::new());
+        for path in params.paths.iter().flatten() {
+            match path.strip_prefix('!') {
+                Some(path) => except.push(place(context, journal, path)?),
+                None => paths.push(place(context, journal, path)?),
+            }
+        }
+        if params.paths.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::params("`paths` is empty; name what is to be undone, or leave it out for everything"));
         }
-        let options = Options { paths: &paths, dry_run: true, force: false };
+        let options = Options { paths: &paths, except: &except, dry_run: true, force: false };
         let still = context.services.policy.still();
         let planned = journal.store.undo(&numbers, Self::NAME, options)?;
         for (place, change) in &planned.undone {
@@ -83,8 +88,9 @@ impl Tool for UndoChanges {
         }
         refused(context, journal, &planned)?;
         if planned.undone.is_empty() {
+            let part = if params.paths.is_some() { " at these paths" } else { "" };
             return Err(Error::Unsuitable {
-                message: format!("there is nothing to undo of {}", listed(&numbers)),
+                message: format!("there is nothing to undo of {}{part}: all is as it was before", listed(&numbers)),
                 hint: "list_changes says what each call changed".into(),
             });
         }
@@ -125,7 +131,8 @@ fn refused(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Resul
     let conflicts = conflicts(context, journal, outcome);
     Err(Error::Unsuitable {
         message: format!("nothing was undone, since not all is as the calls left it:\n{}", limited(&conflicts)),
-        hint: "leave these out by `paths`, or undo the later calls first; what a person changed stays".into(),
+        hint: "leave these out (`paths`: [\"!PATH\"]), or undo the later calls first; what a person changed stays"
+            .into(),
     })
 }
 
@@ -159,6 +166,9 @@ fn limited(lines: &[String]) -> String {
 }
 
 fn listed(numbers: &[u64]) -> String {
+    if numbers.is_empty() {
+        return "these calls".to_owned();
+    }
     let all: Vec<String> = numbers.iter().take(MAX_NAMED_CHANGES).map(u64::to_string).collect();
     format!("{} {}", if numbers.len() == 1 { "call" } else { "calls" }, all.join(", "))
 }

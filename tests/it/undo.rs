@@ -189,7 +189,7 @@ fn calls_are_listed_by_pages_and_shown_with_what_they_changed() {
     assert_eq!(call(server, json!({"call": 3})), "3  AT  move_file: moved a.txt to c.txt\nmoved a.txt to c.txt");
     assert_eq!(
         refusal(&server.call("list_changes", json!({"call": 9}))),
-        "entry 9 is not in the journal, which has entries 1 to 3; list them first"
+        "call 9 is not in the journal, which has calls 1 to 3; list them first"
     );
 }
 

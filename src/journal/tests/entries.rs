@@ -130,7 +130,7 @@ fn later_calls_stand_in_the_way_until_they_are_undone_too() {
     for (number, text) in ["one", "two, longer", "three"].iter().enumerate() {
         call(&world, &store, &format!("call {number}"), &[("a", text)]);
     }
-    assert_eq!(undo(&store, &[1, 2]).conflicts, refused("call 2 (entry 3) changed it later"));
+    assert_eq!(undo(&store, &[1, 2]).conflicts, refused("call 2 (call 3) changed it later"));
     assert_eq!(undo(&store, &[1, 3]).conflicts, refused("it was changed between two of the calls"));
     assert_eq!(undo(&store, &[2, 3]).number, Some(4));
     assert_eq!(texts(&world, &["a"]), [some("one")]);
@@ -215,9 +215,9 @@ fn an_entry_that_another_server_makes_is_let_alone() {
     edit(&world, &mut recorder, "a", "text");
     assert_eq!(ours.recover().unwrap(), Vec::<u64>::new());
     let error = ours.undo(&[1], "undo", Options::default()).unwrap_err();
-    assert_eq!(error.to_string(), "entry 1 has not ended; undo it when it has");
+    assert_eq!(error.to_string(), "call 1 is still at work; end it first, or undo others by their numbers");
     let error = ours.undo(&[9], "undo", Options::default()).unwrap_err();
-    assert_eq!(error.to_string(), "entry 9 is not in the journal, which has entries 1 to 1; list them first");
+    assert_eq!(error.to_string(), "call 9 is not in the journal, which has call 1; list them first");
     // Neither ended nor running.
     drop(recorder);
     assert_eq!(ours.recover().unwrap(), [1]);

@@ -209,6 +209,6 @@ fn a_pipe_in_the_store_is_not_waited_for() {
     assert_eq!(store.recover().unwrap(), Vec::<u64>::new());
     assert_eq!(
         store.entry(1).unwrap_err().to_string(),
-        "entry 1 is not in the journal, which has entries 1 to 3; list them first"
+        "call 1 is not in the journal, which has calls 1 to 3; list them first"
     );
 }

@@ -25,7 +25,7 @@ fn what_one_token_has_changed_no_other_sees_or_undoes() {
     assert_eq!(text(ask(&bob, "list_changes", json!({}))), "[no call has changed anything]");
     assert_eq!(
         ask(&bob, "undo_changes", json!({"calls": [1]}))["error"]["message"],
-        "entry 1 is not in the journal, which has none; list them first"
+        "call 1 is not in the journal, which has none; list them first"
     );
     ask(&bob, "write_file", json!({"path": path, "content": "3"}));
     let refused = ask(&alice, "undo_changes", json!({"calls": [1]}))["error"]["message"].to_string();

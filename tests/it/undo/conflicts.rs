@@ -38,7 +38,7 @@ fn a_later_call_stands_against_an_earlier_one_until_it_is_undone() {
     stage.done("write_file", json!({"path": "a", "content": "2"}));
     stage.done("write_file", json!({"path": "a", "content": "3"}));
     let refused = refusal(&stage.server.call("undo_changes", json!({"calls": [1]})));
-    assert!(refused.contains("a: write_file (entry 2) changed it later"), "{refused}");
+    assert!(refused.contains("a: write_file (call 2) changed it later"), "{refused}");
     stage.undo(2, 3);
     stage.undo(1, 4);
     assert_eq!(stage.picture(), before);

@@ -102,10 +102,7 @@ fn what_was_changed_since_stays_unless_a_person_forces_it() {
     let (status, text) = changes(tree, "work", &["undo", "1", "--path", "/etc"]);
     assert_eq!((status, &*text), (2, "replay: --path `/etc` is in no directory of which this store keeps changes"));
     let (status, text) = changes(tree, "work", &["undo", "9"]);
-    assert_eq!(
-        (status, &*text),
-        (2, "replay: entry 9 is not in the journal, which has entries 1 to 3; list them first")
-    );
+    assert_eq!((status, &*text), (2, "replay: call 9 is not in the journal, which has calls 1 to 3; list them first"));
     let nothing = "there is nothing to undo of that; `replay changes` says what each call changed";
     assert_eq!(changes(tree, "work", &["undo", "1", "--path", "none"]), (1, nothing.to_owned()));
 }
@@ -124,7 +121,7 @@ fn what_an_agent_called_does_nothing_to_a_terminal() {
     let first = done(&stage.tree, &["list", "--last", "1"]);
     assert!(first.starts_with("2  AT  $'execute_command: \\033[31m': edited a\n"), "{first}");
     let (status, refused) = changes(&stage.tree, "work", &["undo", "1"]);
-    let why = "a: $'execute_command: \\033[31m (entry 2) changed it later'";
+    let why = "a: $'execute_command: \\033[31m (call 2) changed it later'";
     assert!(status == 1 && refused.contains(why), "{refused}");
 }
 

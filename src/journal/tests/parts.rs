@@ -1,0 +1,107 @@
+//! Undoing in parts, all since a call, and what is undone already.
+
+use std::fs;
+
+use super::super::{Conflict, Options, Outcome, Recorder, Store};
+use super::entries::{call, place, some, tell, texts, undo};
+use super::property::World;
+
+/// A call that puts a new file in the place of each, as `sed -i` does.
+fn replace(world: &World, store: &Store, files: &[(&str, &str)]) -> u64 {
+    let mut recorder = store.begin("replace").unwrap();
+    for (path, text) in files {
+        tell(world, &mut recorder, path, Recorder::loses);
+        fs::remove_file(world.roots[0].join(path)).unwrap();
+        fs::write(world.roots[0].join(path), text).unwrap();
+    }
+    store.end(recorder).unwrap().number
+}
+
+fn remove(world: &World, store: &Store, path: &str) -> u64 {
+    let mut recorder = store.begin("remove").unwrap();
+    tell(world, &mut recorder, path, Recorder::loses);
+    fs::remove_file(world.roots[0].join(path)).unwrap();
+    store.end(recorder).unwrap().number
+}
+
+#[test]
+fn what_a_later_undo_covers_is_not_undone_again() {
+    let world = World::new();
+    let store = world.store();
+    for path in ["u", "v"] {
+        fs::write(world.roots[0].join(path), "old").unwrap();
+    }
+    assert_eq!(call(&world, &store, "call", &[("z", "new")]), 1);
+    assert_eq!(replace(&world, &store, &[("u", "new"), ("v", "new")]), 2);
+    let part = Options { paths: &[place("u")], ..Options::default() };
+    assert_eq!(store.undo(&[2], "undo", part).unwrap().number, Some(3));
+    assert_eq!(undo(&store, &[2]).number, Some(4));
+    assert_eq!(texts(&world, &["u", "v", "z"]), [some("old"), some("old"), some("new")]);
+    // The part that was undone first and what was between are not of one piece.
+    let why = "it was changed between two of the calls".to_owned();
+    let refused = store.undo(&[1, 3], "undo", Options::default()).unwrap();
+    assert_eq!(refused.conflicts, [Conflict { place: place("u"), why }]);
+    assert_eq!(store.standing(2).unwrap(), [0; 0]);
+    assert_eq!(store.standing(1).unwrap(), [1]);
+    undo(&store, &[1]);
+    assert_eq!(texts(&world, &["u", "v", "z"]), [some("old"), some("old"), None]);
+}
+
+#[test]
+fn what_is_undone_already_is_nothing_to_undo() {
+    let world = World::new();
+    let store = world.store();
+    fs::write(world.roots[0].join("a"), "old").unwrap();
+    assert_eq!(call(&world, &store, "call", &[("a", "new"), ("b", "new")]), 1);
+    assert_eq!(undo(&store, &[1]).undone.len(), 2);
+    let nothing = Outcome { undone: Vec::new(), conflicts: Vec::new(), number: None };
+    assert_eq!(store.undo(&[1], "undo", Options { dry_run: true, ..Options::default() }).unwrap(), nothing);
+}
+
+#[test]
+fn a_directory_that_was_made_again_stands_for_the_one_that_was() {
+    let world = World::new();
+    let (store, root) = (world.store(), &world.roots[0]);
+    fs::create_dir_all(root.join("d/e")).unwrap();
+    fs::write(root.join("d/e/f"), "old").unwrap();
+    assert_eq!(remove(&world, &store, "d/e/f"), 1);
+    fs::remove_dir_all(root.join("d")).unwrap();
+    let why = "its directory is gone; make one in its place first".to_owned();
+    let refused = vec![Conflict { place: place("d/e/f"), why }];
+    assert_eq!(undo(&store, &[1]).conflicts, refused);
+    // There is nowhere to put it.
+    let forced = store.undo(&[1], "undo", Options { force: true, ..Options::default() }).unwrap();
+    assert_eq!((forced.conflicts, forced.number), (refused, None));
+    fs::create_dir_all(root.join("d/e")).unwrap();
+    assert_eq!(undo(&store, &[1]).number, Some(2));
+    assert_eq!(texts(&world, &["d/e/f"]), [some("old")]);
+    undo(&store, &[2]);
+    assert_eq!(texts(&world, &["d/e/f"]), [None]);
+}
+
+#[test]
+fn paths_may_be_left_out() {
+    let world = World::new();
+    let store = world.store();
+    assert_eq!(call(&world, &store, "call", &[("a", "new"), ("b", "new")]), 1);
+    fs::write(world.roots[0].join("b"), "a person's").unwrap();
+    let but_b = Options { except: &[place("b")], ..Options::default() };
+    assert_eq!(store.undo(&[1], "undo", but_b).unwrap().number, Some(2));
+    assert_eq!(texts(&world, &["a", "b"]), [None, some("a person's")]);
+    // A part is undone, so the rest still stands.
+    assert_eq!(store.standing(1).unwrap(), [2, 1]);
+}
+
+#[test]
+fn since_takes_any_number_from_the_first_that_is_kept() {
+    let world = World::new();
+    let store = world.store();
+    assert_eq!(call(&world, &store, "call", &[("a", "new")]), 1);
+    let nothing = store.begin("nothing").unwrap();
+    assert!(store.end_if_changed(nothing).unwrap().is_none());
+    assert_eq!(call(&world, &store, "call", &[("b", "new")]), 3);
+    assert_eq!(store.standing(2).unwrap(), [3]);
+    let refused = |since| store.standing(since).unwrap_err().to_string();
+    assert_eq!(refused(4), "call 4 is not in the journal, which has calls 1 to 3; list them first");
+    assert_eq!(refused(0), "call 0 is not in the journal, which has calls 1 to 3; list them first");
+}
