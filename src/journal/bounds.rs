@@ -15,7 +15,7 @@ pub struct Bounds {
 }
 
 impl Store {
-    /// Removes the oldest entries until the rest is within the bounds. The entries that are gone.
+    /// Removes what can never be within the bounds, then the oldest entries until the rest is. The entries that are gone.
     pub fn keep_within(&self, bounds: Bounds) -> Result<Vec<u64>, JournalError> {
         let _lock = self.lock()?;
         let mut ended = Vec::new();
@@ -24,19 +24,21 @@ impl Store {
             let Some(end) = self.ended(number)? else { break };
             ended.push((number, end));
         }
-        let mut bytes: u64 = ended.iter().fold(0, |sum, (_, end)| sum.saturating_add(end.bytes));
+        let fitting = ended.iter().filter(|(_, end)| end.bytes <= bounds.bytes);
+        let mut bytes: u64 = fitting.fold(0, |sum, (_, end)| sum.saturating_add(end.bytes));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (mut gone, mut files) = (Vec::new(), None);
         for (number, end) in ended {
             let time = Duration::from_nanos(end.time.try_into().unwrap_or(0));
-            if bytes <= bounds.bytes && now.saturating_sub(time) <= bounds.age {
-                break;
+            let fits = end.bytes <= bounds.bytes;
+            if fits && bytes <= bounds.bytes && now.saturating_sub(time) <= bounds.age {
+                continue;
             }
             if files.is_none() {
                 files = Some(self.files()?);
             }
             self.remove(number, files.as_mut().and_then(|files| files.remove(&number)).unwrap_or_default())?;
-            bytes = bytes.saturating_sub(end.bytes);
+            bytes = bytes.saturating_sub(if fits { end.bytes } else { 0 });
             gone.push(number);
         }
         Ok(gone)

@@ -22,7 +22,7 @@ pub struct Journal {
     pub store: Store,
     bounds: Bounds,
     mended: OnceLock<Result<(), String>>,
-    /// The last entry that was too old or too much.
+    /// Up to this one there is no entry any more.
     gone: AtomicU64,
     since: Mutex<Since>,
 }
@@ -70,23 +70,30 @@ impl Journal {
 
     fn sweep(&self) -> Result<(), JournalError> {
         let gone = self.store.keep_within(self.bounds)?;
-        self.gone.fetch_max(gone.last().copied().unwrap_or(0), Ordering::Relaxed);
+        if let Some(last) = gone.last() {
+            let first = self.store.numbers()?.first().copied();
+            self.gone.fetch_max(first.map_or(*last, |first| first - 1), Ordering::Relaxed);
+        }
         Ok(())
     }
 
-    /// Looks for the oldest entries now and then: that reads the end of each.
-    pub fn kept(&self, entry: &Entry) {
+    /// Looks for the oldest entries now and then: that reads the end of each. Whether the entry itself is kept, or why not.
+    pub fn keep(&self, entry: &Entry) -> Result<(), String> {
+        let [bytes, most] = [entry.bytes(), self.bounds.bytes].map(|bytes| bytes >> 20);
+        let fits = entry.bytes() <= self.bounds.bytes;
+        let kept = if fits { Ok(()) } else { Err(format!("it takes {bytes} MiB, and --undo-mib is {most}")) };
         {
             let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
             since.bytes += entry.bytes();
             let is_due = since.swept.elapsed() >= Duration::from_secs(UNDO_SWEEP_SECS);
             if !is_due && since.bytes < self.bounds.bytes / UNDO_SWEEP_SHARE {
-                return;
+                return kept;
             }
             *since = Since::now();
         }
         // What cannot be removed now is looked for again.
         let _ = self.sweep();
+        kept
     }
 }
 
@@ -239,8 +246,10 @@ impl<'a> Changes<'a> {
             Ok(None) => Ended { lost, ..Ended::default() },
             Ok(Some(entry)) => {
                 let changes = journal.store.changes(&entry);
-                journal.kept(&entry);
-                Ended { number: Some(number), changes, lost: lost.or_else(|| journal.not_kept(&entry)) }
+                match journal.keep(&entry) {
+                    Ok(()) => Ended { number: Some(number), changes, lost: lost.or_else(|| journal.not_kept(&entry)) },
+                    Err(why) => Ended { number: None, changes, lost: Some(why) },
+                }
             }
             // What was noted is on the disk.
             Err(error) => {

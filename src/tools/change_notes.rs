@@ -99,23 +99,23 @@ pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<
     let journal = context.services.journal.as_deref().ok()?;
     let entry = call.and_then(|call| journal.store.entry(call).ok());
     let changes = entry.as_ref().map(|entry| journal.store.changes(entry)).unwrap_or_default();
-    let lost = fault.clone().or_else(|| journal.not_kept(entry.as_ref()?));
-    if let Some(entry) = &entry {
-        journal.kept(entry);
-    }
-    let mut note = match call {
-        Some(call) => {
-            format!("changed: {}: undo with call {call}", Names::new(context.services, journal).line(&changes))
+    let is_kept = entry.as_ref().map_or(Ok(()), |entry| journal.keep(entry));
+    let call = call.filter(|_| is_kept.is_ok());
+    let lost = is_kept.err().or_else(|| fault.clone()).or_else(|| journal.not_kept(entry.as_ref()?));
+    let mut note = match (&entry, call) {
+        (None, _) => "changed, and nothing was kept to undo it".to_owned(),
+        (Some(_), call) => {
+            let undo = call.map_or_else(String::new, |call| format!(": undo with call {call}"));
+            format!("changed: {}{undo}", Names::new(context.services, journal).line(&changes))
         }
-        None => "changed, and nothing was kept to undo it".to_owned(),
     };
     if let Some(lost) = &lost {
         note.push_str("; not kept for undo: ");
         note.push_str(lost);
     }
     let counts = Counts::of(&changes);
-    context.changes.made(Ended { number: *call, changes, lost: None });
-    Some((note, ChangesMade { call: *call, counts, lost }))
+    context.changes.made(Ended { number: call, changes, lost: None });
+    Some((note, ChangesMade { call, counts, lost }))
 }
 
 /// What an entry came to.

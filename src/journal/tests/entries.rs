@@ -242,3 +242,17 @@ fn the_oldest_entries_go_first() {
     assert_eq!(store.keep_within(Bounds { bytes: 1 << 30, age: Duration::ZERO }).unwrap(), [3]);
     drop(running);
 }
+
+#[test]
+fn what_is_larger_than_all_that_may_be_kept_goes_alone() {
+    let world = World::new();
+    let store = world.store();
+    for text in ["small", &"x".repeat(300_000), "small", "small"] {
+        call(&world, &store, "call", &[("a", text)]);
+    }
+    let bounds = Bounds { bytes: 150_000, age: Duration::from_hours(24) };
+    assert_eq!(store.keep_within(bounds).unwrap(), [3]);
+    assert_eq!(store.numbers().unwrap(), [1, 2, 4]);
+    // The calls before it are not undone through it.
+    assert_eq!(undo(&store, &[2]).conflicts, refused("call (call 4) changed it later"));
+}
