@@ -93,6 +93,7 @@ fn simple(launcher: &Launcher) -> Result<Outcome, ExecError> {
 fn done(exit: Exit) -> Outcome {
     Outcome {
         changed: None,
+        would_change: None,
         stdout: Captured::default(),
         stderr: Captured::default(),
         exit,
@@ -109,6 +110,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
     let launcher = launcher(|peer| {
         let expected = Request {
             title: "execute_command: a line".into(),
+            is_dry_run: false,
             argv: vec!["/bin/sh".into()],
             script: Some("a line".into()),
             dir: Place { path: "/src".into(), dev: 1, ino: 2 },

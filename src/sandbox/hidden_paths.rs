@@ -30,7 +30,7 @@ const EMPTY: [&str; 2] = ["/.replay-empty", "/.replay-nothing"];
 /// Everybody may list it.
 const EMPTY_DIRECTORY: Mode = Mode::from_raw_mode(0o555);
 /// An empty directory of the view.
-const MEANWHILE: &str = "/mnt";
+pub(super) const MEANWHILE: &str = "/mnt";
 /// The only file and the only directory there, while they are needed.
 const EMPTY_MEANWHILE: [&str; 2] = ["/mnt/empty", "/mnt/nothing"];
 

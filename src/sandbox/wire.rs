@@ -109,6 +109,8 @@ pub struct Request {
     pub guard: Guard,
     /// What its entry in the journal is called.
     pub title: String,
+    /// Whether it only runs dry: it changes nothing, and [`Event::WouldChange`] says what it would have changed.
+    pub is_dry_run: bool,
 }
 
 /// Paths in read-write directories that the server found after the plan was made.
@@ -214,6 +216,8 @@ pub enum Event {
     },
     /// What the program changed until it was asked, since it was asked before.
     Accounted { number: u64, changed: Option<Changed> },
+    /// Of a dry run, before its last words: a file with a [`super::DryRunReport`] comes with it.
+    WouldChange,
     /// The program was not started.
     Refused { step: String, cause: Cause },
     /// The program has ended, and so has everything that it had started.
@@ -438,6 +442,7 @@ mod tests {
             intercept: Some(Intercept { dial: true, open: false, bundle: true, proxy_only: false }),
             guard: Guard { protected: vec!["/src/.git/hooks".into()], pinned: vec!["/src/.git/config".into()] },
             title: "execute_command: true".into(),
+            is_dry_run: false,
         };
         send(&here, &request, &[write.as_fd()]).unwrap();
         send(&here, &Event::Started, &[]).unwrap();
