@@ -6,8 +6,9 @@ use super::Context;
 use super::change_diff::{Side, between, shown};
 use super::change_notes::{Counts, NAMED, name, verb};
 use crate::error::Error;
+use crate::journal::Change;
 use crate::policy::Root;
-use crate::sandbox::{Content, DryRunReport, Told};
+use crate::sandbox::{Content, DryRunReport, Network, Told};
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct WouldChange {
@@ -28,24 +29,36 @@ pub fn would_change(context: &Context<'_>, report: DryRunReport) -> Result<(Stri
     let all: usize = report.counts.iter().map(|(_, count)| count).sum();
     let below = context.services.policy.project().map(Root::path);
     let words = |told: &Told| format!("{} {}", verb(&told.change), name(told.path.as_path(), below));
-    let line = match all {
-        0 => "nothing would be changed".to_owned(),
-        1..=NAMED => format!("would be {}", report.told.iter().map(words).collect::<Vec<_>>().join(", ")),
-        _ => format!("would be {}", counts.words()),
-    };
-    let one = |told: &Told| {
-        if context.cancel.is_cancelled() {
-            return Err(Error::Cancelled);
+    let mut note = match all {
+        0 => "dry run: nothing would be changed".to_owned(),
+        1..=NAMED => {
+            let named: Vec<_> = report.told.iter().map(words).collect();
+            format!("dry run: would be {}; nothing was changed", named.join(", "))
         }
-        let [before, after] = [&told.before, &told.after].map(|content| side(&report, content));
-        Ok(format!("{}\n{}", words(told), between(&name(told.path.as_path(), below), before, after)))
+        _ => format!("dry run: would be {}; nothing was changed", counts.words()),
     };
-    let diff = shown(all, report.told.iter().map(one))?;
-    let mut note = format!("dry run: {line}; nothing was changed");
+    if counts.created > 0 && counts.deleted > 0 {
+        note.push_str("; what was moved counts as deleted and created");
+    }
+    if context.services.commands.standing.network == Network::Host {
+        note.push_str("; what it did over the network is done");
+    }
     for gap in &report.gaps {
         note.push_str("; ");
         note.push_str(gap);
     }
+    let one = |told: &Told| {
+        if context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let mut text = format!("{}\n", words(told));
+        if told.change != Change::Metadata {
+            let [before, after] = [&told.before, &told.after].map(|content| side(&report, content));
+            text.push_str(&between(&name(told.path.as_path(), below), before, after));
+        }
+        Ok(text)
+    };
+    let diff = shown(all, report.told.iter().map(one))?;
     Ok((note, WouldChange { counts, diff, gaps: report.gaps }))
 }
 

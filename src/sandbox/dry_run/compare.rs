@@ -137,7 +137,7 @@ impl Comparison {
     }
 
     pub fn end(mut self) -> DryRunReport {
-        let full = "a dry run has room for few files, and it was used up";
+        let full = "the room for what a dry run writes was used up";
         let cut = "there is more than can be looked at";
         let unread = format!("{} could not be looked at", self.unread);
         let gaps = [(self.is_full, full.to_owned()), (self.is_cut, cut.to_owned()), (self.unread > 0, unread)];

@@ -9,6 +9,7 @@ use rustix::fs::{
     CWD, FileType, Gid, Mode, OFlags, ResolveFlags, StatVfsMountFlags, Timespec, Timestamps, Uid, XattrFlags, fchmod,
     fchown, fsetxattr, fstat, fstatvfs, futimens, mkdirat, openat, openat2,
 };
+use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_set_flag,
     fsconfig_set_string, fsmount, fsopen, move_mount, open_tree, unmount,
@@ -99,13 +100,24 @@ fn seen(writable: &[&Path]) -> Result<Vec<Seen>, Fault> {
         let above = seen.iter().rev().find(|above| mount.place.starts_with(&above.mount.place));
         let step = || fault(&mount.place);
         let there = open(&mount.place).step_with(step)?;
-        let is_directory = FileType::from_raw_mode(fstat(&there).step_with(step)?.st_mode) == FileType::Directory;
+        let stat = fstat(&there).step_with(step)?;
+        if stat.st_nlink == 0 {
+            // It covers something hidden, which is covered again (`hidden_paths`).
+            continue;
+        }
+        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
         let is_read_only = fstatvfs(&there).step_with(step)?.f_flag.contains(StatVfsMountFlags::RDONLY);
         let is_writable = is_directory && !is_read_only;
         if is_writable && above.is_some_and(|above| above.is_nailed_by(mount)) {
             continue;
         }
-        let tree = alone(&there).step_with(step)?;
+        let tree = alone(&there).map_err(|errno| match errno {
+            // `has_locked_children` in the kernel's fs/namespace.c.
+            Errno::INVAL => {
+                Fault::because(step(), "something else is mounted below it, which the kernel lets nobody leave out")
+            }
+            errno => Fault { step: step(), cause: errno.into() },
+        })?;
         seen.push(Seen { mount: mount.clone(), there, tree, is_writable });
     }
     Ok(seen)
