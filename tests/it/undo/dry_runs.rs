@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::calls;
 use crate::harness::{DEADLINE, Reply, Server};
-use crate::interception::{NOBODY, started_as_nobody};
+use crate::interception::started_as_nobody;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
@@ -26,25 +26,32 @@ fn tree() -> Tree {
     tree
 }
 
-/// As this user, or as nobody, to whom all of the tree belongs then.
-fn start(tree: &Tree, as_nobody: bool, more: &[&str]) -> Server {
+/// A user, and a group, that nobody is and to whom what the kernel cannot tell does not belong.
+const USER: u32 = 4242;
+
+/// As this user, or as another one, to whom all of the tree belongs then.
+fn start(tree: &Tree, as_other: bool, more: &[&str]) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
-    let program = if as_nobody {
+    let copy = tree.text("replay");
+    let [user, group] = ["reuid", "regid"].map(|name| format!("--{name}={USER}"));
+    let program = if as_other {
         for root in [tree.path("work"), tree.path("tmp"), tree.state().to_owned()] {
             for entry in walkdir::WalkDir::new(root) {
-                lchown(entry.unwrap().path(), Some(NOBODY), Some(NOBODY)).unwrap();
+                lchown(entry.unwrap().path(), Some(USER), Some(USER)).unwrap();
             }
         }
-        started_as_nobody(tree.root())
+        started_as_nobody(tree.root());
+        vec!["setpriv", &user, &group, "--clear-groups", "--", &copy]
     } else {
-        env!("CARGO_BIN_EXE_replay").into()
+        vec![env!("CARGO_BIN_EXE_replay")]
     };
-    let line = [program.to_str().unwrap(), "--mcp-server", "--allow", &allowed, "--sandbox", "namespaces"];
+    let line = ["--mcp-server", "--allow", &allowed, "--sandbox", "namespaces"];
     let tmp = tree.text("tmp");
-    Server::start_program(tree, &[&line[..], more].concat(), &[("TMPDIR", &tmp)]).opened(NEWEST_HANDSHAKE)
+    let line = [&program[..], &line, more].concat();
+    Server::start_program(tree, &line, &[("TMPDIR", &tmp)]).opened(NEWEST_HANDSHAKE)
 }
 
-/// Does it as this user and, if that is root, as nobody.
+/// Does it as this user and, if that is root, as another one.
 fn as_each_user(test: impl Fn(bool)) {
     test(false);
     if rustix::process::geteuid().is_root() {
@@ -65,14 +72,14 @@ fn told(reply: &Reply, texts: &[&str], would_change: &Value) {
 
 #[test]
 fn says_what_would_be_changed_and_changes_nothing() {
-    as_each_user(|as_nobody| {
+    as_each_user(|as_other| {
         let tree = tree();
         for file in ["a", "b", "d/e", "d/f", "replaced/old", "same"] {
             tree.file(format!("work/{file}"), format!("{file}\n"));
         }
         tree.hard_link("work/a", "work/also").link("a", "work/l");
         fs::write(tree.path("work").join(std::ffi::OsStr::from_bytes(b"n\xff")), "n").unwrap();
-        let mut server = start(&tree, as_nobody, &[]);
+        let mut server = start(&tree, as_other, &[]);
         let before = tree.fingerprint("work");
         let mut run = |line: &str, texts: &[&str], would_change: &Value| {
             told(&dry(&mut server, line), texts, would_change);
@@ -142,10 +149,10 @@ fn says_what_would_be_changed_and_changes_nothing() {
 
 #[test]
 fn what_a_command_leaves_is_neither_followed_nor_waited_for() {
-    as_each_user(|as_nobody| {
+    as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/a", "a").file("work/d/e", "e").file("outside", "secret").fifo("work/p");
-        let mut server = start(&tree, as_nobody, &[]);
+        let mut server = start(&tree, as_other, &[]);
         let before = tree.fingerprint("work");
         let outside = tree.text("outside");
         let line = format!(
@@ -175,7 +182,7 @@ fn what_a_command_leaves_is_neither_followed_nor_waited_for() {
 
 #[test]
 fn what_is_protected_hidden_or_read_only_stays_so() {
-    as_each_user(|as_nobody| {
+    as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/.git/config", "[core]\n")
             .dir("work/.git/hooks")
@@ -186,7 +193,7 @@ fn what_is_protected_hidden_or_read_only_stays_so() {
         let (inner, nested) = (format!("{inner}:rw"), format!("{nested}:rw"));
         let log = tree.text("work/logs/audit.jsonl");
         let more = ["--allow", &read_only, "--allow", &inner, "--allow", &nested, "--audit", &log];
-        let mut server = start(&tree, as_nobody, &more);
+        let mut server = start(&tree, as_other, &more);
         let before = (tree.fingerprint("work/.git"), tree.fingerprint("work/ro"), tree.fingerprint("work/nested"));
         let line = "for f in .git/hooks/pre-commit .git/config ro/r logs/audit.jsonl ro/rw/w nested/n; do \
                     { echo x >>$f; } 2>/dev/null && echo $f; done; cat logs/audit.jsonl; rm -rf logs .git 2>/dev/null; ls -A . .git logs";
@@ -196,8 +203,8 @@ fn what_is_protected_hidden_or_read_only_stays_so() {
         told(
             &dry(&mut server, line),
             &[
-                "ro/rw/w\nnested/n\n.:\n.git\nlogs\nnested\nro\n\n.git:\nconfig\nhooks\n\nlogs:\naudit.jsonl\n[dry run: would be edited \
-                 nested/n, deleted logs/x, edited ro/rw/w; nothing was changed]\n[exit code: 0]",
+                "ro/rw/w\nnested/n\n.:\n.git\nlogs\nnested\nro\n\n.git:\nconfig\nhooks\n\nlogs:\naudit.jsonl\n[dry run: would be deleted \
+                 logs/x, edited nested/n, edited ro/rw/w; nothing was changed]\n[exit code: 0]",
                 &format!("[diff]\n{diff}"),
             ],
             &json!({"edited": 2, "deleted": 1, "diff": diff}),
@@ -298,10 +305,10 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 
 #[test]
 fn nothing_is_left_of_one_whose_server_is_killed() {
-    as_each_user(|as_nobody| {
+    as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/a", "a");
-        let mut server = start(&tree, as_nobody, &[]);
+        let mut server = start(&tree, as_other, &[]);
         let before = tree.fingerprint("work");
         let argument = format!("4242.{}", Path::new(tree.root()).to_str().unwrap().bytes().map(u64::from).sum::<u64>());
         let line = format!("rm a; echo b >b; sleep {argument}");
