@@ -129,7 +129,8 @@ impl At {
     }
 }
 
-fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
+/// `STATX_MNT_ID` of statx(2).
+pub(super) fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
     Ok(statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?.stx_mnt_id)
 }
 

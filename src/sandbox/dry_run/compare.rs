@@ -6,18 +6,17 @@
 #![expect(clippy::disallowed_methods, reason = "everything starts at a handle of an overlay")]
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{
-    Dir, FileType, Mode, OFlags, Stat, chmod, fgetxattr, flistxattr, fstat, fstatvfs, open, openat, readlinkat,
-};
+use rustix::fs::{Dir, FileType, Mode, OFlags, Stat, chmod, fstat, fstatvfs, open, openat, readlinkat};
 use rustix::io::{Errno, pread};
 
+use super::attributes::attributes;
 use super::overlay::Overlay;
 use super::report::{Content, DryRunReport, Told};
 use crate::journal::Change;
@@ -25,9 +24,6 @@ use crate::limits::{
     DRY_RUN_LOOK_MS, DRY_RUN_READ_BYTES, MAX_DRY_RUN_CONTENT_BYTES, MAX_DRY_RUN_LEVELS, MAX_DRY_RUN_NAMES,
     MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES,
 };
-
-/// Extended attributes that a command can set and that an overlay keeps.
-const ATTRIBUTES: [&[u8]; 2] = [b"user.", b"system.posix_acl_"];
 
 /// Something found in a directory.
 struct Found {
@@ -84,23 +80,6 @@ impl Found {
         let has_attributes = matches!(self.kind(), FileType::Directory | FileType::RegularFile);
         Ok(!has_attributes || attributes(&self.opened()?)? == attributes(&other.opened()?)?)
     }
-}
-
-/// Extended attributes of an open file or directory.
-pub fn attributes(of: &OwnedFd) -> Result<BTreeMap<OsString, Vec<u8>>, Errno> {
-    // As many as a name list (xattr(7)) and a value can have.
-    let mut buffer = vec![0; 64 * 1024];
-    let length = match flistxattr(of, &mut buffer) {
-        Err(Errno::OPNOTSUPP) => 0,
-        length => length?,
-    };
-    let names: Vec<Vec<u8>> = buffer[..length].split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
-    let wanted = names.into_iter().filter(|name| ATTRIBUTES.iter().any(|kind| name.starts_with(kind)));
-    let mut value = |name: Vec<u8>| {
-        let length = fgetxattr(of, name.as_slice(), &mut buffer)?;
-        Ok((OsString::from_vec(name), buffer[..length].to_vec()))
-    };
-    wanted.map(&mut value).collect()
 }
 
 /// Collects what has changed.

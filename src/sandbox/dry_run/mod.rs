@@ -2,6 +2,7 @@
 //! it wrote to them is compared with what lies below (`compare`) and told (`report`). The kernel takes the overlays away with
 //! the mount namespace of the command, however that ends.
 
+mod attributes;
 mod compare;
 mod overlay;
 mod report;

@@ -15,11 +15,11 @@ use rustix::mount::{
     fsconfig_set_string, fsmount, fsopen, move_mount, open_tree, unmount,
 };
 
-use super::compare::attributes;
+use super::attributes::attributes;
 use crate::limits::DRY_RUN_FILES;
 use crate::mounts::{self, Mount};
 use crate::sandbox::fault::{Fault, Step};
-use crate::sandbox::hidden_paths::MEANWHILE;
+use crate::sandbox::hidden_paths::{MEANWHILE, mount_of};
 use crate::sandbox::mount::{file_system, no_devices};
 
 /// One of them. The handles lead past what else is mounted there.
@@ -69,7 +69,7 @@ pub fn lay(writable: &[&Path], bytes: u64) -> Result<Vec<Overlay>, Fault> {
         .map(|(number, seen)| if seen.is_writable { over(seen, &memory, number).map(Some) } else { Ok(None) })
         .collect();
     unmount(MEANWHILE, UnmountFlags::DETACH).step(step)?;
-    let mut overlays = Vec::new();
+    let (mut overlays, mut ids) = (Vec::new(), Vec::new());
     for (seen, made) in seen.into_iter().zip(made?) {
         let place = seen.mount.place;
         let step = || fault(&place);
@@ -79,7 +79,15 @@ pub fn lay(writable: &[&Path], bytes: u64) -> Result<Vec<Overlay>, Fault> {
         };
         attach(&made, &place).step_with(step)?;
         let merged = alone(&made).step_with(step)?;
+        ids.push(mount_of(&made).step_with(step)?);
         overlays.push(Overlay { place, lower: seen.tree, upper, merged });
+    }
+    for root in writable {
+        let step = || fault(root);
+        let id = open(root).and_then(|root| mount_of(&root)).step_with(step)?;
+        if !ids.contains(&id) {
+            return Err(Fault::because(step(), "it is no longer where it was when the server started"));
+        }
     }
     Ok(overlays)
 }
