@@ -131,6 +131,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
         simple(&launcher).unwrap(),
         Outcome {
             changed: None,
+            would_change: None,
             stdout: Captured { bytes: vec![b'x'; 10], end: vec![b'x'; 5], total_bytes: 300_000, truncated: true },
             stderr: Captured { bytes: b"bad".to_vec(), end: vec![], total_bytes: 3, truncated: false },
             exit: Exit::Code(3),

@@ -84,6 +84,7 @@ pub enum MemoryHold {
 /// One command. With it go the supervisor's end of the command's socket, what its [`Intercept`] speaks of, and then, unless
 /// it gets a terminal, its standard input (if `stdin`), output and error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Request {
     /// The program (an absolute path) and its arguments.
     pub argv: Vec<RawString>,

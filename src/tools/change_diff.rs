@@ -1,5 +1,6 @@
 //! What one change did to the content of a file, as a unified diff.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -105,10 +106,10 @@ pub fn shown(count: usize, changes: impl Iterator<Item = Result<String, Error>>)
     }
     if text.len() > MAX_SHOWN_CHANGES_BYTES {
         text.truncate(text.floor_char_boundary(MAX_SHOWN_CHANGES_BYTES));
-        text.push_str(&format!("\n[cut off at {MAX_SHOWN_CHANGES_BYTES} bytes]"));
+        let _ = write!(text, "\n[cut off at {MAX_SHOWN_CHANGES_BYTES} bytes]");
     }
     if left > 0 {
-        text.push_str(&format!("[{left} more changes]"));
+        let _ = write!(text, "[{left} more changes]");
     }
     Ok(text.trim_end().to_owned())
 }

@@ -51,7 +51,9 @@ pub fn is_zero(number: &usize) -> bool {
 impl Counts {
     pub fn of(changes: &[(Place, Change)]) -> Self {
         let mut counts = Self::default();
-        changes.iter().for_each(|(_, change)| counts.add(change, 1));
+        for (_, change) in changes {
+            counts.add(change, 1);
+        }
         counts
     }
 

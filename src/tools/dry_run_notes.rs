@@ -25,7 +25,9 @@ pub struct WouldChange {
 pub fn would_change(context: &Context<'_>, report: DryRunReport) -> Result<(String, WouldChange), Error> {
     let _held = context.room().take(2 * report.contents.len())?;
     let mut counts = Counts::default();
-    report.counts.iter().for_each(|(change, count)| counts.add(change, *count));
+    for (change, count) in &report.counts {
+        counts.add(change, *count);
+    }
     let all: usize = report.counts.iter().map(|(_, count)| count).sum();
     let below = context.services.policy.project().map(Root::path);
     let words = |told: &Told| format!("{} {}", verb(&told.change), name(told.path.as_path(), below));

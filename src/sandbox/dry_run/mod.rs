@@ -39,7 +39,9 @@ impl DryRun {
     /// What the command would have changed. Nothing of it is alive any more.
     pub fn report(self) -> Result<OwnedFd, Fault> {
         let mut comparison = Comparison::new();
-        self.overlays.into_iter().for_each(|overlay| comparison.add(overlay));
+        for overlay in self.overlays {
+            comparison.add(overlay);
+        }
         comparison.end().pack().step("tell what a dry run would have changed")
     }
 }

@@ -185,7 +185,7 @@ fn make_like(lower: &OwnedFd, upper: &OwnedFd) -> rustix::io::Result<()> {
     for (name, value) in attributes(&lower)? {
         fsetxattr(upper, name, &value, XattrFlags::empty())?;
     }
-    let time = |tv_sec, nanos: u64| Timespec { tv_sec, tv_nsec: nanos as i64 };
+    let time = |tv_sec, nanos: u64| Timespec { tv_sec, tv_nsec: nanos.cast_signed() };
     let times = Timestamps {
         last_access: time(stat.st_atime, stat.st_atime_nsec),
         last_modification: time(stat.st_mtime, stat.st_mtime_nsec),
