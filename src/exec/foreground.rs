@@ -15,7 +15,7 @@ use super::{Command, Denied, ExecError, Launcher, News, Outcome, Slots};
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_PROGRESS_MS;
 use crate::policy::{Touch, note};
-use crate::sandbox::{Event, Intercept, Request};
+use crate::sandbox::{DryRunReport, Event, Intercept, Request};
 
 /// How far a call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +99,17 @@ impl Foreground<'_> {
         self.follow(&command.request(false, false)?, None, None, on_progress)
     }
 
+    /// The same on overlays of the read-write directories: the command changes none of them, and [`Outcome::would_change`] is
+    /// there. [`ExecError::Refused`] where overlays cannot be had.
+    pub fn run_dry(
+        &self,
+        command: &Command<'_>,
+        on_progress: &mut dyn FnMut(Duration, Stage),
+    ) -> Result<Outcome, ExecError> {
+        let request = Request { is_dry_run: true, ..command.request(false, false)? };
+        self.follow(&request, None, None, on_progress)
+    }
+
     /// Runs a command as [`Foreground::run`] does, with its calls over the network led to `on_start`'s sockets. A cancelled
     /// token means SIGTERM and, after the grace, SIGKILL.
     ///
@@ -170,7 +181,7 @@ impl Foreground<'_> {
 
         let wake = self.cancel.wake_fd().map_err(ExecError::follow)?;
         let mut countdown = Countdown::new(Some(self.timeout), self.grace);
-        let (mut timed_out, mut cancelled, mut asked_by) = (false, false, None);
+        let (mut timed_out, mut cancelled, mut asked_by, mut would_change) = (false, false, None, None);
         loop {
             if !cancelled && self.cancel.is_cancelled() {
                 if gently {
@@ -213,8 +224,8 @@ impl Foreground<'_> {
                     let _ = rustix::io::write(&terminal, &[END_OF_INPUT]);
                     streams.take_terminal(terminal)?;
                 }
-                News::Said(Event::Started | Event::Listens | Event::Status { .. } | Event::Accounted { .. }, _) => {
-                    return Err(ExecError::out_of_turn());
+                News::Said(Event::WouldChange, Some(report)) if request.is_dry_run => {
+                    would_change = Some(DryRunReport::unpack(report).map_err(ExecError::Follow)?);
                 }
                 News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
                 News::Said(Event::Ended { exit, left, denied, changed }, _) => {
@@ -224,8 +235,20 @@ impl Foreground<'_> {
                             note(path.as_path(), None, Touch::Denied);
                         }
                     }
-                    return Ok(Outcome { stdout, stderr, exit, timed_out, cancelled, asked_by, left, denied, changed });
+                    return Ok(Outcome {
+                        stdout,
+                        stderr,
+                        exit,
+                        timed_out,
+                        cancelled,
+                        asked_by,
+                        left,
+                        denied,
+                        changed,
+                        would_change,
+                    });
                 }
+                News::Said(..) => return Err(ExecError::out_of_turn()),
                 News::Gone => return Err(ExecError::Vanished),
             }
         }

@@ -33,7 +33,7 @@ use thiserror::Error;
 
 use crate::limits::{JOURNAL_TITLE_BYTES, MAX_COMMAND_BYTES};
 use crate::policy::{Touch, note};
-use crate::sandbox::{Cause, Changed, Guard, Place, Request};
+use crate::sandbox::{Cause, Changed, DryRunReport, Guard, Place, Request};
 
 pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::Counts;
@@ -86,6 +86,8 @@ pub struct Outcome {
     pub denied: Vec<Denied>,
     /// What it changed in the allowed directories, as far as that is noted.
     pub changed: Option<Changed>,
+    /// What it would have changed, if it only ran dry.
+    pub would_change: Option<DryRunReport>,
 }
 
 /// What the entry in the journal is called of something that a tool runs.
@@ -228,6 +230,7 @@ impl Command<'_> {
             intercept: None,
             guard: Guard::default(),
             title: title(self.tool, self.line),
+            is_dry_run: false,
         })
     }
 }

@@ -64,9 +64,7 @@ impl Pump {
                     return Ok(());
                 }
                 News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
-                News::Said(Event::Started | Event::Listens | Event::Status { .. } | Event::Accounted { .. }, _) => {
-                    return Err(ExecError::out_of_turn());
-                }
+                News::Said(..) => return Err(ExecError::out_of_turn()),
                 News::Gone => return Err(ExecError::Vanished),
             }
         }

@@ -351,6 +351,7 @@ impl Program<'_> {
             intercept: None,
             guard: Guard::default(),
             title: self.title.to_owned(),
+            is_dry_run: false,
         })
     }
 }

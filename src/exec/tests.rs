@@ -93,6 +93,7 @@ fn simple(launcher: &Launcher) -> Result<Outcome, ExecError> {
 fn done(exit: Exit) -> Outcome {
     Outcome {
         changed: None,
+        would_change: None,
         stdout: Captured::default(),
         stderr: Captured::default(),
         exit,
@@ -109,6 +110,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
     let launcher = launcher(|peer| {
         let expected = Request {
             title: "execute_command: a line".into(),
+            is_dry_run: false,
             argv: vec!["/bin/sh".into()],
             script: Some("a line".into()),
             dir: Place { path: "/src".into(), dev: 1, ino: 2 },
@@ -129,6 +131,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
         simple(&launcher).unwrap(),
         Outcome {
             changed: None,
+            would_change: None,
             stdout: Captured { bytes: vec![b'x'; 10], end: vec![b'x'; 5], total_bytes: 300_000, truncated: true },
             stderr: Captured { bytes: b"bad".to_vec(), end: vec![], total_bytes: 3, truncated: false },
             exit: Exit::Code(3),

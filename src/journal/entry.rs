@@ -7,12 +7,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
+use serde::{Deserialize, Serialize};
+
 use super::bytes::Bytes;
 use super::log::{Content, End, Event, Kind, VERSION, Version};
 use super::object::{Attributes, Id, Stat, is_name};
 
 /// A place in one of the roots: the root's number, and the path below it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     pub root: usize,
     pub path: Bytes,
@@ -80,7 +82,7 @@ pub(super) struct Old {
 }
 
 /// What an entry did at a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     Created,
     Deleted,

@@ -15,5 +15,19 @@ pub const MAX_SHOWN_FILE_BYTES: u64 = 1024 * 1024;
 pub const MAX_SHOWN_CHANGES_BYTES: usize = 64 * 1024;
 /// Changed files that a reply names one by one.
 pub const MAX_NAMED_CHANGES: usize = 100;
+/// Most that a command may write while it only runs dry, in bytes, and how many files and directories. It lies in memory.
+pub const DRY_RUN_BYTES: u64 = 512 * 1024 * 1024;
+pub const DRY_RUN_FILES: u64 = 100_000;
+/// How long is looked for what a dry run would have changed, in milliseconds: less than [`super::KILL_WAIT_MS`].
+pub const DRY_RUN_LOOK_MS: u64 = 2000;
+/// Contents are compared in pieces of so many bytes.
+pub const DRY_RUN_READ_BYTES: usize = 64 * 1024;
+/// Names that are looked at for it, and how deep below a read-write directory.
+pub const MAX_DRY_RUN_NAMES: usize = 200_000;
+pub const MAX_DRY_RUN_LEVELS: usize = 128;
+/// Contents that a supervisor tells of a dry run, in bytes.
+pub const MAX_DRY_RUN_CONTENT_BYTES: u64 = 4 * MAX_SHOWN_FILE_BYTES;
+/// All that it tells, in bytes: those and [`MAX_NAMED_CHANGES`] paths as JSON, each byte a number, with the targets of links.
+pub const MAX_DRY_RUN_REPORT_BYTES: u64 = MAX_DRY_RUN_CONTENT_BYTES + 8 * 1024 * 1024;
 /// What is read of the file that says of which directories a store is, in bytes.
 pub const MAX_STORE_ROOTS_BYTES: u64 = 1024 * 1024;

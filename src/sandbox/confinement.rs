@@ -9,6 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::cgroup::{Bounds, Group, Groups};
+use super::dry_run::DryRun;
 use super::explain::Asked;
 use super::fault::{Fault, Step};
 use super::intercept::{self as interception, DatagramNetwork, Interceptor, ProxySocket};
@@ -16,7 +17,7 @@ use super::journaling::{Journal, SkipsOf};
 use super::kill_scope::{FirstProcess, KillScope, SignalScope};
 use super::memory_watch::kernel_kills;
 use super::monitor::{Bare, InView, Monitor, OnSystem};
-use super::plan::{Network, Plan, Tier};
+use super::plan::{Network, Place, Plan, Tier};
 use super::program::Start;
 use super::protected_paths::{Guarded, Watcher};
 use super::raw_string::RawString;
@@ -37,7 +38,8 @@ pub struct Confinement {
     copying: Option<Pid>,
     /// Where a cgroup holds each command to its memory.
     groups: Option<Groups>,
-    network: Network,
+    /// Without what is in `start`.
+    plan: Plan,
     /// Of the commands' own network, if they have one.
     counters: Option<RouteCounters>,
     /// Which commands run, where somebody watches.
@@ -128,7 +130,7 @@ type Intercepted = (OwnedFd, Intercept, Option<DatagramNetwork>);
 
 impl Confinement {
     /// Builds what the plan says, or says why that cannot be.
-    pub fn build(plan: Plan, alone: SingleThread, skips_of: SkipsOf) -> Result<Self, Fault> {
+    pub fn build(mut plan: Plan, alone: SingleThread, skips_of: SkipsOf) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
         let journal = plan.journal.as_ref().map(|planned| Journal::open(planned, skips_of)).transpose()?;
         // The view has no cgroups.
@@ -185,17 +187,17 @@ impl Confinement {
         let writable = writable_on_system(&plan);
         let hidden = hidden_paths::At::all(&plan);
         let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
-        let mut environment = plan.environment;
+        let mut environment = std::mem::take(&mut plan.environment);
         for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
             environment.extend(value.map(|value| (name.into(), value)));
         }
-        let start = Start { tier: plan.tier, walls, limits: plan.limits, environment };
+        let start = Start { tier: plan.tier, walls, limits: std::mem::take(&mut plan.limits), environment };
         Ok(Self {
             alone,
             start,
             copying,
             groups,
-            network: plan.network,
+            plan,
             supervisors: SupervisorTable::default(),
             watcher,
             counters,
@@ -370,15 +372,20 @@ impl Confinement {
         let writable = self.watcher.take().map(Watcher::into_writable).unwrap_or_default();
         let settled = self.settle();
         let Some((order, mut fds)) = line.order() else { sys::exit_now(0) };
-        let Order { request, places, kernel_kills, refused } = order;
+        let Order { mut request, places, kernel_kills, refused } = order;
         let writable = || writable.iter().map(PathBuf::as_path);
         let places: Vec<_> = places.iter().filter_map(|path| Guarded::new(path.as_path(), writable())).collect();
         let datagram_network = if request.intercepts_calls() { fds.pop().map(DatagramNetwork::from) } else { None };
         let Some(Handed { command, channel, bundle, stdio }) = Handed::sort(&request, fds) else { sys::exit_now(0) };
         let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, datagram_network));
         let entered = settled.and_then(|()| self.guard(&request.guard));
-        match entered.and_then(|()| self.enter(&places, refused, channel, bundle, &request.title)) {
-            Ok((kill_scope, monitor, proxy_socket)) => {
+        let dry_run = entered.and_then(|()| request.is_dry_run.then(|| self.run_dry(&mut request.dir)).transpose());
+        let entered = dry_run.and_then(|dry_run| {
+            let entered = self.enter(&places, refused, channel, bundle, &request.title)?;
+            Ok((dry_run, entered))
+        });
+        match entered {
+            Ok((dry_run, (kill_scope, monitor, proxy_socket))) => {
                 let (start, alone) = (&self.start, &self.alone);
                 let line = (start.tier == Tier::Namespaces).then_some(line);
                 let told = proxy_socket.as_ref().map(|proxy_socket| request.with_proxy_port(proxy_socket.port()));
@@ -388,6 +395,7 @@ impl Confinement {
                     start,
                     alone,
                     monitor,
+                    dry_run,
                     proxy_socket,
                     line,
                     group,
@@ -414,11 +422,28 @@ impl Confinement {
         processes.map_or(Ok(()), namespaces::bound_root)
     }
 
+    /// Lays overlays over all that the command of this supervisor could change. What is changed there is not noted.
+    fn run_dry(&mut self, dir: &mut Place) -> Result<DryRun, Fault> {
+        if self.start.tier != Tier::Namespaces {
+            let reason = format!(
+                "it needs overlays in a root of the command's own, which there is in the tier of namespaces alone; this is `{}`",
+                self.start.tier.as_str()
+            );
+            return Err(Fault::because("run it dry", &reason));
+        }
+        (self.journal, self.plan.journal) = (None, None);
+        let writable: Vec<&Path> = writable(&self.plan).collect();
+        let dry_run = DryRun::begin(&writable, self.start.limits.memory_bytes, dir)?;
+        // A rule is about an inode, and overlays have others.
+        self.start.walls = Some(Walls::in_view(&self.plan)?);
+        Ok(dry_run)
+    }
+
     /// Somebody who serves the calls over the network, in the network that this process is in, or who only serves the
     /// server.
     fn intercept(&self, channel: Option<Intercepted>) -> Result<(Option<Interceptor>, Option<ProxySocket>), Fault> {
         let Some((channel, asked, datagram_network)) = channel else { return Ok((None, None)) };
-        let (tier, network) = (self.start.tier, self.network);
+        let (tier, network) = (self.start.tier, self.plan.network);
         let of_system = network == Network::Host || tier == Tier::Off;
         let reaches = of_system || (network == Network::Loopback && tier == Tier::Namespaces);
         let rules = interception::Rules {
@@ -463,7 +488,7 @@ impl Confinement {
                 if let Some(bundle) = bundle {
                     certificates::put(&bundle)?;
                 }
-                if intercepts && self.network == Network::None {
+                if intercepts && self.plan.network == Network::None {
                     // Others without a network shall not meet what is intercepted here, nor have a loopback device.
                     namespaces::enter_own_loopback()?;
                 }

@@ -30,7 +30,7 @@ const EMPTY: [&str; 2] = ["/.replay-empty", "/.replay-nothing"];
 /// Everybody may list it.
 const EMPTY_DIRECTORY: Mode = Mode::from_raw_mode(0o555);
 /// An empty directory of the view.
-const MEANWHILE: &str = "/mnt";
+pub(super) const MEANWHILE: &str = "/mnt";
 /// The only file and the only directory there, while they are needed.
 const EMPTY_MEANWHILE: [&str; 2] = ["/mnt/empty", "/mnt/nothing"];
 
@@ -129,7 +129,8 @@ impl At {
     }
 }
 
-fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
+/// `STATX_MNT_ID` of statx(2).
+pub(super) fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
     Ok(statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?.stx_mnt_id)
 }
 

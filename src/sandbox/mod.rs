@@ -12,6 +12,7 @@ mod capabilities;
 mod certificates;
 mod cgroup;
 mod confinement;
+mod dry_run;
 pub mod environment;
 mod etc;
 pub mod explain;
@@ -48,6 +49,7 @@ mod vitals;
 mod walls;
 pub mod wire;
 
+pub use dry_run::{Content, DryRunReport, Told};
 pub use environment::EnvRules;
 pub use launcher::run as run_launcher;
 pub use plan::{Limits, Network, Place, Plan, PlannedJournal, PlannedRoot, Tier};

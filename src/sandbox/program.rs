@@ -76,7 +76,7 @@ impl Start {
         if self.tier == Tier::Namespaces {
             view::seal_proc()?;
         }
-        enter(&request.dir)?;
+        rustix::process::fchdir(working_directory(&request.dir)?).step("fchdir")?;
         if let Some(walls) = &self.walls {
             capabilities::drop_most().step("drop capabilities")?;
             set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
@@ -195,19 +195,22 @@ fn limit_open_files(limits: &Limits) -> Result<(), Fault> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum: Some(most) }).step("limit Nofile")
 }
 
-/// Goes to the working directory by its path, as this process sees it, and only if it still is the one that was checked.
+/// The working directory, by its path as this process sees it, and only if it still is the one that was checked.
 ///
-/// A descriptor would not do: it would lead into the mounts of the process that opened it, outside all walls.
-fn enter(place: &Place) -> Result<(), Fault> {
+/// A descriptor from elsewhere would not do: it would lead into the mounts of the process that opened it, outside all walls.
+pub fn working_directory(place: &Place) -> Result<OwnedFd, Fault> {
+    let (dir, now) = directory_at(&place.path)?;
+    if now == *place { Ok(dir) } else { Err(not_entered(Errno::STALE)) }
+}
+
+/// What is at this path now, as this process sees it.
+pub fn directory_at(path: &RawString) -> Result<(OwnedFd, Place), Fault> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     #[expect(clippy::disallowed_methods, reason = "the place was checked by policy, and is compared with it here")]
-    let dir = openat2(CWD, place.path.as_path(), flags, Mode::empty(), resolve).map_err(not_entered)?;
+    let dir = openat2(CWD, path.as_path(), flags, Mode::empty(), resolve).map_err(not_entered)?;
     let stat = fstat(&dir).step("fstat")?;
-    if (stat.st_dev, stat.st_ino) != (place.dev, place.ino) {
-        return Err(not_entered(Errno::STALE));
-    }
-    rustix::process::fchdir(dir.as_fd()).step("fchdir")
+    Ok((dir, Place { path: path.clone(), dev: stat.st_dev, ino: stat.st_ino }))
 }
 
 /// Why the working directory is not entered.

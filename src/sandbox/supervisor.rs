@@ -19,6 +19,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpabl
 use super::caller_memory::CallerMemory;
 use super::capabilities;
 use super::cgroup::Group;
+use super::dry_run::DryRun;
 use super::fault::{Fault, Step};
 use super::intercept::ProxySocket;
 use super::kill_scope::KillScope;
@@ -49,6 +50,8 @@ pub struct Supervisor<'a> {
     pub alone: &'a SingleThread,
     /// What its walls need.
     pub monitor: Box<dyn Monitor + 'a>,
+    /// What it writes to, if it changes nothing.
+    pub dry_run: Option<DryRun>,
     /// Who makes connections for the server, where nothing of the command's is intercepted.
     pub proxy_socket: Option<ProxySocket>,
     /// To the launcher, where it watches the protected paths.
@@ -108,6 +111,9 @@ impl Supervisor<'_> {
         let met = if life.over.is_some() { Vec::new() } else { self.limits_met(exit, life.killed) };
         let left = self.end_rest(&children);
         let changed = self.monitor.end_entry("");
+        if let Some(dry_run) = self.dry_run.take() {
+            send_event(&self.server, &Event::WouldChange, Some(dry_run.report()?.as_fd())).step("tell the server")?;
+        }
         let denied = self.monitor.close(exit != Exit::Code(0), self.line.as_ref());
         // Who was ended has not left anybody behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };

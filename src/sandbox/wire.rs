@@ -84,6 +84,7 @@ pub enum MemoryHold {
 /// One command. With it go the supervisor's end of the command's socket, what its [`Intercept`] speaks of, and then, unless
 /// it gets a terminal, its standard input (if `stdin`), output and error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Request {
     /// The program (an absolute path) and its arguments.
     pub argv: Vec<RawString>,
@@ -109,6 +110,8 @@ pub struct Request {
     pub guard: Guard,
     /// What its entry in the journal is called.
     pub title: String,
+    /// Whether it only runs dry: it changes nothing, and [`Event::WouldChange`] says what it would have changed.
+    pub is_dry_run: bool,
 }
 
 /// Paths in read-write directories that the server found after the plan was made.
@@ -214,6 +217,8 @@ pub enum Event {
     },
     /// What the program changed until it was asked, since it was asked before.
     Accounted { number: u64, changed: Option<Changed> },
+    /// Of a dry run, before its last words: a file with a [`super::DryRunReport`] comes with it.
+    WouldChange,
     /// The program was not started.
     Refused { step: String, cause: Cause },
     /// The program has ended, and so has everything that it had started.
@@ -438,6 +443,7 @@ mod tests {
             intercept: Some(Intercept { dial: true, open: false, bundle: true, proxy_only: false }),
             guard: Guard { protected: vec!["/src/.git/hooks".into()], pinned: vec!["/src/.git/config".into()] },
             title: "execute_command: true".into(),
+            is_dry_run: false,
         };
         send(&here, &request, &[write.as_fd()]).unwrap();
         send(&here, &Event::Started, &[]).unwrap();

@@ -1,15 +1,68 @@
 //! What one change did to the content of a file, as a unified diff.
 
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::change_notes::Names;
 use crate::budget::Room;
 use crate::error::Error;
 use crate::journal::{Change, Place, Version, Versions};
-use crate::limits::{MAX_EDIT_MS, MAX_SHOWN_FILE_BYTES};
+use crate::limits::{MAX_EDIT_MS, MAX_NAMED_CHANGES, MAX_SHOWN_CHANGES_BYTES, MAX_SHOWN_FILE_BYTES};
 use crate::text::diff;
 use crate::text::encoding;
 use crate::text::escape::show_path;
+
+/// What stood at a place.
+#[derive(Debug)]
+pub enum Side {
+    Nothing,
+    File {
+        size: u64,
+        /// `None` for more than is shown.
+        bytes: Option<io::Result<Vec<u8>>>,
+    },
+    Link(PathBuf),
+    Directory,
+    /// A pipe, a socket or a device.
+    Special,
+    Unknown,
+}
+
+impl Side {
+    fn of(version: Option<Version>) -> Self {
+        match version {
+            None => Self::Nothing,
+            Some(Version::Directory) => Self::Directory,
+            Some(Version::Link(target)) => Self::Link(target.path().into()),
+            Some(Version::Special) => Self::Special,
+            Some(Version::Unknown) => Self::Unknown,
+            Some(ref file @ Version::File { size, .. }) => {
+                Self::File { size, bytes: (size <= MAX_SHOWN_FILE_BYTES).then(|| file.bytes()) }
+            }
+        }
+    }
+
+    fn size(&self) -> u64 {
+        if let Self::File { size, .. } = self { *size } else { 0 }
+    }
+
+    /// Its content, or what is said in the place of a difference.
+    fn text(self, sizes: [u64; 2]) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Nothing => Ok(Vec::new()),
+            Self::Directory => Err(String::new()),
+            Self::Link(target) => Err(format!("[a link to {}]\n", show_path(&target))),
+            Self::Special => Err("[no regular file]\n".to_owned()),
+            Self::Unknown => Err("[no diff: a content was not kept, or changed since]\n".to_owned()),
+            Self::File { bytes: Some(bytes), .. } => bytes.map_err(|error| format!("[no diff: {error}]\n")),
+            Self::File { bytes: None, .. } => {
+                Err(format!("[no diff: {} bytes before, {} after]\n", sizes[0], sizes[1]))
+            }
+        }
+    }
+}
 
 /// A unified diff, or why there is none.
 pub fn difference(
@@ -24,29 +77,39 @@ pub fn difference(
     let sizes = [&before, &after].map(|side| if let Some(Version::File { size, .. }) = side { *size } else { 0 });
     let bytes: u64 = sizes.iter().sum();
     let _held = room.take(usize::try_from(bytes.min(2 * MAX_SHOWN_FILE_BYTES)).unwrap_or(usize::MAX))?;
-    let text = |side: Option<Version>| match side {
-        None => Ok(Vec::new()),
-        Some(Version::Directory) => Err(String::new()),
-        Some(Version::Link(target)) => Err(format!("[a link to {}]\n", show_path(target.path()))),
-        Some(Version::Special) => Err("[no regular file]\n".to_owned()),
-        Some(Version::Unknown) => Err("[no diff: a content was not kept, or changed since]\n".to_owned()),
-        Some(Version::File { size, .. }) if size > MAX_SHOWN_FILE_BYTES => {
-            Err(format!("[no diff: {} bytes before, {} after]\n", sizes[0], sizes[1]))
-        }
-        Some(file) => file.bytes().map_err(|error| format!("[no diff: {error}]\n")),
-    };
-    let (before, after) = match (text(before), text(after)) {
+    Ok(between(&names.place(place), Side::of(before), Side::of(after)))
+}
+
+/// The same for something of this name.
+pub fn between(name: &str, before: Side, after: Side) -> String {
+    let sizes = [before.size(), after.size()];
+    let (before, after) = match (before.text(sizes), after.text(sizes)) {
         (Ok(before), Ok(after)) => (before, after),
-        (Err(why), _) | (_, Err(why)) => return Ok(why),
+        (Err(why), _) | (_, Err(why)) => return why,
     };
     if encoding::is_binary(&before) || encoding::is_binary(&after) {
-        return Ok(format!("[binary: {} bytes before, {} after]\n", sizes[0], sizes[1]));
+        return format!("[binary: {} bytes before, {} after]\n", sizes[0], sizes[1]);
     }
     let deadline = Instant::now() + Duration::from_millis(MAX_EDIT_MS);
-    Ok(diff::unified(
-        &names.place(place),
-        &String::from_utf8_lossy(&before),
-        &String::from_utf8_lossy(&after),
-        Some(deadline),
-    ))
+    diff::unified(name, &String::from_utf8_lossy(&before), &String::from_utf8_lossy(&after), Some(deadline))
+}
+
+/// So many changes, each with its difference, as far as they are shown. They are asked for one by one.
+pub fn shown(count: usize, changes: impl Iterator<Item = Result<String, Error>>) -> Result<String, Error> {
+    let (mut text, mut left) = (String::new(), count);
+    let mut changes = changes.take(MAX_NAMED_CHANGES);
+    while text.len() <= MAX_SHOWN_CHANGES_BYTES
+        && let Some(change) = changes.next()
+    {
+        text.push_str(&change?);
+        left -= 1;
+    }
+    if text.len() > MAX_SHOWN_CHANGES_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_SHOWN_CHANGES_BYTES));
+        let _ = write!(text, "\n[cut off at {MAX_SHOWN_CHANGES_BYTES} bytes]");
+    }
+    if left > 0 {
+        let _ = write!(text, "[{left} more changes]");
+    }
+    Ok(text.trim_end().to_owned())
 }

@@ -15,7 +15,7 @@ use crate::sandbox::Changed;
 use crate::text::escape::{show, show_path};
 
 /// As many are named; of more there is the number.
-const NAMED: usize = 3;
+pub const NAMED: usize = 3;
 
 /// The journal, with what a crash left in it mended; an error where there is none.
 pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Journal, Error> {
@@ -52,15 +52,19 @@ impl Counts {
     pub fn of(changes: &[(Place, Change)]) -> Self {
         let mut counts = Self::default();
         for (_, change) in changes {
-            *match change {
-                Change::Edited => &mut counts.edited,
-                Change::Created => &mut counts.created,
-                Change::Deleted => &mut counts.deleted,
-                Change::Renamed { .. } => &mut counts.moved,
-                Change::Metadata => &mut counts.touched,
-            } += 1;
+            counts.add(change, 1);
         }
         counts
+    }
+
+    pub fn add(&mut self, change: &Change, more: usize) {
+        *match change {
+            Change::Edited => &mut self.edited,
+            Change::Created => &mut self.created,
+            Change::Deleted => &mut self.deleted,
+            Change::Renamed { .. } => &mut self.moved,
+            Change::Metadata => &mut self.touched,
+        } += more;
     }
 
     /// For those who look on: these, and the number of the call.
@@ -139,6 +143,23 @@ impl fmt::Display for Call {
     }
 }
 
+/// A path, below this directory seen from there.
+pub fn name(path: &Path, below: Option<&Path>) -> String {
+    let short = below.and_then(|dir| path.strip_prefix(dir).ok());
+    show_path(short.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path)).into_owned()
+}
+
+/// What was done, as `edited`.
+pub const fn verb(change: &Change) -> &'static str {
+    match change {
+        Change::Edited => "edited",
+        Change::Created => "created",
+        Change::Deleted => "deleted",
+        Change::Metadata => "touched",
+        Change::Renamed { .. } => "moved",
+    }
+}
+
 /// How places of a store are named: below one directory by the path from there.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
@@ -153,20 +174,15 @@ impl<'a> Names<'a> {
     }
 
     pub fn place(&self, place: &Place) -> String {
-        let path = self.store.path(place);
-        let short = self.below.and_then(|dir| path.strip_prefix(dir).ok());
-        show_path(short.filter(|below| !below.as_os_str().is_empty()).unwrap_or(&path)).into_owned()
+        name(&self.store.path(place), self.below)
     }
 
     /// One change, as `edited src/main.rs`.
     pub fn change(&self, (place, change): &(Place, Change)) -> String {
         let path = self.place(place);
         match change {
-            Change::Edited => format!("edited {path}"),
-            Change::Created => format!("created {path}"),
-            Change::Deleted => format!("deleted {path}"),
-            Change::Metadata => format!("touched {path}"),
             Change::Renamed { from } => format!("moved {} to {path}", self.place(from)),
+            other => format!("{} {path}", verb(other)),
         }
     }
 

@@ -7,13 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, exit_code, refused};
+use super::dry_run_notes::{WouldChange, would_change};
+use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Captured, ExecError, Outcome, Stage, place_of};
+use crate::exec::{self, Captured, ExecError, Foreground, Outcome, Stage, place_of};
 use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
 use crate::text::escape::show_path;
+
+/// Said of a dry run that failed.
+const DRY_RUN_DIFFERS: &str = "in a dry run a directory that was there before cannot be renamed (EXDEV), and files of other groups cannot be written \
+     (EOVERFLOW): for real it may not fail";
 
 /// Runs `/bin/sh -c` in an allowed directory.
 pub struct ExecuteCommand;
@@ -35,6 +41,9 @@ pub struct Params {
     background: Option<bool>,
     /// Give it a terminal
     tty: Option<bool>,
+    /// Change no files; the reply says what it would change
+    #[schemars(extend("x-aliases" = ["dry_run"]))]
+    dry_run: Option<bool>,
 }
 
 /// What a program wants to know of a command.
@@ -52,6 +61,8 @@ pub struct Output {
     command_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<ChangesMade>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_change: Option<Open<WouldChange>>,
 }
 
 impl Tool for ExecuteCommand {
@@ -79,14 +90,24 @@ impl Tool for ExecuteCommand {
             terminal: (params.tty == Some(true)).then_some((TERMINAL_ROWS, TERMINAL_COLUMNS)),
         };
         let asked = params.timeout.map(Duration::from_secs);
-        let reply = if params.background == Some(true) {
-            start(context, &command, asked)
-        } else {
-            run(context, &command, asked.unwrap_or(rules.timeout))
+        let is_dry = params.dry_run == Some(true);
+        let reply = match (params.background == Some(true), is_dry) {
+            (true, true) => {
+                let message = "`dryRun` and `background` cannot be true both: the reply of a dry run says what the command would \
+                               have changed at its end; leave one of them out";
+                return Err(Error::params(message));
+            }
+            (true, false) => start(context, &command, asked),
+            (false, is_dry) => run(context, &command, asked.unwrap_or(rules.timeout), is_dry),
         };
         reply.map_err(|error| match error {
-            ExecError::Cancelled => Error::Cancelled,
-            error => error.into(),
+            Error::Exec(ExecError::Cancelled) => Error::Cancelled,
+            Error::Exec(ExecError::Refused { step, cause }) if is_dry => {
+                let hint = "nothing was run; without dryRun the command changes files, and undo_changes takes that back where \
+                            changes are kept";
+                Error::Refused { what: "dryRun", reason: format!("{step}: {cause}"), hint }
+            }
+            error => error,
         })
     }
 }
@@ -111,10 +132,10 @@ fn start(
     context: &Context<'_>,
     command: &exec::Command<'_>,
     timeout: Option<Duration>,
-) -> Result<Reply<Output>, ExecError> {
+) -> Result<Reply<Output>, Error> {
     let rules = &context.services.commands;
     let (Some(launcher), Some(background)) = (&rules.launcher, &rules.background) else {
-        return Err(ExecError::NoLauncher);
+        return Err(ExecError::NoLauncher.into());
     };
     let grace = Duration::from_millis(KILL_GRACE_MS);
     let started = background.start(launcher, command, timeout, grace, context.cancel)?;
@@ -127,12 +148,18 @@ fn start(
         timed_out: false,
         command_id: Some(id.to_owned()),
         changed: None,
+        would_change: None,
     }))
 }
 
-fn run(context: &Context<'_>, command: &exec::Command<'_>, asked: Duration) -> Result<Reply<Output>, ExecError> {
+fn run(
+    context: &Context<'_>,
+    command: &exec::Command<'_>,
+    asked: Duration,
+    is_dry: bool,
+) -> Result<Reply<Output>, Error> {
     let rules = &context.services.commands;
-    let Some(launcher) = &rules.launcher else { return Err(ExecError::NoLauncher) };
+    let Some(launcher) = &rules.launcher else { return Err(ExecError::NoLauncher.into()) };
     let timeout = asked.min(rules.max_timeout);
     let foreground = rules.foreground(launcher, context.cancel, timeout);
     let mut waited = Duration::ZERO;
@@ -149,14 +176,22 @@ fn run(context: &Context<'_>, command: &exec::Command<'_>, asked: Duration) -> R
         let total = (waited + timeout).as_millis() as u64;
         context.progress.report(elapsed.as_millis() as u64, Some(total), &message);
     };
-    let outcome = foreground.run(command, &mut progress)?;
+    let run = if is_dry { Foreground::run_dry } else { Foreground::run };
+    let mut outcome = run(&foreground, command, &mut progress)?;
     if outcome.cancelled {
-        return Err(ExecError::Cancelled);
+        return Err(Error::Cancelled);
     }
-    Ok(reply(&outcome, asked, timeout, context))
+    let would_change = outcome.would_change.take().map(|report| would_change(context, report)).transpose()?;
+    Ok(reply(&outcome, asked, timeout, would_change, context))
 }
 
-fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, context: &Context<'_>) -> Reply<Output> {
+fn reply(
+    outcome: &Outcome,
+    asked: Duration,
+    timeout: Duration,
+    would_change: Option<(String, WouldChange)>,
+    context: &Context<'_>,
+) -> Reply<Output> {
     let exit_code = exit_code(outcome.exit);
     let stdout = outcome.stdout.text().into_owned();
     let stderr = outcome.stderr.text().into_owned();
@@ -189,12 +224,24 @@ fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, context: &Contex
     notes.add_identity(outcome.exit, &[&stdout, &stderr]);
     let (note, changed) = changes_made(context, outcome.changed.as_ref()).unzip();
     notes.extend(note);
+    let (note, would_change) = would_change.unzip();
+    if note.is_some() && exit_code != 0 {
+        notes.add(format_args!("{DRY_RUN_DIFFERS}"));
+    }
+    notes.extend(note);
     let mut content = vec![Content::text(notes.end(format_args!("exit code: {exit_code}")))];
     if !stderr.is_empty() {
         content.push(Content::text(format!("[stderr]\n{stderr}")));
     }
+    if let Some(WouldChange { diff, .. }) = &would_change
+        && !diff.is_empty()
+    {
+        content.push(Content::text(format!("[diff]\n{diff}")));
+    }
     let timed_out = outcome.timed_out;
-    let output = Output { stdout, stderr, exit_code: Some(exit_code), timed_out, command_id: None, changed };
+    let would_change = would_change.map(Open);
+    let output =
+        Output { stdout, stderr, exit_code: Some(exit_code), timed_out, command_id: None, changed, would_change };
     let mut reply = Reply::content(content).with(output);
     reply.is_error = exit_code != 0 || timed_out;
     reply

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_diff::difference;
+use super::change_diff::{difference, shown};
 use super::change_notes::{Call, Names, journal};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::journal::{Entry, Journal};
-use crate::limits::{MAX_LISTED_CALLS, MAX_NAMED_CHANGES, MAX_SHOWN_CHANGES_BYTES};
+use crate::limits::MAX_LISTED_CALLS;
 
 /// Calls where nothing is said.
 const USUAL_CALLS: u64 = 20;
@@ -100,27 +100,15 @@ impl Tool for ListChanges {
 fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Reply<Open<Output>>, Error> {
     let names = Names::new(context.services, journal);
     let changes = journal.store.changes(entry);
-    let (mut text, mut left) = (String::new(), changes.len());
     let versions = journal.store.versions(entry.number)?;
-    for change in changes.iter().take(MAX_NAMED_CHANGES) {
-        if text.len() > MAX_SHOWN_CHANGES_BYTES {
-            break;
-        }
+    let one = |change| {
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let _ = writeln!(text, "{}", names.change(change));
-        text.push_str(&difference(&names, &versions, change, &context.room())?);
-        left -= 1;
-    }
-    if text.len() > MAX_SHOWN_CHANGES_BYTES {
-        text.truncate(text.floor_char_boundary(MAX_SHOWN_CHANGES_BYTES));
-        let _ = write!(text, "\n[cut off at {MAX_SHOWN_CHANGES_BYTES} bytes]");
-    }
-    if left > 0 {
-        let _ = write!(text, "[{left} more changes]");
-    }
-    let text = text.trim_end().to_owned();
+        let difference = difference(&names, &versions, change, &context.room())?;
+        Ok(format!("{}\n{difference}", names.change(change)))
+    };
+    let text = shown(changes.len(), changes.iter().map(one))?;
     let call = names.call(entry);
     let content = if text.is_empty() { call.to_string() } else { format!("{call}\n{text}") };
     Ok(Reply::text(content).with(Open(Output { calls: vec![call], diff: Some(text) })))

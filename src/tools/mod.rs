@@ -33,6 +33,7 @@ mod create_session;
 mod delete_file;
 mod delete_session;
 mod directory_tree;
+mod dry_run_notes;
 mod edit_file;
 mod edit_files;
 mod execute_command;

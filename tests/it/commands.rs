@@ -145,6 +145,7 @@ fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
         left: 0,
         denied: vec![],
         changed: None,
+        would_change: None,
     }
 }
 

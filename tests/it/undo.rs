@@ -3,6 +3,7 @@
 mod commands;
 mod conflicts;
 mod crashes;
+mod dry_runs;
 mod hiding;
 mod people;
 

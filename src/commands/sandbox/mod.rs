@@ -41,6 +41,7 @@ fn launcher(commands: &Commands) -> Result<&Launcher> {
 fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
     Request {
         title: String::new(),
+        is_dry_run: false,
         argv,
         script: None,
         dir,
@@ -91,8 +92,7 @@ fn run_program(options: &Options, program: &[OsString]) -> Result<u8> {
                 return Err(reason).context(format!("the program was not started: {step}"));
             }
             News::Gone => bail!("the program's supervisor has ended, and the program with it"),
-            News::Said(Event::Started | Event::Listens | Event::Status { .. } | Event::Accounted { .. }, _)
-            | News::Nothing => {}
+            News::Said(..) | News::Nothing => {}
         }
     }
 }

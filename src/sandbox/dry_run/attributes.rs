@@ -1,0 +1,29 @@
+//! Extended attributes as far as overlays keep them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
+
+use rustix::fs::{fgetxattr, flistxattr};
+use rustix::io::Errno;
+
+/// What the names of those begin with that a command can set.
+const ATTRIBUTES: [&[u8]; 2] = [b"user.", b"system.posix_acl_"];
+
+/// Extended attributes of an open file or directory.
+pub fn attributes(of: &OwnedFd) -> Result<BTreeMap<OsString, Vec<u8>>, Errno> {
+    // As many as a name list (xattr(7)) and a value can have.
+    let mut buffer = vec![0; 64 * 1024];
+    let length = match flistxattr(of, &mut buffer) {
+        Err(Errno::OPNOTSUPP) => 0,
+        length => length?,
+    };
+    let names: Vec<Vec<u8>> = buffer[..length].split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
+    let wanted = names.into_iter().filter(|name| ATTRIBUTES.iter().any(|kind| name.starts_with(kind)));
+    let mut value = |name: Vec<u8>| {
+        let length = fgetxattr(of, name.as_slice(), &mut buffer)?;
+        Ok((OsString::from_vec(name), buffer[..length].to_vec()))
+    };
+    wanted.map(&mut value).collect()
+}

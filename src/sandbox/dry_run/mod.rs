@@ -1,0 +1,47 @@
+//! A command that changes nothing: overlays lie over the read-write directories that it sees (`overlay`), and when it is over, what
+//! it wrote to them is compared with what lies below (`compare`) and told (`report`). The kernel takes the overlays away with
+//! the mount namespace of the command, however that ends.
+
+mod attributes;
+mod compare;
+mod overlay;
+mod report;
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use super::fault::{Fault, Step};
+use super::plan::Place;
+use super::program;
+use crate::limits::DRY_RUN_BYTES;
+use compare::Comparison;
+use overlay::Overlay;
+
+pub use report::{Content, DryRunReport, Told};
+
+/// The overlays of one command.
+#[derive(Debug)]
+pub struct DryRun {
+    overlays: Vec<Overlay>,
+}
+
+impl DryRun {
+    /// Lays the overlays, in the mount namespace of this process. The working directory is from then on the one in them; it is
+    /// compared with the one that policy checked before.
+    pub fn begin(writable: &[&Path], memory_bytes: Option<u64>, dir: &mut Place) -> Result<Self, Fault> {
+        program::working_directory(dir)?;
+        let bytes = memory_bytes.unwrap_or(u64::MAX).clamp(1, DRY_RUN_BYTES);
+        let overlays = overlay::lay(writable, bytes)?;
+        *dir = program::directory_at(&dir.path)?.1;
+        Ok(Self { overlays })
+    }
+
+    /// What the command would have changed. Nothing of it is alive any more.
+    pub fn report(self) -> Result<OwnedFd, Fault> {
+        let mut comparison = Comparison::new();
+        for overlay in self.overlays {
+            comparison.add(overlay);
+        }
+        comparison.end().pack().step("tell what a dry run would have changed")
+    }
+}

@@ -1,0 +1,77 @@
+//! What a dry run would have changed, as its supervisor tells the server.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use serde::{Deserialize, Serialize};
+
+use crate::journal::Change;
+use crate::limits::MAX_DRY_RUN_REPORT_BYTES;
+use crate::sandbox::raw_string::RawString;
+
+/// What stood at a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Content {
+    Nothing,
+    /// A regular file, in bytes, and where in [`DryRunReport::contents`] it begins; `None` if it is not there.
+    File {
+        size: u64,
+        at: Option<usize>,
+    },
+    Link(RawString),
+    Directory,
+    /// A pipe, a socket or a device.
+    Special,
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    pub path: RawString,
+    pub change: Change,
+    pub before: Content,
+    pub after: Content,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DryRunReport {
+    /// How many there are of each kind.
+    pub counts: Vec<(Change, usize)>,
+    /// The first of them.
+    pub told: Vec<Told>,
+    /// Why there may be more.
+    pub gaps: Vec<String>,
+    #[serde(skip)]
+    pub contents: Vec<u8>,
+}
+
+impl DryRunReport {
+    /// A nameless file of it: JSON, a newline, contents.
+    pub fn pack(&self) -> io::Result<OwnedFd> {
+        let mut file = File::from(memfd_create("dry-run", MemfdFlags::CLOEXEC)?);
+        let mut head = serde_json::to_vec(self)?;
+        head.push(b'\n');
+        file.write_all(&head)?;
+        file.write_all(&self.contents)?;
+        io::Seek::rewind(&mut file)?;
+        Ok(file.into())
+    }
+
+    /// What was packed.
+    pub fn unpack(file: OwnedFd) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        File::from(file).take(MAX_DRY_RUN_REPORT_BYTES).read_to_end(&mut bytes)?;
+        let end = bytes.iter().position(|byte| *byte == b'\n').ok_or(io::ErrorKind::InvalidData)?;
+        let mut report: Self = serde_json::from_slice(&bytes[..end])?;
+        report.contents = bytes.split_off(end + 1);
+        Ok(report)
+    }
+
+    /// What of the contents belongs to a file; `None` if it is not there.
+    pub fn bytes(&self, content: &Content) -> Option<&[u8]> {
+        let Content::File { size, at: Some(at) } = content else { return None };
+        self.contents.get(*at..at.checked_add(usize::try_from(*size).ok()?)?)
+    }
+}

@@ -1,0 +1,77 @@
+//! What a dry run would have changed, in words, in numbers, and as a diff.
+
+use serde::Serialize;
+
+use super::Context;
+use super::change_diff::{Side, between, shown};
+use super::change_notes::{Counts, NAMED, name, verb};
+use crate::error::Error;
+use crate::journal::Change;
+use crate::policy::Root;
+use crate::sandbox::{Content, DryRunReport, Network, Told};
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct WouldChange {
+    #[serde(flatten)]
+    counts: Counts,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub diff: String,
+    /// Why there may be more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gaps: Vec<String>,
+}
+
+/// The note below the reply to a dry run, and the same for programs.
+pub fn would_change(context: &Context<'_>, report: DryRunReport) -> Result<(String, WouldChange), Error> {
+    let _held = context.room().take(2 * report.contents.len())?;
+    let mut counts = Counts::default();
+    for (change, count) in &report.counts {
+        counts.add(change, *count);
+    }
+    let all: usize = report.counts.iter().map(|(_, count)| count).sum();
+    let below = context.services.policy.project().map(Root::path);
+    let words = |told: &Told| format!("{} {}", verb(&told.change), name(told.path.as_path(), below));
+    let mut note = match all {
+        0 => "dry run: nothing would be changed".to_owned(),
+        1..=NAMED => {
+            let named: Vec<_> = report.told.iter().map(words).collect();
+            format!("dry run: would be {}; nothing was changed", named.join(", "))
+        }
+        _ => format!("dry run: would be {}; nothing was changed", counts.words()),
+    };
+    if counts.created > 0 && counts.deleted > 0 {
+        note.push_str("; what was moved counts as deleted and created");
+    }
+    if context.services.commands.standing.network == Network::Host {
+        note.push_str("; what it did over the network is done");
+    }
+    for gap in &report.gaps {
+        note.push_str("; ");
+        note.push_str(gap);
+    }
+    let one = |told: &Told| {
+        if context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let mut text = format!("{}\n", words(told));
+        if told.change != Change::Metadata {
+            let [before, after] = [&told.before, &told.after].map(|content| side(&report, content));
+            text.push_str(&between(&name(told.path.as_path(), below), before, after));
+        }
+        Ok(text)
+    };
+    let diff = shown(all, report.told.iter().map(one))?;
+    Ok((note, WouldChange { counts, diff, gaps: report.gaps }))
+}
+
+fn side(report: &DryRunReport, content: &Content) -> Side {
+    match content {
+        Content::Nothing => Side::Nothing,
+        Content::File { size, .. } => {
+            Side::File { size: *size, bytes: report.bytes(content).map(|bytes| Ok(bytes.to_vec())) }
+        }
+        Content::Link(target) => Side::Link(target.as_path().into()),
+        Content::Directory => Side::Directory,
+        Content::Special => Side::Special,
+    }
+}
