@@ -70,7 +70,8 @@ impl Unenforceable {
             }
             Self::Hidden { path } => {
                 format!(
-                    "`{}`, which holds private directories of other servers, cannot be hidden from commands",
+                    "`{}`, where undo or commands of other servers have their files, cannot be hidden from commands: allow a directory \
+                     without it, or have it elsewhere (XDG_STATE_HOME for undo, TMPDIR for commands)",
                     path.display()
                 )
             }
