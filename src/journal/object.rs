@@ -278,11 +278,8 @@ pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64) -> Result<(), Errn
         ftruncate(&to, 0)?;
         let mut at = 0;
         while at < size {
-            at = match seek(&from, SeekFrom::Data(at)) {
-                Ok(data) => data.min(size),
-                Err(Errno::NXIO) => break,
-                Err(errno) => return Err(errno),
-            };
+            let Some(data) = data_from(&from, at)? else { break };
+            at = data.min(size);
             let end = seek(&from, SeekFrom::Hole(at))?.min(size);
             while at < end {
                 let got = copy_part(to.as_fd(), from.as_fd(), at, end - at)?;
@@ -346,11 +343,19 @@ pub(super) fn copy_object(
     Ok(Some(0))
 }
 
-/// Whether two files have the same content.
+/// Whether two files have the same content. What is a hole in both is not read.
 pub(super) fn is_same_content(one: impl AsFd, other: impl AsFd) -> Result<bool, Errno> {
+    if stat_of(&one)?.size != stat_of(&other)?.size {
+        return Ok(false);
+    }
     let (mut left, mut right) = (vec![0; CHUNK_BYTES], vec![0; CHUNK_BYTES]);
     let mut at = 0;
     loop {
+        at = match (data_from(&one, at)?, data_from(&other, at)?) {
+            (None, None) => return Ok(true),
+            (Some(first), Some(second)) => first.min(second),
+            (first, second) => first.or(second).unwrap_or(at),
+        };
         let got = pread(&one, left.as_mut_slice(), at)?;
         let other_got = pread(&other, right.as_mut_slice(), at)?;
         // Regular files give all that they have.
@@ -361,6 +366,14 @@ pub(super) fn is_same_content(one: impl AsFd, other: impl AsFd) -> Result<bool, 
             return Ok(true);
         }
         at += got as u64;
+    }
+}
+
+/// Where the first byte is from there on that lies in no hole; `None` if all the rest is one.
+fn data_from(file: &impl AsFd, at: u64) -> Result<Option<u64>, Errno> {
+    match seek(file, SeekFrom::Data(at)) {
+        Err(Errno::NXIO) => Ok(None),
+        data => data.map(Some),
     }
 }
 

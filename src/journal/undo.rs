@@ -14,6 +14,7 @@ use super::object::{self, Id, Stat};
 use super::passes::Undo;
 use super::store::Store;
 use super::survey::{Look, Survey};
+use crate::limits::JOURNAL_DEPTH;
 
 /// How to undo.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,6 +78,10 @@ impl Store {
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
         let selected = select(&entry, &survey, &before, &after, options.paths);
+        let mut dirs = selected.iter().flat_map(|(dir, _)| before.get(dir).into_iter().chain(after.get(dir)));
+        if let Some(place) = dirs.find(|place| place.depth() > JOURNAL_DEPTH) {
+            return Err(JournalError::TooDeep { path: self.path(place) });
+        }
         let others = others(&later, numbers, oldest);
         let others: Vec<Entry> = others.into_iter().cloned().map(|entry| entry.with_ids(first)).collect();
         let kept = self.kept_now(&entry, &survey, &same)?;

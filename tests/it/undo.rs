@@ -3,7 +3,9 @@
 mod commands;
 mod conflicts;
 mod crashes;
+mod evasions;
 mod hiding;
+mod known_failures;
 mod people;
 
 use std::collections::BTreeMap;
