@@ -98,7 +98,8 @@ pub(super) fn there<T>(found: Result<T, Errno>) -> Result<Option<T>, Errno> {
 /// What stands under a name; of an empty name, the object of the handle.
 pub(super) fn stat(dir: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
-    let Some(raw) = there(statx(dir, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME))? else {
+    let look = || statx(&dir, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME);
+    let Some(raw) = there(with_access(dir.as_fd(), look))? else {
         return Ok(None);
     };
     let nanos = |time: rustix::fs::StatxTimestamp| time.tv_sec * NANOSECONDS + i64::from(time.tv_nsec);
@@ -136,12 +137,13 @@ pub(super) fn handle(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, Er
     if name.is_empty() {
         return fcntl_dupfd_cloexec(dir, 0).map(Some);
     }
-    there(openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()))
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    there(with_access(dir.as_fd(), || openat(&dir, name, flags, Mode::empty())))
 }
 
 pub(super) fn open_dir(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match openat(dir, name, flags, Mode::empty()) {
+    match with_access(dir.as_fd(), || openat(&dir, name, flags, Mode::empty())) {
         Err(Errno::LOOP) => Ok(None),
         found => there(found),
     }
@@ -262,7 +264,7 @@ pub(super) fn with_access<T>(dir: BorrowedFd<'_>, mut act: impl FnMut() -> Resul
     match act() {
         Err(Errno::ACCESS) => {
             let mode = stat_of(dir)?.mode;
-            set_mode(&dir, mode | 0o700)?;
+            set_mode(&dir, mode | 0o700).map_err(|_| Errno::ACCESS)?;
             let done = act();
             set_mode(&dir, mode)?;
             done

@@ -180,7 +180,7 @@ impl Dice {
                  c.linkat(-100, b'/proc/self/fd/%d' % fd, -100, b'{one}', 0x400)"
             )),
             25 => python(format!("m = mmap.mmap(os.open('{one}', os.O_RDWR), 0); m[0:1] = b'M'")),
-            26 => python(format!("os.fchmod(os.open('{one}', os.O_RDONLY), 0o640)")),
+            26 => python(format!("os.fchmod(os.open('{one}', os.O_RDONLY), 0o740)")),
             27 => python(format!("socket.socket(socket.AF_UNIX).bind('{one}')")),
             28 => python(format!("os.setxattr('{one}', 'user.k', b'{number}')")),
             29 => python(format!("os.removexattr('{one}', 'user.k')")),
