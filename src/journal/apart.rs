@@ -4,8 +4,6 @@
 //! each in the store. The one thing that is not restored: a hard link between a file that comes back as a copy and names that the call
 //! did not touch.
 
-#![expect(clippy::disallowed_methods, reason = "everything starts at a handle of a root or of the store")]
-
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
