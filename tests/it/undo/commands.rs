@@ -159,7 +159,7 @@ impl Dice {
             6 => format!("cp -a {one} {other}"),
             7 => format!("ln {one} {other}"),
             8 => format!("ln -s {one} {other}"),
-            9 => format!("chmod 7{} {one}", number % 8 * 10),
+            9 => format!("chmod 7{:02} {one}", number % 8 * 10),
             10 => format!("chown {number} {one}"),
             11 => format!("touch -d 2001-01-{number:02} {one}"),
             12 => format!("truncate -s {number} {one}"),
