@@ -25,6 +25,7 @@ mod policy;
 mod protocol;
 mod python;
 mod record;
+mod removal;
 mod sandbox;
 mod schema;
 mod search;

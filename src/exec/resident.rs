@@ -226,13 +226,7 @@ impl Resident {
         self.lock().over.as_ref().map(|over| over.denied.clone()).unwrap_or_default()
     }
 
-    /// What it does from now on is an entry of its own in the journal, which is called so.
-    pub fn begin_entry(&self, title: &str) {
-        // Where nobody hears it the program has ended.
-        let _ = self.job.ask_for_account(self.asked.fetch_add(1, Ordering::Relaxed) + 1, title);
-    }
-
-    /// What it changed since [`Resident::begin_entry`]; what comes after is called `next`.
+    /// What it changed since the last time; what comes after is called `next`, from before this returns.
     pub fn end_entry(&self, next: &str, timeout: Duration) -> Result<Option<Changed>, ExecError> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let _ = self.job.ask_for_account(number, next);

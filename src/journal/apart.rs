@@ -1,12 +1,13 @@
-//! Undoing on a filesystem that is not the store's, into which nothing can be renamed or linked.
+//! Undoing on a mount that is not the store's, into which nothing can be renamed or linked.
 //!
 //! What is to stand elsewhere again waits under a name of its own in a directory beside it. What is new goes name by name, a copy of
 //! each in the store. The one thing that is not restored: a hard link between a file that comes back as a copy and names that the call
 //! did not touch.
 
-use std::os::fd::AsFd as _;
+use std::ffi::OsStr;
+use std::os::fd::{AsFd as _, BorrowedFd};
 
-use rustix::fs::{AtFlags, RenameFlags, renameat_with, unlinkat};
+use rustix::fs::{AtFlags, RenameFlags, StatxFlags, renameat_with, statx, unlinkat};
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
@@ -14,14 +15,19 @@ use super::error::JournalError;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
 use super::passes::{Staged, Undo};
 use super::recorder::At;
+use crate::limits::JOURNAL_DEPTH;
 
 /// What waits bears such a name, with the numbers of the undo and of the file.
 const PREFIX: &str = ".replay-undo";
 
 impl Undo<'_> {
-    /// Whether an object lies on another filesystem than the store.
-    pub(super) fn is_apart(&self, stat: &Stat) -> bool {
-        stat_of(&self.recorder.kept).is_ok_and(|store| store.id.0 != stat.id.0)
+    /// Whether what stands under a name lies on another mount than the store.
+    pub(super) fn is_apart(&self, at: At<'_>) -> bool {
+        let mount = |dir: BorrowedFd<'_>, name: &OsStr| {
+            let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
+            statx(dir, name, flags, StatxFlags::MNT_ID).map(|stat| stat.stx_mnt_id)
+        };
+        mount(self.recorder.kept.as_fd(), OsStr::new("")) != mount(at.dir, at.name)
     }
 
     /// Where something waits: in the directory that stays, or in its own.
@@ -34,7 +40,7 @@ impl Undo<'_> {
 
     pub(super) fn take_apart(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         if !self.entry.olds.contains_key(&stat.id) {
-            return self.remove_apart(at);
+            return self.remove_apart(at, 0);
         }
         if self.staged.contains_key(&stat.id) {
             self.recorder.loses(at)?;
@@ -75,14 +81,17 @@ impl Undo<'_> {
     }
 
     /// Removes what is new, and keeps all of it.
-    fn remove_apart(&mut self, at: At<'_>) -> Result<(), JournalError> {
+    fn remove_apart(&mut self, at: At<'_>, depth: usize) -> Result<(), JournalError> {
+        if depth > JOURNAL_DEPTH {
+            return Err(JournalError::TooDeep { path: self.recorder.shown(at).into() });
+        }
         let failed = || self.failed(at, "taking it away");
         let mut flags = AtFlags::empty();
         if let Some(dir) = open_dir(at.dir, at.name).map_err(failed())? {
             flags = AtFlags::REMOVEDIR;
             let path = at.path.join(at.name);
             for name in with_access(dir.as_fd(), || object::names(&dir)).map_err(failed())? {
-                self.remove_apart(At { dir: dir.as_fd(), name: &name, root: at.root, path: &path })?;
+                self.remove_apart(At { dir: dir.as_fd(), name: &name, root: at.root, path: &path }, depth + 1)?;
             }
         }
         self.recorder.loses(at)?;

@@ -26,6 +26,11 @@ impl Place {
         Self { root: self.root, path: Bytes(path) }
     }
 
+    /// How many directories it lies below its root, if it is one.
+    pub(super) fn depth(&self) -> usize {
+        self.path.0.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).count()
+    }
+
     /// Whether it is the other place, or lies below that.
     pub(super) fn is_at_or_below(&self, other: &Self) -> bool {
         let rest = self.path.0.strip_prefix(other.path.0.as_slice());
@@ -243,8 +248,10 @@ impl Entry {
     pub(super) fn changes(&self, roots: &[Id]) -> Vec<(Place, Change)> {
         let before = self.places(roots, |noted| noted.before);
         let after = self.places(roots, |noted| noted.after);
+        // By another name that it had before it is not moved.
+        let moved = self.all_names().filter(|(.., noted)| noted.before != noted.after);
         let still: BTreeSet<Id> =
-            self.all_names().filter_map(|(.., noted)| noted.after).chain(self.inside.keys().copied()).collect();
+            moved.filter_map(|(.., noted)| noted.after).chain(self.inside.keys().copied()).collect();
         let mut sources = HashMap::new();
         for (dir, name, noted) in self.all_names() {
             if let (Some(id), Some(dir)) = (noted.before, before.get(&dir))

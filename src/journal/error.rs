@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
+use crate::limits::JOURNAL_DEPTH;
+
 /// What went wrong with the store, an entry of it, or a place in the tree.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -42,6 +44,8 @@ pub enum JournalError {
         /// Why it is not as it was.
         back: Box<JournalError>,
     },
+    #[error("{}: lies more than {JOURNAL_DEPTH} directories deep, and nothing was undone: undo the rest by its paths", path.display())]
+    TooDeep { path: PathBuf },
     #[error("{}: its filesystem does not tell when a file was made (statx, STATX_BTIME), which the journal needs; turn undo off for this tree", path.display())]
     Birthless { path: PathBuf },
 }

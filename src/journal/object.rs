@@ -98,7 +98,8 @@ pub(super) fn there<T>(found: Result<T, Errno>) -> Result<Option<T>, Errno> {
 /// What stands under a name; of an empty name, the object of the handle.
 pub(super) fn stat(dir: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
-    let Some(raw) = there(statx(dir, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME))? else {
+    let look = || statx(&dir, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME);
+    let Some(raw) = there(with_access(dir.as_fd(), look))? else {
         return Ok(None);
     };
     let nanos = |time: rustix::fs::StatxTimestamp| time.tv_sec * NANOSECONDS + i64::from(time.tv_nsec);
@@ -136,12 +137,13 @@ pub(super) fn handle(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, Er
     if name.is_empty() {
         return fcntl_dupfd_cloexec(dir, 0).map(Some);
     }
-    there(openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()))
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    there(with_access(dir.as_fd(), || openat(&dir, name, flags, Mode::empty())))
 }
 
 pub(super) fn open_dir(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match openat(dir, name, flags, Mode::empty()) {
+    match with_access(dir.as_fd(), || openat(&dir, name, flags, Mode::empty())) {
         Err(Errno::LOOP) => Ok(None),
         found => there(found),
     }
@@ -262,7 +264,7 @@ pub(super) fn with_access<T>(dir: BorrowedFd<'_>, mut act: impl FnMut() -> Resul
     match act() {
         Err(Errno::ACCESS) => {
             let mode = stat_of(dir)?.mode;
-            set_mode(&dir, mode | 0o700)?;
+            set_mode(&dir, mode | 0o700).map_err(|_| Errno::ACCESS)?;
             let done = act();
             set_mode(&dir, mode)?;
             done
@@ -278,11 +280,8 @@ pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64) -> Result<(), Errn
         ftruncate(&to, 0)?;
         let mut at = 0;
         while at < size {
-            at = match seek(&from, SeekFrom::Data(at)) {
-                Ok(data) => data.min(size),
-                Err(Errno::NXIO) => break,
-                Err(errno) => return Err(errno),
-            };
+            let Some(data) = data_from(&from, at)? else { break };
+            at = data.min(size);
             let end = seek(&from, SeekFrom::Hole(at))?.min(size);
             while at < end {
                 let got = copy_part(to.as_fd(), from.as_fd(), at, end - at)?;
@@ -346,11 +345,19 @@ pub(super) fn copy_object(
     Ok(Some(0))
 }
 
-/// Whether two files have the same content.
+/// Whether two files have the same content. What is a hole in both is not read.
 pub(super) fn is_same_content(one: impl AsFd, other: impl AsFd) -> Result<bool, Errno> {
+    if stat_of(&one)?.size != stat_of(&other)?.size {
+        return Ok(false);
+    }
     let (mut left, mut right) = (vec![0; CHUNK_BYTES], vec![0; CHUNK_BYTES]);
     let mut at = 0;
     loop {
+        at = match (data_from(&one, at)?, data_from(&other, at)?) {
+            (None, None) => return Ok(true),
+            (Some(first), Some(second)) => first.min(second),
+            (first, second) => first.or(second).unwrap_or(at),
+        };
         let got = pread(&one, left.as_mut_slice(), at)?;
         let other_got = pread(&other, right.as_mut_slice(), at)?;
         // Regular files give all that they have.
@@ -361,6 +368,14 @@ pub(super) fn is_same_content(one: impl AsFd, other: impl AsFd) -> Result<bool, 
             return Ok(true);
         }
         at += got as u64;
+    }
+}
+
+/// Where the first byte is from there on that lies in no hole; `None` if all the rest is one.
+fn data_from(file: &impl AsFd, at: u64) -> Result<Option<u64>, Errno> {
+    match seek(file, SeekFrom::Data(at)) {
+        Err(Errno::NXIO) => Ok(None),
+        data => data.map(Some),
     }
 }
 

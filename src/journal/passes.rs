@@ -167,12 +167,12 @@ impl Undo<'_> {
         for (name, noted) in entry.names.get(&id).into_iter().flatten() {
             let Some(stat) = self.stat(here.at(name))? else { continue };
             let leaves = self.selected.contains(&(id, name.clone())) && noted.before != Some(stat.id);
-            self.stay(here, &stat)?;
+            self.stay(here, here.at(name))?;
             let outer = self.is_leaving;
             self.is_leaving |= leaves && self.entry.is_new(stat.id);
             self.into(here, name, &stat, self.is_leaving || entry.is_deep, Self::take_away, Self::take_out)?;
             self.is_leaving = outer;
-            self.stay(here, &stat)?;
+            self.stay(here, here.at(name))?;
             if leaves {
                 self.take(here.at(name), &stat)?;
             } else if self.wanted.contains(&stat.id) && !stat.is_dir() && !self.away.contains_key(&stat.id) {
@@ -186,8 +186,8 @@ impl Undo<'_> {
     }
 
     /// A directory that stays is one where things of its filesystem can wait.
-    fn stay(&mut self, here: Here<'_>, stat: &Stat) -> Result<(), JournalError> {
-        if !self.is_leaving && self.is_apart(stat) {
+    fn stay(&mut self, here: Here<'_>, at: At<'_>) -> Result<(), JournalError> {
+        if !self.is_leaving && self.is_apart(at) {
             let stage = Staged::of(here.itself(), Bytes(Vec::new()));
             self.stage = Some(stage.map_err(self.failed(here.itself(), "duplicating its handle"))?);
         }
@@ -217,15 +217,18 @@ impl Undo<'_> {
             let Some(stat) = self.stat(at)? else { continue };
             let is_back = is_selected && noted.before == Some(stat.id) && self.back.insert(stat.id);
             self.into(here, name, &stat, entry.is_deep, Self::put_back, |_, _, _, _| Ok(()))?;
-            if !is_back {
+            if stat.is_dir() {
+                if is_back && !entry.names.contains_key(&stat.id) {
+                    self.restore_dir(at, stat.id)?;
+                }
                 continue;
             }
-            if !stat.is_dir() {
+            if is_back {
                 self.restore_file(at, stat.id)?;
-                let made = self.stat(at)?.filter(|made| self.remade.contains_key(&made.id));
-                self.versions.extend(made.map(|made| (made.id, made)));
-            } else if !entry.names.contains_key(&stat.id) {
-                self.restore_dir(at, stat.id)?;
+            }
+            // One more link stamps it.
+            if self.remade.contains_key(&stat.id) {
+                self.versions.extend(self.stat(at)?.map(|made| (made.id, made)));
             }
         }
         self.restore_dir(here.itself(), id)
@@ -266,7 +269,7 @@ impl Undo<'_> {
             // By its other names it stays, as it was.
             self.restore_file(at, stat.id)?;
         }
-        if self.is_apart(stat) {
+        if self.is_apart(at) {
             return self.take_apart(at, stat);
         }
         let file = self.recorder.takes(at)?;
@@ -299,7 +302,7 @@ impl Undo<'_> {
 
     /// Makes sure that an object that stays can be given another name.
     fn hold(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
-        if self.is_apart(stat) {
+        if self.is_apart(at) {
             return self.hold_apart(at, stat);
         }
         self.recorder.loses(at)?;

@@ -6,9 +6,10 @@
 #![expect(clippy::disallowed_methods, reason = "everything starts at the store's handle")]
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
 use super::root::Root;
 use super::survey::{Look, Survey};
+use crate::limits::JOURNAL_DEPTH;
+use crate::removal;
 
 const NUMBER_DIGITS: usize = 20;
 
@@ -143,7 +146,7 @@ impl Store {
         let files = recorder.files;
         let kept_bytes = match recorder.copied_bytes {
             Some(copied) => Ok(copied + survey.kept_bytes),
-            None => (1..=files).map(|file| disk_bytes(self.kept.as_fd(), &file_name(number, file))).sum(),
+            None => (1..=files).map(|file| disk_bytes(self.kept.as_fd(), &file_name(number, file), 0)).sum(),
         };
         let kept_bytes = kept_bytes.map_err(|errno: Errno| failed(errno.into()))?;
         for event in survey.events(&recorder.entry) {
@@ -245,7 +248,7 @@ impl Store {
     pub(super) fn remove(&self, number: u64, files: impl IntoIterator<Item = u32>) -> Result<(), JournalError> {
         // What is left after a crash belongs to no log, and is removed when that is mended.
         let log = object::there(unlinkat(&self.logs, number.to_string(), AtFlags::empty())).map(drop);
-        let mut files = files.into_iter().map(|file| remove_tree(self.kept.as_fd(), &file_name(number, file)));
+        let mut files = files.into_iter().map(|file| remove_tree(&self.kept, &file_name(number, file)));
         let removed = log.and_then(|()| files.try_for_each(|removed| removed));
         removed.map_err(JournalError::io(format!("{}: removing it", self.log_path(number).display())))
     }
@@ -265,13 +268,13 @@ impl Store {
     }
 }
 
-/// What stands under a name, and all below it, takes on the disk. What has another name elsewhere is held by that.
-fn disk_bytes(dir: BorrowedFd<'_>, name: &OsStr) -> Result<u64, Errno> {
+/// What stands under a name, and all below it that is not too deep, takes on the disk. What has another name elsewhere is held by that.
+fn disk_bytes(dir: BorrowedFd<'_>, name: &OsStr, depth: usize) -> Result<u64, Errno> {
     match stat(dir, name)? {
-        Some(found) if found.is_dir() => {
+        Some(found) if found.is_dir() && depth < JOURNAL_DEPTH => {
             let Some(inner) = open_dir(dir, name)? else { return Ok(0) };
             let names = object::with_access(inner.as_fd(), || object::names(&inner))?;
-            names.iter().map(|name| disk_bytes(inner.as_fd(), name)).sum()
+            names.iter().map(|name| disk_bytes(inner.as_fd(), name, depth + 1)).sum()
         }
         Some(found) if found.links == 1 => Ok(found.bytes),
         _ => Ok(0),
@@ -279,13 +282,12 @@ fn disk_bytes(dir: BorrowedFd<'_>, name: &OsStr) -> Result<u64, Errno> {
 }
 
 /// Removes what stands under a name and all below it.
-pub(super) fn remove_tree(dir: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
-    let Some(inner) = open_dir(dir, name)? else {
-        return object::there(unlinkat(dir, name, AtFlags::empty())).map(drop);
-    };
-    for below in object::with_access(inner.as_fd(), || object::names(&inner))? {
-        object::with_access(inner.as_fd(), || remove_tree(inner.as_fd(), &below))?;
+pub(super) fn remove_tree(dir: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+    match object::there(unlinkat(dir, name, AtFlags::empty())) {
+        Err(Errno::ISDIR) => {}
+        removed => return removed.map(drop),
     }
+    removal::remove(dir, &CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?, None);
     object::there(unlinkat(dir, name, AtFlags::REMOVEDIR)).map(drop)
 }
 

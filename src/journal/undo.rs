@@ -14,6 +14,7 @@ use super::object::{self, Id, Stat};
 use super::passes::Undo;
 use super::store::Store;
 use super::survey::{Look, Survey};
+use crate::limits::JOURNAL_DEPTH;
 
 /// How to undo.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,6 +87,8 @@ impl Store {
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
         let selected = select(&entry, &survey, [&before, &after], options.paths, options.except);
+        let dirs = selected.iter().flat_map(|(dir, _)| before.get(dir).into_iter().chain(after.get(dir)));
+        self.reaches(dirs)?;
         let others = others(&later, numbers, oldest);
         let others: Vec<Entry> = others.into_iter().cloned().map(|entry| entry.with_ids(first)).collect();
         let kept = self.kept_now(&entry, &survey, &same)?;
@@ -162,6 +165,12 @@ impl Store {
             return Err(error);
         }
         Ok(Outcome { undone, conflicts, number: Some(number) })
+    }
+
+    /// The passes go no deeper.
+    fn reaches<'p>(&self, mut dirs: impl Iterator<Item = &'p Place>) -> Result<(), JournalError> {
+        let deep = dirs.find(|place| place.depth() > JOURNAL_DEPTH);
+        deep.map_or(Ok(()), |place| Err(JournalError::TooDeep { path: self.path(place) }))
     }
 
     /// Objects of which only the store's link is known any more, as they are.

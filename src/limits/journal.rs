@@ -5,7 +5,7 @@ pub const JOURNAL_COPY_BYTES: u64 = 256 * 1024 * 1024;
 /// A line of a log that is longer than this was not written by us, in bytes.
 pub const JOURNAL_LINE_BYTES: usize = 16 * 1024 * 1024;
 /// Directories below each other that are looked through; deeper ones are left alone, since each costs a descriptor.
-pub const JOURNAL_DEPTH: usize = 512;
+pub const JOURNAL_DEPTH: usize = 256;
 /// Directories that the supervisor of a command keeps open to note changes in them; each costs a descriptor.
 pub const JOURNALED_DIRECTORIES: usize = 256;
 /// Links at the end of a path that are followed one after another (`path_resolution(7)`).

@@ -33,7 +33,6 @@ mod program;
 mod protected_paths;
 mod raw_string;
 mod reaper;
-mod removal;
 mod route_counters;
 mod scratch;
 pub mod seccomp;

@@ -13,9 +13,9 @@ use rustix::io::Errno;
 
 use super::fault::{Fault, Step};
 use super::raw_string::RawString;
-use super::removal::{DIRECTORY, PRIVATE, remove};
 use super::shared_directory::SharedDirectory;
 use crate::limits::SWEEP_MS;
+use crate::removal::{DIRECTORY, PRIVATE, remove};
 
 /// What the name of the directory begins with that holds all of one user; the user's number follows.
 const DEPOT_PREFIX: &str = "replay-";

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
 use rustix::io::{Errno, pread};
 
-use super::removal::{DIRECTORY, PRIVATE, remove};
 use crate::limits::SWEEP_MS;
+use crate::removal::{DIRECTORY, PRIVATE, remove};
 
 /// Commands own the place: one of them could put a link there, or a pipe.
 const INSIDE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);

@@ -27,7 +27,7 @@ const LAYERS: [&[&str]; 21] = [
     &["edit", "fs", "exec", "record", "schema", "telemetry"],
     &["policy", "sandbox", "pattern", "text", "protocol", "outbound"],
     &["journal"],
-    &["budget"],
+    &["budget", "removal"],
     &["cancel", "mounts"],
     &["limits"],
 ];

@@ -4,7 +4,9 @@ mod commands;
 mod conflicts;
 mod crashes;
 mod dry_runs;
+mod evasions;
 mod hiding;
+mod known_failures;
 mod people;
 
 use std::collections::BTreeMap;

@@ -105,6 +105,24 @@ fn an_entry_says_what_it_changed() {
 }
 
 #[test]
+fn one_of_two_names_that_goes_is_told_and_comes_back() {
+    let world = World::new();
+    let root = &world.roots[0];
+    fs::write(root.join("a"), "text").unwrap();
+    fs::hard_link(root.join("a"), root.join("b")).unwrap();
+    let before = world.picture();
+    let store = world.store();
+    let mut recorder = store.begin("call").unwrap();
+    tell(&world, &mut recorder, "b", Recorder::metadata);
+    tell(&world, &mut recorder, "a", Recorder::loses);
+    fs::remove_file(root.join("a")).unwrap();
+    let entry = store.end(recorder).unwrap();
+    assert_eq!(store.changes(&entry), [(place("a"), Change::Deleted)]);
+    undo(&store, &[1]);
+    assert_eq!(differences(&before, &world.picture()), Vec::<String>::new());
+}
+
+#[test]
 fn what_was_changed_since_is_a_conflict_and_only_force_overrides_it() {
     let world = World::new();
     let store = world.store();

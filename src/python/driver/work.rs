@@ -49,6 +49,9 @@ impl Kernel for Driver {
         let line = Request::Exec { id, code }.line().map_err(|error| self.unanswered(error.to_string()))?;
         let mut cell = Cell::default();
         let _work = self.line.resident.work();
+        let account = Duration::from_millis(PYTHON_STATUS_MS);
+        // What it has open is kept before it goes on.
+        self.line.resident.end_entry(&exec::title(TOOL, code), account)?;
         let begun = Instant::now();
         {
             let _no_interrupt = self.line.alone()?;
@@ -58,7 +61,6 @@ impl Kernel for Driver {
                 return Ok(cell);
             }
             self.line.drain_late(&mut shared);
-            self.line.resident.begin_entry(&exec::title(TOOL, code));
             shared.cell = Some(RunningCell::new(id, bounds.output_cap_bytes));
             self.line.send(&mut shared, &line);
         }
@@ -122,7 +124,7 @@ impl Kernel for Driver {
                 on_news(News { elapsed: now - begun, bytes, text: &String::from_utf8_lossy(&recent) });
             }
         }
-        cell.changed = self.line.resident.end_entry(BETWEEN_CELLS, Duration::from_millis(PYTHON_STATUS_MS))?;
+        cell.changed = self.line.resident.end_entry(BETWEEN_CELLS, account)?;
         let mut shared = self.line.lock();
         cell.ended = shared.ended;
         cell.late = shared.late.take();

@@ -7,7 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{
-    Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, Statx, StatxFlags, accessat, openat, openat2, stat, statat, statx,
+    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, accessat, openat, openat2,
+    stat, statat, statx,
 };
 use rustix::io::Errno;
 
@@ -131,15 +132,39 @@ impl Caller {
         openat(&self.proc, name, OFlags::PATH | OFlags::CLOEXEC | more, Mode::empty())
     }
 
+    /// The files that it has open to write to them, and whether to append and nothing else.
+    pub fn written(&self) -> Vec<(OwnedFd, bool)> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(dir) = openat(&self.proc, "fd", flags, Mode::empty()).and_then(Dir::new) else { return Vec::new() };
+        let numbers = dir.filter_map(|entry| entry.ok()?.file_name().to_str().ok()?.parse().ok());
+        let files = numbers.filter(|fd| {
+            self.statx(*fd, StatxFlags::TYPE)
+                .is_ok_and(|stat| FileType::from_raw_mode(stat.stx_mode.into()) == FileType::RegularFile)
+        });
+        let written = files.filter_map(|fd| {
+            let flags = self.flags(fd)?;
+            let access = flags & OFlags::ACCMODE;
+            let is_written = access != OFlags::RDONLY && !flags.contains(OFlags::PATH);
+            let appends = access == OFlags::WRONLY && flags.contains(OFlags::APPEND);
+            Some((self.descriptor(fd).ok().filter(|_| is_written)?, appends))
+        });
+        written.collect()
+    }
+
     /// Whether it has this descriptor from `O_PATH`, with which nothing can be changed (open(2)).
     fn is_only_a_path(&self, fd: i32) -> bool {
+        self.flags(fd).is_some_and(|flags| flags.contains(OFlags::PATH))
+    }
+
+    /// How it has opened a descriptor.
+    fn flags(&self, fd: i32) -> Option<OFlags> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let Ok(info) = openat(&self.proc, format!("fdinfo/{fd}"), flags, Mode::empty()) else { return false };
+        let info = openat(&self.proc, format!("fdinfo/{fd}"), flags, Mode::empty()).ok()?;
         let mut text = [0; FDINFO_BYTES];
-        let Ok(got) = rustix::io::read(&info, &mut text[..]) else { return false };
+        let got = rustix::io::read(&info, &mut text[..]).ok()?;
         let text = String::from_utf8_lossy(&text[..got]);
         let flags = text.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
-        flags.is_some_and(|flags| flags & OFlags::PATH.bits() != 0)
+        flags.map(OFlags::from_bits_retain)
     }
 }
 

@@ -16,12 +16,13 @@ use rustix::io::Errno;
 
 use super::broker::{Caller, Object, Witness};
 use super::fault::{Fault, Step};
+use super::kill_scope::each_descendant;
 use super::plan::{Place, PlannedJournal};
 use super::sys::seccomp::Notification;
 use super::wire::Changed;
 use crate::journal::{JournalError, Recorder, Root, Skips, Store, WhenFull, Writing};
 use mutation::{Mutation, Named, decode};
-use place::{Found, Places, Spot, Target};
+use place::{Found, Places, Spot, Target, Unplaced};
 
 /// Makes of globs what looks whether something is skipped; the reason if they are none.
 pub type SkipsOf = fn(&[String]) -> Result<Skips, String>;
@@ -62,7 +63,8 @@ impl Journal {
     /// Somebody who notes what one command changes, in an entry that begins with the first change.
     pub fn command(&self, title: String) -> CommandJournal<'_> {
         let places = Places::new(Arc::clone(&self.roots));
-        CommandJournal { journal: self, title, places, recorder: None, caller: None, fault: None }
+        let outside_calls = title.clone();
+        CommandJournal { journal: self, title, outside_calls, places, recorder: None, caller: None, fault: None }
     }
 }
 
@@ -77,6 +79,8 @@ fn root(place: &Place) -> Result<Root, Fault> {
 pub struct CommandJournal<'a> {
     journal: &'a Journal,
     title: String,
+    /// What the entry is called that belongs to no call, if the program stays between calls.
+    outside_calls: String,
     places: Places,
     recorder: Option<Recorder>,
     /// Who asked last: mostly the same one asks again.
@@ -97,6 +101,19 @@ impl Witness for CommandJournal<'_> {
         self.caller = Some(caller);
         Some(noted)
     }
+}
+
+/// What is in a root and elsewhere, as in a /tmp on the same filesystem, would be changed there unseen. In namespaces the kernel says the
+/// same, of mounts.
+const OTHER_FILESYSTEM: Unplaced = Unplaced::Refused(Errno::XDEV);
+
+/// Why something was not noted.
+enum Unnoted {
+    /// It can be tried once more.
+    Moved(JournalError),
+    Failed(JournalError),
+    /// The call is answered with this.
+    Refused(Errno),
 }
 
 /// One note.
@@ -129,7 +146,7 @@ impl Note {
 }
 
 impl CommandJournal<'_> {
-    /// Ends the entry; the next one, if any, is called `next`. `None` if nothing of the tree is other than it was, and all was noted.
+    /// Ends the entry; the next one is called `next`, and there is none if that is empty. `None` if nothing of the tree is other than it was, and all was noted.
     pub fn end_entry(&mut self, next: &str) -> Option<Changed> {
         next.clone_into(&mut self.title);
         let ended = self.recorder.take().map(|recorder| self.journal.store.end_if_changed(recorder));
@@ -142,26 +159,66 @@ impl CommandJournal<'_> {
             }
         };
         let fault = self.fault.take();
+        if !next.is_empty() && next != self.outside_calls {
+            self.note_held();
+        }
         (call.is_some() || fault.is_some()).then_some(Changed { call, fault })
     }
 
-    fn note_by(&mut self, caller: &Caller, mutation: Mutation) -> Result<(), Errno> {
-        let Ok(Some(note)) = self.note_of(caller, mutation) else { return Ok(()) };
-        let mut noted = self.record(&note);
-        if matches!(noted, Err(JournalError::Moved { .. })) {
-            self.places.forget();
-            let Ok(Some(note)) = self.note_of(caller, mutation) else { return Ok(()) };
-            noted = self.record(&note);
+    /// What programs have open already they can change without a call that would wait.
+    fn note_held(&mut self) {
+        let held: Vec<(OwnedFd, bool)> = each_descendant()
+            .filter_map(|pid| Caller::new(pid.as_raw().cast_unsigned()).ok())
+            .flat_map(|caller| caller.written())
+            .collect();
+        for (file, appends) in held {
+            let writing = if appends { Writing::Appends } else { Writing::Anywhere };
+            let noted = match self.places.of_object(file) {
+                Ok(target) => self.content(target, writing).map_or(Ok(()), |note| self.record(&note)),
+                Err(Unplaced::ByUs(errno)) => Err(unplaced(errno)),
+                Err(Unplaced::ByAnybody | Unplaced::Refused(_)) => Ok(()),
+            };
+            if let Err(error) = noted {
+                self.fault.get_or_insert_with(|| error.to_string());
+            }
         }
-        let Err(error) = noted else { return Ok(()) };
+    }
+
+    fn note_by(&mut self, caller: &Caller, mutation: Mutation) -> Result<(), Errno> {
+        let mut noted = self.try_to_note(caller, mutation);
+        // Something above it was moved, or no descriptor is left.
+        if matches!(noted, Err(Unnoted::Moved(_))) {
+            self.places.forget();
+            noted = self.try_to_note(caller, mutation);
+        }
+        let error = match noted {
+            Ok(()) => return Ok(()),
+            Err(Unnoted::Refused(errno)) => return Err(errno),
+            Err(Unnoted::Moved(error) | Unnoted::Failed(error)) => error,
+        };
         self.fault.get_or_insert_with(|| error.to_string());
         let full = [libc::ENOSPC, libc::EDQUOT].into_iter().find(|full| error.errno() == Some(*full));
         let errno = Errno::from_raw_os_error(full.unwrap_or(libc::EIO));
         if self.journal.drops { Ok(()) } else { Err(errno) }
     }
 
+    fn try_to_note(&mut self, caller: &Caller, mutation: Mutation) -> Result<(), Unnoted> {
+        let note = match self.note_of(caller, mutation) {
+            Ok(Some(note)) => note,
+            Ok(None) | Err(Unplaced::ByAnybody) => return Ok(()),
+            Err(Unplaced::Refused(errno)) => return Err(Unnoted::Refused(errno)),
+            Err(Unplaced::ByUs(errno)) => {
+                return Err(Unnoted::Moved(unplaced(errno)));
+            }
+        };
+        self.record(&note).map_err(|error| match error {
+            JournalError::Moved { .. } => Unnoted::Moved(error),
+            error => Unnoted::Failed(error),
+        })
+    }
+
     /// What has to be noted before a call goes on.
-    fn note_of(&mut self, caller: &Caller, mutation: Mutation) -> Result<Option<Note>, Errno> {
+    fn note_of(&mut self, caller: &Caller, mutation: Mutation) -> Result<Option<Note>, Unplaced> {
         let recorder = self.recorder.as_ref();
         let places = &mut self.places;
         let mut named = |Named { dir, address }| places.of_name(caller, dir, &caller.path(address)?);
@@ -170,12 +227,13 @@ impl CommandJournal<'_> {
             Mutation::Remove(at) => named(at)?.map(Note::Loses),
             Mutation::Rename { from, to, exchanges } => match (named(from)?, named(to)?) {
                 (Some(from), Some(to)) => Some(Note::Renames(from, to, exchanges)),
-                // What comes from elsewhere, as from a /tmp on the same filesystem, or goes there.
-                (Some(from), None) => Some(Note::Loses(from)),
-                (None, to) => to.map(Note::Loses),
+                (None, None) => None,
+                _ => return Err(OTHER_FILESYSTEM),
             },
             Mutation::Link { from, to } => match (named(to)?, places.of(caller, from)) {
                 (Some(to), Ok(Target::Spot(from))) => Some(Note::Links(from, to)),
+                (None, Ok(Target::Spot(_))) | (Some(_), Ok(Target::Nothing)) => return Err(OTHER_FILESYSTEM),
+                (_, Err(Unplaced::ByUs(errno))) => return Err(Unplaced::ByUs(errno)),
                 (to, _) => to.map(Note::Gains),
             },
             Mutation::Bind { address, size } => match unix_path(caller, address, size)? {
@@ -266,6 +324,10 @@ impl CommandJournal<'_> {
             Note::Content(spot, writing) => recorder.content(spot.at(), *writing),
         }
     }
+}
+
+fn unplaced(errno: Errno) -> JournalError {
+    JournalError::Io { what: "finding the place of a change".into(), source: errno.into() }
 }
 
 /// The path of an address, if it is one of unix(7) with a path.

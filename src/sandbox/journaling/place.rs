@@ -66,9 +66,12 @@ impl Found {
 }
 
 impl Spot {
-    fn new(dir: Arc<Directory>, name: &OsStr) -> Self {
-        let found = Found::at(&dir.handle, name).ok();
-        Self { dir, name: name.to_owned(), found }
+    fn new(dir: Arc<Directory>, name: &OsStr) -> Result<Self, Unplaced> {
+        let found = match Found::at(&dir.handle, name) {
+            Err(Errno::NOENT) => None,
+            found => Some(found?),
+        };
+        Ok(Self { dir, name: name.to_owned(), found })
     }
 
     pub(super) fn at(&self) -> At<'_> {
@@ -86,6 +89,28 @@ impl Spot {
     /// Whether directory and object were both made after that time.
     pub(super) fn is_new(&self, time: i64) -> bool {
         self.dir.id.2 > time && self.found.is_none_or(|found| found.id.2 > time)
+    }
+}
+
+/// Why something has no place.
+#[derive(Debug)]
+pub(super) enum Unplaced {
+    /// The kernel finds it just as little, so the call fails.
+    ByAnybody,
+    /// This process cannot find it.
+    ByUs(Errno),
+    /// The call is answered with this.
+    Refused(Errno),
+}
+
+impl From<Errno> for Unplaced {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM => Self::ByUs(errno),
+            // A link that procfs makes up leads the caller elsewhere than this process.
+            Errno::LOOP => Self::Refused(errno),
+            _ => Self::ByAnybody,
+        }
     }
 }
 
@@ -124,17 +149,17 @@ impl Places {
     }
 
     /// The place of a name, which is not followed if it is a link. `None` if it lies in no root, or cannot be a name.
-    pub(super) fn of_name(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Spot>, Errno> {
+    pub(super) fn of_name(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Spot>, Unplaced> {
         let Some((above, name)) = split(path) else { return Ok(None) };
-        Ok(self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)))
+        self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)).transpose()
     }
 
     /// The same; a link at the end is followed to where it leads, whether or not something is there (open(2), `O_CREAT`).
-    pub(super) fn of_followed_name(&mut self, caller: &Caller, dir: i32, path: Vec<u8>) -> Result<Target, Errno> {
+    pub(super) fn of_followed_name(&mut self, caller: &Caller, dir: i32, path: Vec<u8>) -> Result<Target, Unplaced> {
         let mut path = path;
         for _ in 0..MAX_LINKS_FOLLOWED {
             let Some((above, name)) = split(&path) else { return self.of_object(caller.walk_to(dir, &path)?) };
-            let Some(spot) = self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)) else {
+            let Some(spot) = self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)).transpose()? else {
                 // A link of another place may lead here.
                 return self.of_object(caller.walk_to(dir, &path)?);
             };
@@ -144,11 +169,11 @@ impl Places {
             let target = readlinkat(&spot.dir.handle, &spot.name, Vec::new())?.into_bytes();
             path = if target.starts_with(b"/") { target } else { [above, &target].concat() };
         }
-        Err(Errno::LOOP)
+        Err(Unplaced::Refused(Errno::LOOP))
     }
 
     /// The place of what the caller means by an argument of a call.
-    pub(super) fn of(&mut self, caller: &Caller, object: Object) -> Result<Target, Errno> {
+    pub(super) fn of(&mut self, caller: &Caller, object: Object) -> Result<Target, Unplaced> {
         match object {
             Object::Path { dir, address, follow, .. } => {
                 let path = caller.path(address)?;
@@ -163,22 +188,26 @@ impl Places {
     }
 
     /// The place of an open object, by one of its names.
-    fn of_object(&mut self, object: OwnedFd) -> Result<Target, Errno> {
+    pub(super) fn of_object(&mut self, object: OwnedFd) -> Result<Target, Unplaced> {
         let found = Found::at(&object, c"")?;
         if found.kind == FileType::Directory {
-            return Ok(self.directory(&object)?.map(|dir| Spot::new(dir, OsStr::new(""))).into());
+            let spot = self.directory(&object)?.map(|dir| Spot::new(dir, OsStr::new("")));
+            return Ok(spot.transpose()?.into());
         }
-        let path = true_path(&object)?;
+        let path = true_path(&object).map_err(Unplaced::ByUs)?;
         let Some((root, below)) = self.in_root(&path) else { return Ok(Target::Nothing) };
         let (Some(above), Some(name)) = (below.parent(), below.file_name()) else { return Ok(Target::Nothing) };
-        let spot = self.open(root, above).and_then(|above| self.directory(&above));
-        let spot = spot.ok().flatten().map(|dir| Spot::new(dir, name));
+        let above = match self.open(root, above) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
+            above => self.directory(&above.map_err(Unplaced::ByUs)?)?,
+        };
+        let spot = above.map(|dir| Spot::new(dir, name)).transpose()?;
         let spot = spot.filter(|spot| spot.found.is_some_and(|there| there.id == found.id));
         Ok(spot.map_or(Target::Nameless(object), Target::Spot))
     }
 
     /// The directory above a name.
-    fn above(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Arc<Directory>>, Errno> {
+    fn above(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Arc<Directory>>, Unplaced> {
         if let Some(known) = caller.id_of(dir, path).and_then(|id| self.known.get(&id)) {
             return Ok(Some(Arc::clone(known)));
         }
@@ -186,16 +215,17 @@ impl Places {
     }
 
     /// A directory of a root, by a handle of whatever mount.
-    fn directory(&mut self, dir: &OwnedFd) -> Result<Option<Arc<Directory>>, Errno> {
+    fn directory(&mut self, dir: &OwnedFd) -> Result<Option<Arc<Directory>>, Unplaced> {
         let id = Found::at(dir, c"")?.id;
         if let Some(known) = self.known.get(&(id.0, id.1)) {
             return Ok(Some(Arc::clone(known)));
         }
-        let path = true_path(dir)?;
+        // The caller is there already.
+        let path = true_path(dir).map_err(Unplaced::ByUs)?;
         let Some((root, below)) = self.in_root(&path) else { return Ok(None) };
-        let handle = self.open(root, below)?;
+        let handle = self.open(root, below).map_err(Unplaced::ByUs)?;
         if Found::at(&handle, c"")?.id != id {
-            return Err(Errno::STALE);
+            return Err(Unplaced::ByUs(Errno::STALE));
         }
         if self.known.len() >= JOURNALED_DIRECTORIES {
             self.known.clear();

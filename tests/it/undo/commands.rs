@@ -15,24 +15,24 @@ use crate::harness::{DEADLINE, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-const TIERS: [&str; 2] = ["namespaces", "landlock"];
+pub(super) const TIERS: [&str; 2] = ["namespaces", "landlock"];
 
-fn start(tree: &Tree, tier: &str) -> Server {
+pub(super) fn start(tree: &Tree, tier: &str) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
     let tools = "files,command,python";
     Server::open(tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--tools", tools, "--sandbox", tier])
 }
 
 /// Runs a command, and says what its reply tells of changes.
-fn run(server: &mut Server, line: &str) -> Option<Value> {
+pub(super) fn run(server: &mut Server, line: &str) -> Option<Value> {
     let reply = server.call("execute_command", json!({"command": line}));
     reply.result()["structuredContent"].get("changed").cloned()
 }
 
 /// Mode, owner, time of the last change of what is no directory, content or target, the other names of the same inode.
-type Seen = (u32, (u32, u32), Option<(i64, i64)>, Vec<u8>, Vec<PathBuf>);
+pub(super) type Seen = (u32, (u32, u32), Option<(i64, i64)>, Vec<u8>, Vec<PathBuf>);
 
-fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
+pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
     let mut names: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
     let mut found = BTreeMap::new();
     for entry in walkdir::WalkDir::new(root).sort_by_file_name() {
@@ -145,6 +145,8 @@ fn a_test_run_says_what_its_commands_changed() {
     assert_eq!(picture(&tree.path("work")), before);
 }
 
+const COMMIT: &str = "git add -A . && git -c user.name=a -c user.email=b commit -qm x";
+
 /// Numbers that only look random.
 struct Dice(u64);
 
@@ -165,7 +167,7 @@ impl Dice {
         const PYTHON: &str = "import os, mmap, socket, ctypes; c = ctypes.CDLL(None)";
         let (one, other, number) = (self.name(), self.name(), self.throw(90) + 10);
         let python = |code: String| format!("python3 -c \"{PYTHON}\n{code}\"");
-        match self.throw(32) {
+        match self.throw(36) {
             0 => format!("echo {number} >{one}"),
             1 => format!("echo {number} >>{one}"),
             2 => format!("rm -rf {one}"),
@@ -175,7 +177,7 @@ impl Dice {
             6 => format!("cp -a {one} {other}"),
             7 => format!("ln {one} {other}"),
             8 => format!("ln -s {one} {other}"),
-            9 => format!("chmod 7{} {one}", number % 8 * 10),
+            9 => format!("chmod 7{:02} {one}", number % 8 * 10),
             10 => format!("chown {number} {one}"),
             11 => format!("touch -d 2001-01-{number:02} {one}"),
             12 => format!("truncate -s {number} {one}"),
@@ -187,18 +189,31 @@ impl Dice {
             18 => format!("find d y -name '{}*' -delete", &one[..1]),
             19 => format!("( exec 9>>{one}; rm -f {other}; python3 -c 'import os; os.ftruncate(9, 1)' )"),
             20 => format!("( exec 8<{one}; rm -f {one}; echo {number} >/proc/self/fd/8 )"),
-            21 => "git add -A . && git -c user.name=a -c user.email=b commit -qm x".to_owned(),
-            22 => "git checkout -q . ; git stash -q; git stash pop -q".to_owned(),
+            21 => COMMIT.to_owned(),
+            22 => "git checkout -q . ; echo 1 >d/e; git -c user.name=a -c user.email=b stash -q; git stash pop -q"
+                .to_owned(),
             23 => python(format!("c.renameat2(-100, b'{one}', -100, b'{other}', 2)")),
             24 => python(format!(
                 "fd = os.open('.', os.O_TMPFILE | os.O_RDWR); os.write(fd, b'{number}')\n\
                  c.linkat(-100, b'/proc/self/fd/%d' % fd, -100, b'{one}', 0x400)"
             )),
             25 => python(format!("m = mmap.mmap(os.open('{one}', os.O_RDWR), 0); m[0:1] = b'M'")),
-            26 => python(format!("os.fchmod(os.open('{one}', os.O_RDONLY), 0o640)")),
+            26 => python(format!("os.fchmod(os.open('{one}', os.O_RDONLY), 0o740)")),
             27 => python(format!("socket.socket(socket.AF_UNIX).bind('{one}')")),
             28 => python(format!("os.setxattr('{one}', 'user.k', b'{number}')")),
             29 => python(format!("os.removexattr('{one}', 'user.k')")),
+            // As package managers do it.
+            31 => format!(
+                "mkdir -p node_modules/.new node_modules/.bin; echo {number} >node_modules/.new/main.js; ln -sf ../p/main.js node_modules/.bin/p\n\
+                 mv node_modules/p node_modules/.old; mv node_modules/.new node_modules/p; rm -rf node_modules/.old\n\
+                 echo {number} >lock.tmp; cp -l {one} node_modules/p; mv lock.tmp lock.json"
+            ),
+            32 => format!(
+                "git checkout -qB side HEAD~1; echo {number} >{one}; git add -A; {COMMIT}; git checkout -q master\n\
+                 git -c user.name=a -c user.email=b rebase -q side || git rebase --abort"
+            ),
+            33 => format!("git clean -fdxq; git gc -q --prune=now; echo {number} >.gitignore"),
+            34 => format!("cp -aT d {other}; mv -f --backup=numbered {one} {other}"),
             30 => python(format!(
                 "a, b = os.open('{one}', os.O_RDONLY), os.open('{other}', os.O_WRONLY); os.copy_file_range(a, b, 20)"
             )),
@@ -223,29 +238,59 @@ fn whatever_a_program_does_comes_back() {
         let tree = laid_out();
         let root = tree.path("work");
         let mut server = start(&tree, tier);
-        run(&mut server, "git init -q . && git add -A . && git -c user.name=a -c user.email=b commit -qm x");
+        run(&mut server, &format!("git init -qb master . && {COMMIT} && echo 2 >d/f && {COMMIT}"));
         let mut dice = Dice(seed);
         for round in 0..rounds {
             let before = picture(&root);
             let programs: Vec<String> = (0..=dice.throw(2)).map(|_| dice.program()).collect();
-            let mut changed = Vec::new();
+            let told = |step: &str| format!("{tier}, seed {seed}, round {round}, {step}: {programs:#?}");
+            let mut calls = Vec::new();
             for program in &programs {
-                if let Some(told) = run(&mut server, program) {
-                    assert_eq!(told.get("lost"), None, "{tier}, round {round}: {programs:#?}");
-                    changed.extend(told["call"].as_u64());
+                if let Some(changed) = run(&mut server, program) {
+                    assert_eq!(changed.get("lost"), None, "{}", told("kept"));
+                    calls.extend(changed["call"].as_u64());
                 }
             }
             let after = picture(&root);
-            if changed.is_empty() {
-                assert_eq!(after, before, "{tier}, round {round}: {programs:#?}");
+            if calls.is_empty() {
+                assert_eq!(after, before, "{}", told("nothing changed"));
                 continue;
             }
-            let reply = server.call("undo_changes", json!({"calls": changed}));
-            let own = reply.result()["structuredContent"]["call"].as_u64();
-            assert_eq!(picture(&root), before, "{tier}, round {round}, undone: {programs:#?}");
-            if let Some(own) = own.filter(|_| dice.throw(3) == 0) {
-                server.call("undo_changes", json!({"calls": [own]})).texts();
-                assert_eq!(picture(&root), after, "{tier}, round {round}, the undo undone: {programs:#?}");
+            let mut undo = |arguments: Value| {
+                let reply = server.call("undo_changes", arguments);
+                reply.failure().map_or_else(|| Ok(reply.result()["structuredContent"]["call"].as_u64()), Err)
+            };
+            match dice.throw(4) {
+                // A person comes between: the undo is refused, or it leaves what the person wrote.
+                0 => {
+                    let theirs = format!("a person's, in round {round}");
+                    if fs::write(root.join(dice.name()), &theirs).is_err() {
+                        continue;
+                    }
+                    let edited = picture(&root);
+                    let undone = undo(json!({"calls": calls}));
+                    let now = picture(&root);
+                    assert!(now.values().any(|seen| seen.3 == theirs.as_bytes()), "{}", told("theirs"));
+                    if undone.is_err() {
+                        assert_eq!(now, edited, "{}", told("refused"));
+                    }
+                    continue;
+                }
+                // First a part, which may be all.
+                1 => {
+                    let part = undo(json!({"calls": calls, "paths": [dice.name()]}));
+                    let rest = undo(json!({"calls": calls}));
+                    assert_eq!(picture(&root), before, "{}: {part:?}, {rest:?}", told("undone in two parts"));
+                    continue;
+                }
+                _ => {}
+            }
+            let mut own = undo(json!({"calls": calls}));
+            assert_eq!(picture(&root), before, "{}: {own:?}", told("undone"));
+            for (step, wanted) in [("the undo undone", &after), ("undone again", &before)] {
+                let Ok(Some(call)) = own else { break };
+                own = undo(json!({"calls": [call]}));
+                assert_eq!(&picture(&root), wanted, "{}: {own:?}", told(step));
             }
         }
     }

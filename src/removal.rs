@@ -9,16 +9,15 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags, chmod, fchmod, openat
 
 use crate::limits::MAX_REMOVED_LEVELS;
 
-pub(super) const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-pub(super) const PRIVATE: Mode = Mode::RWXU;
+pub const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub const PRIVATE: Mode = Mode::RWXU;
 
 /// Removes a directory tree by handle: links are removed and never followed, mounts are never entered. What cannot be
 /// removed, or not in time, stays.
 ///
 /// Without recursion, and with few directories open: a command can nest deeper than a stack goes, or than there are
 /// descriptors. What lies too deep is moved up first.
-pub(super) fn remove(parent: &OwnedFd, name: &CStr, until: Option<Instant>) {
+pub fn remove(parent: &OwnedFd, name: &CStr, until: Option<Instant>) {
     let Ok(top) = Level::open(parent.as_fd(), name, until) else { return };
     let mut levels = vec![top];
     let mut moved = 0_u64;

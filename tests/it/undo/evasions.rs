@@ -1,0 +1,220 @@
+//! What programs do that is hard to follow: it is kept all the same, or it is refused.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::commands::{TIERS, picture, run, start};
+use super::refusal;
+use crate::harness::Server;
+use crate::schema::NEWEST_HANDSHAKE;
+use crate::tree::Tree;
+
+/// What a cell changed.
+fn cell(server: &mut Server, code: &str) -> Value {
+    let reply = server.call("run_python_code", json!({"code": code}));
+    let told = &reply.result()["structuredContent"];
+    assert_eq!(told.get("error"), None, "{code}");
+    told["notes"].clone()
+}
+
+fn undo(server: &mut Server, call: u64) {
+    server.call("undo_changes", json!({"calls": [call]})).texts();
+}
+
+#[test]
+fn what_a_session_holds_open_is_kept_for_each_cell() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        tree.file("work/a", "before").file("work/log", "one\n");
+        let mut server = start(&tree, tier);
+        let root = tree.path("work");
+        let open = "import sqlite3, mmap\n\
+                    a = open('a', 'r+b', buffering=0); m = mmap.mmap(a.fileno(), 0); log = open('log', 'a')\n\
+                    db = sqlite3.connect('q.db'); db.execute('create table t(a)'); db.execute('insert into t values(1)'); db.commit()";
+        cell(&mut server, open);
+        for (code, file) in [
+            ("_ = a.write(b'changed')", "a"),
+            ("m[0:2] = b'MM'", "a"),
+            ("_ = log.write('two'); log.flush()", "log"),
+            ("_ = db.execute('delete from t'); db.commit()", "q.db"),
+        ] {
+            let before = picture(&root);
+            let told = cell(&mut server, code);
+            let told = told[0].as_str().unwrap();
+            let (what, call) = told.split_once(": undo with call ").unwrap();
+            assert_eq!(what, format!("changed: edited {file}"), "{tier}: {code}");
+            undo(&mut server, call.parse().unwrap());
+            assert_eq!(picture(&root), before, "{tier}: {code}");
+        }
+        assert_eq!(cell(&mut server, "1 + 1"), Value::Null, "{tier}");
+    }
+}
+
+#[test]
+fn nothing_leaves_what_is_kept_by_another_name() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        tree.file("work/a", "a").file("work/b", "b").file("work/d/c", "c");
+        let root = tree.path("work");
+        let before = picture(&root);
+        let mut server = start(&tree, tier);
+        for (line, changed) in [
+            ("ln b \"$TMPDIR/b\" || ln -s \"$TMPDIR\" l; rm -f l; echo evil >\"$TMPDIR/b\"; cp b c; rm c", Value::Null),
+            ("mv a \"$TMPDIR/a\"; echo evil >\"$TMPDIR/a\"", json!({"call": 2, "deleted": 1})),
+            ("mv d \"$TMPDIR/d\"; rm -r \"$TMPDIR/d\"", json!({"call": 4, "deleted": 2})),
+            ("echo n >\"$TMPDIR/n\"; ln \"$TMPDIR/n\" n || mv \"$TMPDIR/n\" n", json!({"call": 6, "created": 1})),
+        ] {
+            assert_eq!(run(&mut server, line).unwrap_or_default(), changed, "{tier}: {line}");
+            if let Some(call) = changed["call"].as_u64() {
+                undo(&mut server, call);
+            }
+            assert_eq!(picture(&root), before, "{tier}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_place_that_cannot_be_found_is_not_changed() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        tree.file("work/a", "a");
+        let before = picture(&tree.path("work"));
+        let mut server = start(&tree, tier);
+        // By links that procfs makes up.
+        assert_eq!(run(&mut server, "echo evil >/proc/self/cwd/a; rm /proc/self/cwd/a"), None, "{tier}");
+        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+        // By more than a path holds.
+        let code = "import os\nfor _ in range(30): os.mkdir('n' * 200); os.chdir('n' * 200)";
+        let reply = server.call("execute_command", json!({"command": format!("python3 -c \"{code}\" 2>&1 || true")}));
+        let told = reply.text();
+        assert!(told.contains("finding the place of a change: File name too long"), "{tier}: {told}");
+        assert!(told.contains("OSError: [Errno 5] Input/output error"), "{tier}: {told}");
+    }
+}
+
+#[test]
+fn a_sparse_file_of_a_tebibyte_is_kept_and_compared_by_what_is_in_it() {
+    let tree = Tree::new();
+    tree.file("work/large", "begin");
+    let large = fs::File::options().write(true).open(tree.path("work/large")).unwrap();
+    large.set_len(1 << 40).unwrap();
+    let mut server = start(&tree, TIERS[0]);
+    assert_eq!(run(&mut server, "exec 9<>large; touch -d 2001-01-01 large").unwrap()["touched"], 1);
+    let write = "printf end | dd of=large bs=1 seek=1099511627770 conv=notrunc 2>/dev/null";
+    assert_eq!(run(&mut server, write), Some(json!({"call": 2, "edited": 1})));
+    undo(&mut server, 2);
+    assert_eq!(run(&mut server, "tail -c 6 large | tr -d '\\0' | wc -c | grep -qx 0 || echo x >wrong"), None);
+}
+
+/// As deep as a path can be.
+const LEVELS: usize = 1000;
+
+#[test]
+fn what_is_too_deep_costs_only_its_own_call() {
+    let tree = Tree::new();
+    tree.file("work/a", "a");
+    let mut deep = tree.path("work/e");
+    for _ in 0..LEVELS {
+        fs::create_dir(&deep).unwrap();
+        deep.push("e");
+    }
+    let mut server = start(&tree, TIERS[0]);
+    assert_eq!(run(&mut server, "rm -r e; rm a"), Some(json!({"call": 1, "deleted": LEVELS + 1})));
+    let refused = refusal(&server.call("undo_changes", json!({"calls": [1]})));
+    assert!(refused.contains("directories deep, and nothing was undone: undo the rest by its paths"), "{refused}");
+    server.call("undo_changes", json!({"calls": [1], "paths": ["a"]})).texts();
+    assert_eq!(tree.read("work/a"), "a");
+    // What it made goes, however deep it is, from the store as well.
+    let code = format!("import os\nfor _ in range({LEVELS}): os.mkdir('d'); os.chdir('d')");
+    assert_eq!(run(&mut server, &format!("python3 -c \"{code}\"")), Some(json!({"call": 3, "created": 1})));
+    undo(&mut server, 3);
+    assert!(!tree.has("work/d"));
+}
+
+#[test]
+fn few_descriptors_are_enough() {
+    let tree = Tree::new();
+    for file in 0..300 {
+        tree.file(format!("work/t/{file}/x"), file.to_string());
+    }
+    let before = picture(&tree.path("work"));
+    let allowed = format!("{}:rw", tree.text("work"));
+    let server = env!("CARGO_BIN_EXE_replay");
+    let script = "ulimit -n 128; exec \"$@\"";
+    let line = ["sh", "-c", script, "sh", server, "--mcp-server", "--allow", &allowed, "--tools", "files,command"];
+    let mut server = Server::start_program(&tree, &line, &[]).opened(NEWEST_HANDSHAKE);
+    assert_eq!(run(&mut server, "rm -r t"), Some(json!({"call": 1, "deleted": 601})));
+    undo(&mut server, 1);
+    assert_eq!(picture(&tree.path("work")), before);
+}
+
+/// Whether this user can mount in a namespace.
+fn can_mount() -> bool {
+    let probe = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    probe.is_ok_and(|output| output.status.success())
+}
+
+fn with_mounts(tree: &Tree, mounts: &str, more: &[&str]) -> Server {
+    let allowed = format!("{}:rw", tree.text("work"));
+    let script = format!("set -e; cd '{}'; {mounts}; exec \"$@\"", tree.root().display());
+    let server = [env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", &allowed, "--tools", "files,command"];
+    let line = [&["unshare", "-m", "sh", "-c", &script, "sh"][..], &server, more].concat();
+    Server::start_program(tree, &line, &[]).opened(NEWEST_HANDSHAKE)
+}
+
+#[test]
+fn a_full_disk_refuses_a_change_or_tells_what_is_not_kept() {
+    if !can_mount() {
+        return;
+    }
+    for full in ["refuse", "drop"] {
+        let tree = Tree::new();
+        tree.file("work/large", vec![b'x'; 8 << 20]).file("work/small", "small").dir("state");
+        let mut server = with_mounts(
+            &tree,
+            "mkdir -p in; mount -t tmpfs -o size=64m none in; mkdir in/w; cp -a work/. in/w; mount -t tmpfs -o size=4m none state; \
+             export XDG_STATE_HOME=$PWD/state; mount --bind in/w work",
+            &["--undo-full", full],
+        );
+        let line = "echo more | dd of=large conv=notrunc 2>&1 | grep -o 'No space.*'; rm small; head -c 5 large; ls";
+        let reply = server.call("execute_command", json!({"command": line}));
+        let told = reply.text();
+        let (large, small) = if full == "refuse" { ("xxxxx", "No space left") } else { ("more", "not kept for undo") };
+        assert!(told.contains(large) && told.contains(small), "{full}: {told}");
+        assert!(reply.result()["structuredContent"]["changed"]["call"].is_u64(), "{full}: {told}");
+    }
+}
+
+#[test]
+fn moves_and_undo_go_across_filesystems_and_mounts() {
+    if !can_mount() {
+        return;
+    }
+    let tree = Tree::new();
+    tree.file("work/t/u/a", "a").file("work/t/b", "b").dir("work/m").dir("work/bound").dir("elsewhere");
+    tree.hard_link("work/t/b", "work/t/b2").link("b", "work/t/l");
+    let mut server = with_mounts(&tree, "mount -t tmpfs none work/m; mount --bind elsewhere work/bound", &[]);
+    let seen =
+        "find . ! -type d -printf '%p %m %n %T@ %l ' -exec sh -c '[ -L \"$0\" ] || md5sum <\"$0\"' {} \\; | sort";
+    let seen = |server: &mut Server| server.call("execute_command", json!({"command": seen})).text();
+    let mut number = 0;
+    let mut steps = vec![seen(&mut server)];
+    for line in
+        ["cp -a t bound/t; cp -a t m/t", "mv t m/t2; mv m/t t; echo x >>m/t2/b", "mv bound/t m/t3; mv m/t2 bound/t4"]
+    {
+        number += 1;
+        assert_eq!(run(&mut server, line).unwrap()["call"], number, "{line}");
+        steps.push(seen(&mut server));
+    }
+    for step in steps.iter().rev().skip(1) {
+        let call = number;
+        number -= 1;
+        undo(&mut server, call);
+        assert_eq!(&seen(&mut server), step, "call {call} undone");
+    }
+    assert!(Path::new(&tree.path("elsewhere")).read_dir().unwrap().next().is_none());
+}
