@@ -82,7 +82,7 @@ impl Undo<'_> {
             flags = AtFlags::REMOVEDIR;
             let path = at.path.join(at.name);
             for name in with_access(dir.as_fd(), || object::names(&dir)).map_err(failed())? {
-                self.remove_apart(At { dir: dir.as_fd(), name: &name, root: at.root, path: &path })?;
+                self.remove_apart(At { dir: dir.as_fd(), name: &name, root: at.root, path: &path, seen: None })?;
             }
         }
         self.recorder.loses(at)?;

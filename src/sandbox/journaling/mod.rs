@@ -11,7 +11,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{FileType, Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use super::broker::{Caller, Object, Witness};
@@ -19,9 +19,9 @@ use super::fault::{Fault, Step};
 use super::plan::{Place, PlannedJournal};
 use super::sys::seccomp::Notification;
 use super::wire::Changed;
-use crate::journal::{JournalError, Recorder, Root, Skips, Store, WhenFull, Writing};
+use crate::journal::{JournalError, Recorder, Root, Skips, Stat, Store, WhenFull, Writing};
 use mutation::{Mutation, Named, decode};
-use place::{Found, Places, Spot, Target};
+use place::{Places, Spot, Target, stat_of};
 
 /// Makes of globs what looks whether something is skipped; the reason if they are none.
 pub type SkipsOf = fn(&[String]) -> Result<Skips, String>;
@@ -88,12 +88,16 @@ pub struct CommandJournal<'a> {
 impl Witness for CommandJournal<'_> {
     fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>> {
         let mutation = decode(asked.nr, &asked.args)?;
-        // A path's failure here is the kernel's, too.
-        let caller = match self.caller.take().filter(|caller| caller.is(asked.pid)) {
-            Some(caller) => caller,
-            None => Caller::new(asked.pid).ok()?,
+        let known = self.caller.take().filter(|caller| caller.is(asked.pid));
+        let noted = known.and_then(|caller| Some((self.note_by(&caller, mutation)?, caller)));
+        let (noted, caller) = match noted {
+            Some(noted) => noted,
+            None => {
+                let caller = Caller::new(asked.pid).ok()?;
+                // A path's failure here is the kernel's, too.
+                (self.note_by(&caller, mutation).unwrap_or(Ok(())), caller)
+            }
         };
-        let noted = self.note_by(&caller, mutation);
         self.caller = Some(caller);
         Some(noted)
     }
@@ -121,9 +125,9 @@ impl Note {
             Self::Gains(spot) => recorder.knows_gain(spot.dir_id(), spot.name()),
             Self::Loses(spot) => spot.is_new(start),
             Self::Renames(from, to, _) | Self::Links(from, to) => from.is_new(start) && to.is_new(start),
-            Self::Metadata(spot) => spot.found.is_none_or(|found| recorder.knows_metadata(found.id)),
+            Self::Metadata(spot) => spot.found().is_none_or(|found| recorder.knows_metadata(found.id)),
             Self::MetadataOf(_) | Self::ContentOf(_) => false,
-            Self::Content(spot, writing) => spot.found.is_none_or(|found| recorder.knows_content(found.id, *writing)),
+            Self::Content(spot, writing) => spot.found().is_none_or(|found| recorder.knows_content(found.id, *writing)),
         }
     }
 }
@@ -145,19 +149,20 @@ impl CommandJournal<'_> {
         (call.is_some() || fault.is_some()).then_some(Changed { call, fault })
     }
 
-    fn note_by(&mut self, caller: &Caller, mutation: Mutation) -> Result<(), Errno> {
-        let Ok(Some(note)) = self.note_of(caller, mutation) else { return Ok(()) };
+    /// Whether the call may go on; `None` if what it means was not found.
+    fn note_by(&mut self, caller: &Caller, mutation: Mutation) -> Option<Result<(), Errno>> {
+        let Some(note) = self.note_of(caller, mutation).ok()? else { return Some(Ok(())) };
         let mut noted = self.record(&note);
         if matches!(noted, Err(JournalError::Moved { .. })) {
             self.places.forget();
-            let Ok(Some(note)) = self.note_of(caller, mutation) else { return Ok(()) };
+            let Some(note) = self.note_of(caller, mutation).ok()? else { return Some(Ok(())) };
             noted = self.record(&note);
         }
-        let Err(error) = noted else { return Ok(()) };
+        let Err(error) = noted else { return Some(Ok(())) };
         self.fault.get_or_insert_with(|| error.to_string());
         let full = [libc::ENOSPC, libc::EDQUOT].into_iter().find(|full| error.errno() == Some(*full));
         let errno = Errno::from_raw_os_error(full.unwrap_or(libc::EIO));
-        if self.journal.drops { Ok(()) } else { Err(errno) }
+        Some(if self.journal.drops { Ok(()) } else { Err(errno) })
     }
 
     /// What has to be noted before a call goes on.
@@ -176,6 +181,7 @@ impl CommandJournal<'_> {
             },
             Mutation::Link { from, to } => match (named(to)?, places.of(caller, from)) {
                 (Some(to), Ok(Target::Spot(from))) => Some(Note::Links(from, to)),
+                (_, Err(errno)) if !caller.is_there() => return Err(errno),
                 (to, _) => to.map(Note::Gains),
             },
             Mutation::Bind { address, size } => match unix_path(caller, address, size)? {
@@ -190,7 +196,7 @@ impl CommandJournal<'_> {
                     places.of_name(caller, dir, &path)?.into()
                 };
                 match target {
-                    Target::Spot(spot) if spot.found.is_none() => creates.then_some(Note::Gains(spot)),
+                    Target::Spot(spot) if spot.found().is_none() => creates.then_some(Note::Gains(spot)),
                     target if writes => {
                         self.content(target, if appends { Writing::Appends } else { Writing::Anywhere })
                     }
@@ -202,9 +208,9 @@ impl CommandJournal<'_> {
                 self.content(target, Writing::Anywhere)
             }
             Mutation::Overwrite(fd) => {
-                let found = Found::open(caller, fd)?;
+                let found = open_of(caller, fd)?;
                 let is_known = |recorder: &Recorder| recorder.knows_content(found.id, Writing::Anywhere);
-                if found.kind != FileType::RegularFile || recorder.is_some_and(is_known) {
+                if !found.is_file() || recorder.is_some_and(is_known) {
                     return Ok(None);
                 }
                 let target = places.of(caller, Object::Descriptor(fd))?;
@@ -212,7 +218,7 @@ impl CommandJournal<'_> {
             }
             Mutation::Metadata(object) => {
                 if let Object::Descriptor(fd) = object {
-                    let id = Found::open(caller, fd)?.id;
+                    let id = open_of(caller, fd)?.id;
                     if recorder.is_some_and(|recorder| recorder.knows_metadata(id)) {
                         return Ok(None);
                     }
@@ -231,7 +237,7 @@ impl CommandJournal<'_> {
     fn content(&self, target: Target, writing: Writing) -> Option<Note> {
         match target {
             Target::Spot(spot) => {
-                let is_file = spot.found.is_some_and(|found| found.kind == FileType::RegularFile);
+                let is_file = spot.found().is_some_and(|found| found.is_file());
                 is_file.then_some(Note::Content(spot, writing))
             }
             Target::Nameless(object) if self.has(&object) == Ok(true) => Some(Note::ContentOf(object)),
@@ -241,7 +247,7 @@ impl CommandJournal<'_> {
 
     /// Whether something is noted of an object. It may have no name any more, and still be kept by a link.
     fn has(&self, object: &OwnedFd) -> Result<bool, Errno> {
-        let id = Found::at(object, c"")?.id;
+        let id = stat_of(object)?.id;
         Ok(self.recorder.as_ref().is_some_and(|recorder| recorder.has(id)))
     }
 
@@ -266,6 +272,11 @@ impl CommandJournal<'_> {
             Note::Content(spot, writing) => recorder.content(spot.at(), *writing),
         }
     }
+}
+
+/// What the caller has open under this number.
+fn open_of(caller: &Caller, fd: i32) -> Result<Stat, Errno> {
+    caller.statx(fd, Stat::WANTED).map(Stat::from)
 }
 
 /// The path of an address, if it is one of unix(7) with a path.

@@ -5,6 +5,7 @@
 //! mounts outside.
 #![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place, to look where it is")]
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,13 +13,10 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, makedev, openat2, readlinkat, statx,
-};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2, readlinkat};
 use rustix::io::Errno;
-use rustix::path::Arg;
 
-use crate::journal::{At, Id, Root};
+use crate::journal::{At, Id, Root, Stat, stat};
 use crate::limits::{JOURNALED_DIRECTORIES, MAX_LINKS_FOLLOWED};
 use crate::sandbox::broker::{Caller, Object, link};
 
@@ -27,7 +25,7 @@ use crate::sandbox::broker::{Caller, Object, link};
 pub(super) struct Spot {
     dir: Arc<Directory>,
     name: OsString,
-    pub(super) found: Option<Found>,
+    seen: OnceCell<Option<Stat>>,
 }
 
 #[derive(Debug)]
@@ -38,41 +36,26 @@ struct Directory {
     id: Id,
 }
 
-/// An object.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    pub(super) kind: FileType,
-    pub(super) id: Id,
-}
-
-const WANTED: StatxFlags = StatxFlags::TYPE.union(StatxFlags::INO).union(StatxFlags::BTIME);
-
-impl Found {
-    /// What stands under a name, which is not followed; with an empty one, the directory.
-    pub(super) fn at(dir: impl AsFd, name: impl Arg) -> Result<Self, Errno> {
-        statx(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH, WANTED).map(|stat| Self::of(&stat))
-    }
-
-    /// What the caller has open under this number.
-    pub(super) fn open(caller: &Caller, fd: i32) -> Result<Self, Errno> {
-        caller.statx(fd, WANTED).map(|stat| Self::of(&stat))
-    }
-
-    fn of(stat: &Statx) -> Self {
-        let born = stat.stx_btime.tv_sec * 1_000_000_000 + i64::from(stat.stx_btime.tv_nsec);
-        let kind = FileType::from_raw_mode(stat.stx_mode.into());
-        Self { kind, id: Id(makedev(stat.stx_dev_major, stat.stx_dev_minor), stat.stx_ino, born) }
-    }
-}
-
 impl Spot {
     fn new(dir: Arc<Directory>, name: &OsStr) -> Self {
-        let found = Found::at(&dir.handle, name).ok();
-        Self { dir, name: name.to_owned(), found }
+        Self { dir, name: name.to_owned(), seen: OnceCell::new() }
     }
 
     pub(super) fn at(&self) -> At<'_> {
-        At { dir: self.dir.handle.as_fd(), name: &self.name, root: self.dir.root, path: &self.dir.path }
+        let seen = self.look().map(|found| (self.dir.id, found));
+        At { dir: self.dir.handle.as_fd(), name: &self.name, root: self.dir.root, path: &self.dir.path, seen }
+    }
+
+    /// What stands there, if it can be told.
+    pub(super) fn found(&self) -> Option<Stat> {
+        self.look().flatten()
+    }
+
+    fn look(&self) -> Option<Option<Stat>> {
+        if self.seen.get().is_none() {
+            let _ = self.seen.set(stat(&self.dir.handle, &self.name).ok()?);
+        }
+        self.seen.get().copied()
     }
 
     pub(super) fn dir_id(&self) -> Id {
@@ -85,7 +68,7 @@ impl Spot {
 
     /// Whether directory and object were both made after that time.
     pub(super) fn is_new(&self, time: i64) -> bool {
-        self.dir.id.2 > time && self.found.is_none_or(|found| found.id.2 > time)
+        self.dir.id.2 > time && self.found().is_none_or(|found| found.id.2 > time)
     }
 }
 
@@ -138,7 +121,7 @@ impl Places {
                 // A link of another place may lead here.
                 return self.of_object(caller.walk_to(dir, &path)?);
             };
-            if spot.found.is_none_or(|found| found.kind != FileType::Symlink) {
+            if !spot.found().is_some_and(|found| found.is_link()) {
                 return Ok(Target::Spot(spot));
             }
             let target = readlinkat(&spot.dir.handle, &spot.name, Vec::new())?.into_bytes();
@@ -164,8 +147,8 @@ impl Places {
 
     /// The place of an open object, by one of its names.
     fn of_object(&mut self, object: OwnedFd) -> Result<Target, Errno> {
-        let found = Found::at(&object, c"")?;
-        if found.kind == FileType::Directory {
+        let found = stat_of(&object)?;
+        if found.is_dir() {
             return Ok(self.directory(&object)?.map(|dir| Spot::new(dir, OsStr::new(""))).into());
         }
         let path = true_path(&object)?;
@@ -173,7 +156,7 @@ impl Places {
         let (Some(above), Some(name)) = (below.parent(), below.file_name()) else { return Ok(Target::Nothing) };
         let spot = self.open(root, above).and_then(|above| self.directory(&above));
         let spot = spot.ok().flatten().map(|dir| Spot::new(dir, name));
-        let spot = spot.filter(|spot| spot.found.is_some_and(|there| there.id == found.id));
+        let spot = spot.filter(|spot| spot.found().is_some_and(|there| there.id == found.id));
         Ok(spot.map_or(Target::Nameless(object), Target::Spot))
     }
 
@@ -187,14 +170,14 @@ impl Places {
 
     /// A directory of a root, by a handle of whatever mount.
     fn directory(&mut self, dir: &OwnedFd) -> Result<Option<Arc<Directory>>, Errno> {
-        let id = Found::at(dir, c"")?.id;
+        let id = stat_of(dir)?.id;
         if let Some(known) = self.known.get(&(id.0, id.1)) {
             return Ok(Some(Arc::clone(known)));
         }
         let path = true_path(dir)?;
         let Some((root, below)) = self.in_root(&path) else { return Ok(None) };
         let handle = self.open(root, below)?;
-        if Found::at(&handle, c"")?.id != id {
+        if stat_of(&handle)?.id != id {
             return Err(Errno::STALE);
         }
         if self.known.len() >= JOURNALED_DIRECTORIES {
@@ -216,6 +199,11 @@ impl Places {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         openat2(&self.roots[root].handle, below, flags, Mode::empty(), resolve)
     }
+}
+
+/// What an open object is.
+pub(super) fn stat_of(object: &OwnedFd) -> Result<Stat, Errno> {
+    stat(object, OsStr::new(""))?.ok_or(Errno::NOENT)
 }
 
 /// Where the kernel says that a descriptor leads (proc(5), `/proc/PID/fd`).
