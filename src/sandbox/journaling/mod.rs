@@ -90,13 +90,12 @@ impl Witness for CommandJournal<'_> {
         let mutation = decode(asked.nr, &asked.args)?;
         let known = self.caller.take().filter(|caller| caller.is(asked.pid));
         let noted = known.and_then(|caller| Some((self.note_by(&caller, mutation)?, caller)));
-        let (noted, caller) = match noted {
-            Some(noted) => noted,
-            None => {
-                let caller = Caller::new(asked.pid).ok()?;
-                // A path's failure here is the kernel's, too.
-                (self.note_by(&caller, mutation).unwrap_or(Ok(())), caller)
-            }
+        let (noted, caller) = if let Some(noted) = noted {
+            noted
+        } else {
+            let caller = Caller::new(asked.pid).ok()?;
+            // A path's failure here is the kernel's, too.
+            (self.note_by(&caller, mutation).unwrap_or(Ok(())), caller)
         };
         self.caller = Some(caller);
         Some(noted)

@@ -42,20 +42,21 @@ impl Spot {
     }
 
     pub(super) fn at(&self) -> At<'_> {
-        let seen = self.look().map(|found| (self.dir.id, found));
+        let seen = self.look().ok().map(|found| (self.dir.id, found));
         At { dir: self.dir.handle.as_fd(), name: &self.name, root: self.dir.root, path: &self.dir.path, seen }
     }
 
     /// What stands there, if it can be told.
     pub(super) fn found(&self) -> Option<Stat> {
-        self.look().flatten()
+        self.look().ok().flatten()
     }
 
-    fn look(&self) -> Option<Option<Stat>> {
-        if self.seen.get().is_none() {
-            let _ = self.seen.set(stat(&self.dir.handle, &self.name).ok()?);
+    fn look(&self) -> Result<Option<Stat>, Errno> {
+        if let Some(seen) = self.seen.get() {
+            return Ok(*seen);
         }
-        self.seen.get().copied()
+        let found = stat(&self.dir.handle, &self.name)?;
+        Ok(*self.seen.get_or_init(|| found))
     }
 
     pub(super) fn dir_id(&self) -> Id {
