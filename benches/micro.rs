@@ -134,7 +134,8 @@ fn noted_in(c: &mut Criterion) -> Result<()> {
     let handle = File::open(&root)?;
     let roots = [Root { handle: handle.try_clone()?.into(), shown: root.clone() }];
     let store = Store::open(File::open(dir.path())?.as_fd(), "store".as_ref(), dir.path(), roots.into())?;
-    let at = |name: &'static str| At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new("") };
+    let at =
+        |name: &'static str| At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new(""), seen: None };
     let replace = || fs::write(root.join("new"), "text").and_then(|()| fs::rename(root.join("new"), root.join("file")));
     replace()?;
     let mut group = c.benchmark_group("replace a file");

@@ -91,7 +91,8 @@ impl Undo<'_> {
             flags = AtFlags::REMOVEDIR;
             let path = at.path.join(at.name);
             for name in with_access(dir.as_fd(), || object::names(&dir)).map_err(failed())? {
-                self.remove_apart(At { dir: dir.as_fd(), name: &name, root: at.root, path: &path }, depth + 1)?;
+                let at = At { dir: dir.as_fd(), name: &name, root: at.root, path: &path, seen: None };
+                self.remove_apart(at, depth + 1)?;
             }
         }
         self.recorder.loses(at)?;

@@ -202,7 +202,7 @@ impl<'a> Changes<'a> {
                 self.noted().skipped = true;
                 return Ok(());
             }
-            ats.push(At { dir, name, root, path: above });
+            ats.push(At { dir, name, root, path: above, seen: None });
         }
         let mut noted = self.noted();
         if noted.recorder.is_none() && noted.lost.is_some() {

@@ -42,7 +42,7 @@ pub use conflict::Conflict;
 pub use entry::{Change, Entry, Place};
 pub use error::JournalError;
 pub use keeping::{Skips, WhenFull};
-pub use object::Id;
+pub use object::{Id, Stat, stat};
 pub use recorder::{At, Recorder, Writing};
 pub use root::Root;
 pub use store::Store;

@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, SeekFrom, StatxFlags, Timespec, Timestamps, UTIME_OMIT, Uid,
-    XattrFlags, chmodat, chownat, copy_file_range, ftruncate, getxattr, ioctl_ficlone, linkat, listxattr, makedev,
-    mkfifoat, openat, readlinkat, removexattr, seek, setxattr, statx, symlinkat, utimensat,
+    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, SeekFrom, Statx, StatxFlags, StatxTimestamp, Timespec, Timestamps,
+    UTIME_OMIT, Uid, XattrFlags, chmodat, chownat, copy_file_range, ftruncate, getxattr, ioctl_ficlone, linkat,
+    listxattr, makedev, mkfifoat, openat, readlinkat, removexattr, seek, setxattr, statx, symlinkat, utimensat,
 };
 use rustix::io::{Errno, fcntl_dupfd_cloexec, pread, pwrite};
 use rustix::process::{getegid, geteuid};
@@ -59,20 +59,42 @@ pub struct Stat {
 /// Names and values, sorted.
 pub(super) type Attributes = Vec<(Bytes, Bytes)>;
 
+impl From<Statx> for Stat {
+    fn from(raw: Statx) -> Self {
+        let nanos = |time: StatxTimestamp| time.tv_sec * NANOSECONDS + i64::from(time.tv_nsec);
+        // Without a time of birth it is 0, which a store refuses for its roots.
+        let born = if raw.stx_mask & StatxFlags::BTIME.bits() == 0 { 0 } else { nanos(raw.stx_btime) };
+        Self {
+            id: Id(makedev(raw.stx_dev_major, raw.stx_dev_minor), raw.stx_ino, born),
+            mode: raw.stx_mode.into(),
+            uid: known(raw.stx_uid, OWN.0),
+            gid: known(raw.stx_gid, OWN.1),
+            size: raw.stx_size,
+            links: raw.stx_nlink,
+            mtime: nanos(raw.stx_mtime),
+            ctime: nanos(raw.stx_ctime),
+            bytes: raw.stx_blocks * 512,
+        }
+    }
+}
+
 impl Stat {
+    /// What it is made from.
+    pub const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
+
     fn kind(&self) -> FileType {
         FileType::from_raw_mode(self.mode)
     }
 
-    pub(super) fn is_dir(&self) -> bool {
+    pub fn is_dir(&self) -> bool {
         self.kind() == FileType::Directory
     }
 
-    pub(super) fn is_file(&self) -> bool {
+    pub fn is_file(&self) -> bool {
         self.kind() == FileType::RegularFile
     }
 
-    pub(super) fn is_link(&self) -> bool {
+    pub fn is_link(&self) -> bool {
         self.kind() == FileType::Symlink
     }
 
@@ -96,26 +118,9 @@ pub(super) fn there<T>(found: Result<T, Errno>) -> Result<Option<T>, Errno> {
 }
 
 /// What stands under a name; of an empty name, the object of the handle.
-pub(super) fn stat(dir: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errno> {
+pub fn stat(dir: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
-    let look = || statx(&dir, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME);
-    let Some(raw) = there(with_access(dir.as_fd(), look))? else {
-        return Ok(None);
-    };
-    let nanos = |time: rustix::fs::StatxTimestamp| time.tv_sec * NANOSECONDS + i64::from(time.tv_nsec);
-    // Without a time of birth it is 0, which a store refuses for its roots.
-    let born = if raw.stx_mask & StatxFlags::BTIME.bits() == 0 { 0 } else { nanos(raw.stx_btime) };
-    Ok(Some(Stat {
-        id: Id(makedev(raw.stx_dev_major, raw.stx_dev_minor), raw.stx_ino, born),
-        mode: raw.stx_mode.into(),
-        uid: known(raw.stx_uid, OWN.0),
-        gid: known(raw.stx_gid, OWN.1),
-        size: raw.stx_size,
-        links: raw.stx_nlink,
-        mtime: nanos(raw.stx_mtime),
-        ctime: nanos(raw.stx_ctime),
-        bytes: raw.stx_blocks * 512,
-    }))
+    Ok(there(with_access(dir.as_fd(), || statx(&dir, name, flags, Stat::WANTED)))?.map(Stat::from))
 }
 
 /// This user and group.

@@ -73,7 +73,7 @@ impl Staged {
     }
 
     pub(super) fn at(&self) -> At<'_> {
-        At { dir: self.dir.as_fd(), name: self.name.name(), root: self.root, path: &self.path }
+        At { dir: self.dir.as_fd(), name: self.name.name(), root: self.root, path: &self.path, seen: None }
     }
 }
 
@@ -96,7 +96,13 @@ impl<'a> Here<'a> {
     }
 
     fn at_name(self, name: &'a OsStr) -> At<'a> {
-        At { dir: self.dir, name, root: self.place.root, path: Path::new(OsStr::from_bytes(&self.place.path.0)) }
+        At {
+            dir: self.dir,
+            name,
+            root: self.place.root,
+            path: Path::new(OsStr::from_bytes(&self.place.path.0)),
+            seen: None,
+        }
     }
 }
 

@@ -30,7 +30,12 @@ pub struct At<'a> {
     pub name: &'a OsStr,
     pub root: usize,
     pub path: &'a Path,
+    /// What was seen just now, if somebody has looked: the directory, and what stands under the name.
+    pub seen: Option<(Id, Option<Stat>)>,
 }
+
+/// What failed.
+const LOOKING: &str = "looking at it";
 
 /// How content is about to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,7 +213,7 @@ impl Recorder {
             return Ok(());
         }
         self.recording(&Found::At(at), |own| {
-            let found = if at.name.is_empty() { Some(own.directory(at)?.0) } else { own.name(at)? };
+            let found = if at.name.is_empty() { own.directory(at).map(|_| own.look(at))?? } else { own.name(at)? };
             found.map_or(Ok(()), |stat| own.note_metadata(&Found::At(at), &stat))
         })
     }
@@ -229,7 +234,7 @@ impl Recorder {
     pub fn metadata_of(&mut self, object: BorrowedFd<'_>, shown: &Path) -> Result<(), JournalError> {
         let found = Found::Open(object, shown);
         self.recording(&found, |own| {
-            let stat = stat_of(object).map_err(|errno| own.failed(&found, "looking at it", errno))?;
+            let stat = stat_of(object).map_err(|errno| own.failed(&found, LOOKING, errno))?;
             own.note_metadata(&found, &stat)
         })
     }
@@ -238,7 +243,7 @@ impl Recorder {
     pub fn content_of(&mut self, object: BorrowedFd<'_>, shown: &Path, writing: Writing) -> Result<(), JournalError> {
         let found = Found::Open(object, shown);
         self.recording(&found, |own| {
-            let stat = stat_of(object).map_err(|errno| own.failed(&found, "looking at it", errno))?;
+            let stat = stat_of(object).map_err(|errno| own.failed(&found, LOOKING, errno))?;
             own.note_content(&found, &stat, writing)
         })
     }
@@ -320,15 +325,17 @@ impl Recorder {
     /// Notes what stands under a name. What stands there now.
     fn name(&mut self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
         let (dir, is_noted) = self.directory(at)?;
-        let found = stat(at.dir, at.name).map_err(|errno| self.failed(&Found::At(at), "looking at it", errno))?;
-        if is_noted && !self.is_noted(dir.id, at.name) {
-            self.note_object(&dir);
+        let found = self.look(at)?;
+        if is_noted && !self.is_noted(dir, at.name) {
+            if !self.has(dir) {
+                self.note_object(&stat_of(at.dir).map_err(|errno| self.failed(&Found::At(at), LOOKING, errno))?);
+            }
             // What is new has come by nobody's call, or somebody else's, and was not there when the entry began.
             let before = found.filter(|stat| !self.entry.is_new(stat.id));
             if let Some(stat) = &before {
                 self.note_object(stat);
             }
-            self.note(Event::Name { dir: dir.id, name: Bytes::of(at.name), before: before.map(|stat| stat.id) });
+            self.note(Event::Name { dir, name: Bytes::of(at.name), before: before.map(|stat| stat.id) });
         }
         if let Some(stat) = &found
             && !self.entry.is_new(stat.id)
@@ -340,11 +347,15 @@ impl Recorder {
 
     /// The directory, and whether names in it are noted. When one is for the first time, so are those that lead to it from one that is
     /// known.
-    fn directory(&mut self, at: At<'_>) -> Result<(Stat, bool), JournalError> {
+    fn directory(&mut self, at: At<'_>) -> Result<(Id, bool), JournalError> {
+        let known = |id: Id| Some((id, *self.known.get(&id)?));
+        if let Some(known) = at.seen.and_then(|(dir, _)| known(dir)) {
+            return Ok(known);
+        }
         let failed = |errno| self.failed(&Found::At(at), "looking at its directory", errno);
         let own = stat_of(at.dir).map_err(failed)?;
-        if let Some(known) = self.known.get(&own.id) {
-            return Ok((own, *known));
+        if let Some(known) = known(own.id) {
+            return Ok(known);
         }
         let moved = || JournalError::Moved { path: self.roots[at.root].shown.join(at.path) };
         let (mut dir, mut above, mut leading) = (own, PathBuf::new(), Vec::new());
@@ -378,7 +389,13 @@ impl Recorder {
         }
         let is_noted = !self.entry.is_new(own.id);
         self.known.insert(own.id, is_noted);
-        Ok((own, is_noted))
+        Ok((own.id, is_noted))
+    }
+
+    /// What stands under a name now.
+    fn look(&self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
+        let looked = at.seen.map_or_else(|| stat(at.dir, at.name), |(_, found)| Ok(found));
+        looked.map_err(|errno| self.failed(&Found::At(at), LOOKING, errno))
     }
 
     fn is_noted(&self, dir: Id, name: &OsStr) -> bool {

@@ -115,12 +115,16 @@ impl Broker {
         self.is_over
     }
 
-    /// Answers what waits; a call that was given up meanwhile is no error. Does not block.
-    pub fn serve(&mut self, witness: &mut dyn Witness) -> io::Result<()> {
-        let Some(interceptor) = &mut self.interceptor else { return self.serve_one(witness) };
+    /// Answers what waits, by what poll(2) said of its descriptor; a call that was given up meanwhile is no error. Does not block.
+    pub fn serve(&mut self, state: PollFlags, witness: &mut dyn Witness) -> io::Result<()> {
+        let Some(interceptor) = &mut self.interceptor else {
+            return if self.is_asked(state) { self.serve_one(witness) } else { Ok(()) };
+        };
         interceptor.serve(&self.listener)?;
         for _ in 0..CALLS_AT_ONCE {
-            if !self.is_asked() {
+            let mut listener = [PollFd::new(&self.listener, PollFlags::IN)];
+            let state = poll(&mut listener, Some(&Timespec::default())).map(|_| listener[0].revents());
+            if !self.is_asked(state.unwrap_or(PollFlags::empty())) {
                 break;
             }
             self.serve_one(witness)?;
@@ -147,11 +151,8 @@ impl Broker {
         }
     }
 
+    /// Answers a call that waits. With nobody left, kernels before Linux 6.11 would wait for ever.
     fn serve_one(&mut self, witness: &mut dyn Witness) -> io::Result<()> {
-        // With nobody left, kernels before Linux 6.11 wait for ever.
-        if !self.is_asked() {
-            return Ok(());
-        }
         let gone = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::Interrupted => Ok(()),
             _ => Err(error),
@@ -201,11 +202,8 @@ impl Broker {
         &self.denied
     }
 
-    /// Whether a call waits now.
-    fn is_asked(&mut self) -> bool {
-        let mut listener = [PollFd::new(&self.listener, PollFlags::IN)];
-        let state = poll(&mut listener, Some(&Timespec::default())).map(|_| listener[0].revents());
-        let state = state.unwrap_or(PollFlags::empty());
+    /// Whether a call waits, by the state of the listener.
+    fn is_asked(&mut self, state: PollFlags) -> bool {
         self.is_over = state.contains(PollFlags::HUP);
         state.contains(PollFlags::IN)
     }

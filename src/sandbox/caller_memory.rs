@@ -8,6 +8,8 @@ use rustix::io::Errno;
 
 /// Memory is readable or not by whole pages, and none are smaller.
 const PAGE_BYTES: u64 = 4096;
+/// What most paths are shorter than.
+const MOSTLY_BYTES: u64 = 256;
 
 /// The memory of what has this number now. It is the caller's only if the caller still waits after it was read.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +36,9 @@ impl CallerMemory {
         let mut got = 0;
         while got < text.len() {
             let from = address.wrapping_add(got as u64);
-            // Not past a page: the next one need not be there.
-            let until = text.len().min(got + (PAGE_BYTES - from % PAGE_BYTES) as usize);
+            // Not past a page: the next one need not be there. Most are short.
+            let most = if got == 0 { MOSTLY_BYTES } else { PAGE_BYTES };
+            let until = text.len().min(got + most.min(PAGE_BYTES - from % PAGE_BYTES) as usize);
             let more = self.read(from, &mut text[got..until])?;
             if let Some(end) = memchr::memchr(0, &text[got..got + more]) {
                 text.truncate(got + end);

@@ -251,7 +251,8 @@ impl Confinement {
         let (supervisors, mut more) = self.supervisors.lines();
         // What happens while no command runs is looked at before the next one.
         more.extend(self.watcher.as_ref().filter(|_| !self.supervisors.is_empty()).map(AsFd::as_fd));
-        let (ready, of_more) = wait_for_more(fds, &more, timeout)?;
+        let (states, of_more) = wait_for_more(fds, &more, timeout)?;
+        let ready = states.map(|state| !state.is_empty());
         if of_more.is_empty() {
             return Ok(ready);
         }

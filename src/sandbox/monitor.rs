@@ -3,6 +3,8 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
+use rustix::event::PollFlags;
+
 use super::broker::Broker;
 use super::intercept::Interceptor;
 use super::journaling::CommandJournal;
@@ -18,7 +20,7 @@ pub trait Monitor {
     }
 
     /// Does what the descriptor is ready for.
-    fn serve(&mut self) {}
+    fn serve(&mut self, _state: PollFlags) {}
 
     /// Takes the descriptor that came from the program's side of the walls.
     fn take(&mut self, _from_program: OwnedFd) {}
@@ -58,8 +60,8 @@ impl Monitor for Bare {
         self.0.waits_for()
     }
 
-    fn serve(&mut self) {
-        self.0.serve();
+    fn serve(&mut self, state: PollFlags) {
+        self.0.serve(state);
     }
 
     fn take(&mut self, from_program: OwnedFd) {
@@ -105,9 +107,9 @@ impl<'a> Served<'a> {
         self.broker.as_ref().filter(|broker| !broker.is_over()).map(AsFd::as_fd)
     }
 
-    fn serve(&mut self) {
+    fn serve(&mut self, state: PollFlags) {
         // A listener that fails is closed: the calls that wait for it fail in their turn.
-        if self.broker.as_mut().is_some_and(|broker| broker.serve(&mut self.journal).is_err()) {
+        if self.broker.as_mut().is_some_and(|broker| broker.serve(state, &mut self.journal).is_err()) {
             self.broker = None;
         }
     }
@@ -158,8 +160,8 @@ impl Monitor for InView<'_> {
         self.broker.waits_for()
     }
 
-    fn serve(&mut self) {
-        self.broker.serve();
+    fn serve(&mut self, state: PollFlags) {
+        self.broker.serve(state);
     }
 
     fn take(&mut self, from_program: OwnedFd) {
@@ -219,8 +221,8 @@ impl Monitor for OnSystem<'_> {
         self.broker.waits_for()
     }
 
-    fn serve(&mut self) {
-        self.broker.serve();
+    fn serve(&mut self, state: PollFlags) {
+        self.broker.serve(state);
     }
 
     fn take(&mut self, from_program: OwnedFd) {

@@ -131,7 +131,7 @@ impl Supervisor<'_> {
         let mut reporter = Reporter::new();
         let mut next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
         loop {
-            let [child, server, duty, birth, ushered, ordered] = {
+            let states = {
                 let fds = [
                     Some(children.as_fd()),
                     Some(self.server.as_fd()),
@@ -143,8 +143,9 @@ impl Supervisor<'_> {
                 let pause = watch.as_ref().map(|_| MEMORY_WATCH_MS);
                 let look = self.monitor.has_to_look().then_some(INTERCEPTED_LOOK_MS);
                 let pauses = pause.into_iter().chain(look).map(Duration::from_millis);
-                wait_for(fds, pauses.chain(reporter.pause()).min())?
+                wait_for_more(fds, &[], pauses.chain(reporter.pause()).min())?.0
             };
+            let [child, server, duty, birth, ushered, ordered] = states.map(|state| !state.is_empty());
             if self.monitor.has_to_look() && next_look <= Instant::now() {
                 self.monitor.look();
                 next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
@@ -196,7 +197,7 @@ impl Supervisor<'_> {
                 }
             }
             if duty {
-                self.monitor.serve();
+                self.monitor.serve(states[2]);
             }
             reporter.answer(self.server.as_fd(), life.exit.is_none().then_some(life.program));
             if ordered && let Some(line) = &self.line {
@@ -417,24 +418,24 @@ pub fn wait_for<const N: usize>(
     fds: [Option<BorrowedFd<'_>>; N],
     timeout: Option<Duration>,
 ) -> Result<[bool; N], Fault> {
-    wait_for_more(fds, &[], timeout).map(|(ready, _)| ready)
+    wait_for_more(fds, &[], timeout).map(|(states, _)| states.map(|state| !state.is_empty()))
 }
 
-/// The same with more descriptors; the places in `more` of those that are ready come second.
+/// The same with more descriptors, and what each of the first is ready for; the places in `more` of those that are ready come second.
 pub fn wait_for_more<const N: usize>(
     fds: [Option<BorrowedFd<'_>>; N],
     more: &[BorrowedFd<'_>],
     timeout: Option<Duration>,
-) -> Result<([bool; N], Vec<usize>), Fault> {
+) -> Result<([PollFlags; N], Vec<usize>), Fault> {
     let all = fds.iter().flatten().chain(more);
     let mut polled: Vec<PollFd<'_>> = all.map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
     let timeout = timeout.map(|timeout| Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 }));
     match poll(&mut polled, timeout.as_ref()) {
         Ok(_) => {}
-        Err(Errno::INTR) => return Ok(([false; N], Vec::new())),
+        Err(Errno::INTR) => return Ok(([PollFlags::empty(); N], Vec::new())),
         Err(errno) => return Err(errno).step("poll"),
     }
-    let mut ready = polled.iter().map(|fd| !fd.revents().is_empty());
-    let first = fds.map(|fd| fd.is_some() && ready.next().unwrap_or_default());
-    Ok((first, ready.enumerate().filter_map(|(index, is_ready)| is_ready.then_some(index)).collect()))
+    let mut states = polled.iter().map(PollFd::revents);
+    let first = fds.map(|fd| fd.and_then(|_| states.next()).unwrap_or(PollFlags::empty()));
+    Ok((first, states.enumerate().filter_map(|(index, state)| (!state.is_empty()).then_some(index)).collect()))
 }

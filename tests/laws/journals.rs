@@ -31,7 +31,7 @@ pub fn a_log_is_read_or_refused(bytes: &[u8]) {
         Store::open(File::open(dir.path()).unwrap().as_fd(), "store".as_ref(), Path::new("store"), roots).unwrap();
     // An honest entry, of which something is kept.
     let mut recorder: Recorder = store.begin("honest").unwrap();
-    recorder.loses(At { dir: handle.as_fd(), name: "g".as_ref(), root: 0, path: Path::new("") }).unwrap();
+    recorder.loses(At { dir: handle.as_fd(), name: "g".as_ref(), root: 0, path: Path::new(""), seen: None }).unwrap();
     fs::remove_file(root.join("g")).unwrap();
     store.end(recorder).unwrap();
     let ids: Vec<Id> = [&root, &root.join("d"), &root.join("d/f"), &outside, &outside.join("f")]

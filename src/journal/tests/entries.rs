@@ -26,7 +26,7 @@ pub(super) fn tell(
 ) {
     let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
     let handle = fs::File::open(world.roots[0].join(dir)).unwrap();
-    note(recorder, At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new(dir) }).unwrap();
+    note(recorder, At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new(dir), seen: None }).unwrap();
 }
 
 pub(super) fn edit(world: &World, recorder: &mut Recorder, path: &str, text: &str) {
@@ -80,7 +80,8 @@ fn an_entry_says_what_it_changed() {
     tell(&world, &mut recorder, "mode", Recorder::metadata);
     fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o700)).unwrap();
     let handle = fs::File::open(root).unwrap();
-    let at = |name: &'static str| At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new("") };
+    let at =
+        |name: &'static str| At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new(""), seen: None };
     recorder.renames(at("moved"), at("there"), false).unwrap();
     fs::rename(root.join("moved"), root.join("there")).unwrap();
     // Opened to be written to, and left as it was.
@@ -177,7 +178,7 @@ fn a_full_disk_is_told_and_spoils_nothing() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let log = recorder.log.replace_file(full);
     let dir = fs::File::open(&world.roots[0]).unwrap();
-    let at = At { dir: dir.as_fd(), name: "a".as_ref(), root: 0, path: Path::new("") };
+    let at = At { dir: dir.as_fd(), name: "a".as_ref(), root: 0, path: Path::new(""), seen: None };
     let error = recorder.content(at, Writing::Anywhere).unwrap_err();
     let told = "writing down what was there: No space left on device (os error 28)";
     assert_eq!(error.to_string(), format!("journal: {}: {told}", path.display()));
@@ -198,7 +199,7 @@ fn a_path_that_does_not_lead_to_the_handle_is_refused() {
     }
     let handle = fs::File::open(world.roots[0].join("a")).unwrap();
     let mut recorder = store.begin("call").unwrap();
-    let at = At { dir: handle.as_fd(), name: "f".as_ref(), root: 0, path: Path::new("b") };
+    let at = At { dir: handle.as_fd(), name: "f".as_ref(), root: 0, path: Path::new("b"), seen: None };
     let path = world.roots[0].join("b");
     assert_eq!(
         recorder.gains(at).unwrap_err().to_string(),

@@ -40,8 +40,8 @@ fn what_is_new_needs_no_note() {
     assert_eq!((known, recorder.knows_metadata(old)), ([true, false], true));
     let handle = fs::File::open(root).unwrap();
     let inner = fs::File::open(root.join("new")).unwrap();
-    let from = At { dir: handle.as_fd(), name: "old".as_ref(), root: 0, path: Path::new("") };
-    let to = At { dir: inner.as_fd(), name: "moved".as_ref(), root: 0, path: Path::new("new") };
+    let from = At { dir: handle.as_fd(), name: "old".as_ref(), root: 0, path: Path::new(""), seen: None };
+    let to = At { dir: inner.as_fd(), name: "moved".as_ref(), root: 0, path: Path::new("new"), seen: None };
     recorder.renames(from, to, false).unwrap();
     assert!(!recorder.knows_loss(dir));
 }
@@ -62,7 +62,7 @@ fn names_that_are_skipped_are_counted_and_not_noted() {
     let handle = fs::File::open(root).unwrap();
     let target = fs::File::open(root.join("target")).unwrap();
     for name in ["a", "dir"] {
-        let from = At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new("") };
+        let from = At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new(""), seen: None };
         let to = At { dir: target.as_fd(), path: Path::new("target"), ..from };
         recorder.renames(from, to, false).unwrap();
         fs::rename(root.join(name), root.join("target").join(name)).unwrap();

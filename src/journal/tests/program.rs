@@ -39,7 +39,7 @@ struct Held {
 
 impl Held {
     fn at(&self) -> At<'_> {
-        At { dir: self.dir.as_fd(), name: &self.name, root: self.root, path: &self.path }
+        At { dir: self.dir.as_fd(), name: &self.name, root: self.root, path: &self.path, seen: None }
     }
 }
 

@@ -55,8 +55,8 @@ fn both_sides_of_a_change_are_found_wherever_they_were_kept() {
     }
     tell(&world, &mut recorder, "mode", Recorder::metadata);
     let [above, dir] = [root.clone(), root.join("dir")].map(|path| fs::File::open(path).unwrap());
-    let from = At { dir: dir.as_fd(), name: "moved".as_ref(), root: 0, path: Path::new("dir") };
-    let to = At { dir: above.as_fd(), name: "there".as_ref(), root: 0, path: Path::new("") };
+    let from = At { dir: dir.as_fd(), name: "moved".as_ref(), root: 0, path: Path::new("dir"), seen: None };
+    let to = At { dir: above.as_fd(), name: "there".as_ref(), root: 0, path: Path::new(""), seen: None };
     recorder.renames(from, to, false).unwrap();
     fs::rename(root.join("dir/moved"), root.join("there")).unwrap();
     assert_eq!(store.end(recorder).unwrap().number, 1);

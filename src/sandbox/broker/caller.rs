@@ -33,10 +33,14 @@ impl Caller {
         Ok(Self { pid, proc: openat(CWD, format!("/proc/{pid}"), flags, Mode::empty())? })
     }
 
-    /// Whether it is still there, and the thread of this number.
+    /// Whether it has this number. Another thread may have it now: then nothing is found through this one.
     pub fn is(&self, pid: u32) -> bool {
+        self.pid == pid
+    }
+
+    pub fn is_there(&self) -> bool {
         // A directory of /proc is one process's, and empty when that has been reaped.
-        self.pid == pid && accessat(&self.proc, "cwd", Access::EXISTS, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        accessat(&self.proc, "cwd", Access::EXISTS, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
     pub fn memory(&self) -> CallerMemory {

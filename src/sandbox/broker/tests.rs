@@ -44,7 +44,8 @@ fn confined<T: Send>(
             let mut waiting = [PollFd::new(&broker, PollFlags::IN)];
             let limit = Timespec { tv_sec: 30, tv_nsec: 0 };
             assert_eq!(poll(&mut waiting, Some(&limit)), Ok(1), "a call or the end, within the limit");
-            broker.serve(&mut None::<crate::sandbox::journaling::CommandJournal<'_>>).unwrap();
+            let state = waiting[0].revents();
+            broker.serve(state, &mut None::<crate::sandbox::journaling::CommandJournal<'_>>).unwrap();
             if broker.is_over() {
                 break;
             }

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{FileType, Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use super::broker::{Caller, Object, Witness};
@@ -20,9 +20,9 @@ use super::kill_scope::each_descendant;
 use super::plan::{Place, PlannedJournal};
 use super::sys::seccomp::Notification;
 use super::wire::Changed;
-use crate::journal::{JournalError, Recorder, Root, Skips, Store, WhenFull, Writing};
+use crate::journal::{JournalError, Recorder, Root, Skips, Stat, Store, WhenFull, Writing};
 use mutation::{Mutation, Named, decode};
-use place::{Found, Places, Spot, Target, Unplaced};
+use place::{Places, Spot, Target, Unplaced, stat_of};
 
 /// Makes of globs what looks whether something is skipped; the reason if they are none.
 pub type SkipsOf = fn(&[String]) -> Result<Skips, String>;
@@ -92,12 +92,14 @@ pub struct CommandJournal<'a> {
 impl Witness for CommandJournal<'_> {
     fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>> {
         let mutation = decode(asked.nr, &asked.args)?;
-        // A path's failure here is the kernel's, too.
-        let caller = match self.caller.take().filter(|caller| caller.is(asked.pid)) {
-            Some(caller) => caller,
-            None => Caller::new(asked.pid).ok()?,
+        let known = self.caller.take().filter(|caller| caller.is(asked.pid));
+        let noted = known.and_then(|caller| Some((self.note_by(&caller, mutation)?, caller)));
+        let (noted, caller) = if let Some(noted) = noted {
+            noted
+        } else {
+            let caller = Caller::new(asked.pid).ok()?;
+            (self.note_by(&caller, mutation).unwrap_or(Ok(())), caller)
         };
-        let noted = self.note_by(&caller, mutation);
         self.caller = Some(caller);
         Some(noted)
     }
@@ -114,6 +116,8 @@ enum Unnoted {
     Failed(JournalError),
     /// The call is answered with this.
     Refused(Errno),
+    /// The caller that is known has gone, and another one has its number.
+    Gone,
 }
 
 /// One note.
@@ -138,9 +142,22 @@ impl Note {
             Self::Gains(spot) => recorder.knows_gain(spot.dir_id(), spot.name()),
             Self::Loses(spot) => spot.is_new(start),
             Self::Renames(from, to, _) | Self::Links(from, to) => from.is_new(start) && to.is_new(start),
-            Self::Metadata(spot) => spot.found.is_none_or(|found| recorder.knows_metadata(found.id)),
+            Self::Metadata(spot) => spot.found().is_none_or(|found| recorder.knows_metadata(found.id)),
             Self::MetadataOf(_) | Self::ContentOf(_) => false,
-            Self::Content(spot, writing) => spot.found.is_none_or(|found| recorder.knows_content(found.id, *writing)),
+            Self::Content(spot, writing) => spot.found().is_none_or(|found| recorder.knows_content(found.id, *writing)),
+        }
+    }
+}
+
+impl Note {
+    /// Looks at all that it names.
+    fn look(&self) -> Result<(), Errno> {
+        match self {
+            Self::Renames(from, to, _) | Self::Links(from, to) => from.look().and_then(|_| to.look()).map(drop),
+            Self::Gains(spot) | Self::Loses(spot) | Self::Metadata(spot) | Self::Content(spot, _) => {
+                spot.look().map(drop)
+            }
+            Self::MetadataOf(_) | Self::ContentOf(_) => Ok(()),
         }
     }
 }
@@ -174,7 +191,10 @@ impl CommandJournal<'_> {
         for (file, appends) in held {
             let writing = if appends { Writing::Appends } else { Writing::Anywhere };
             let noted = match self.places.of_object(file) {
-                Ok(target) => self.content(target, writing).map_or(Ok(()), |note| self.record(&note)),
+                Ok(target) => match self.unknown(self.content(target, writing)) {
+                    Ok(Some(note)) => self.record(&note),
+                    Ok(None) | Err(_) => Ok(()),
+                },
                 Err(Unplaced::ByUs(errno)) => Err(unplaced(errno)),
                 Err(Unplaced::ByAnybody | Unplaced::Refused(_)) => Ok(()),
             };
@@ -184,7 +204,8 @@ impl CommandJournal<'_> {
         }
     }
 
-    fn note_by(&mut self, caller: &Caller, mutation: Mutation) -> Result<(), Errno> {
+    /// Whether the call may go on; `None` if the caller is gone.
+    fn note_by(&mut self, caller: &Caller, mutation: Mutation) -> Option<Result<(), Errno>> {
         let mut noted = self.try_to_note(caller, mutation);
         // Something above it was moved, or no descriptor is left.
         if matches!(noted, Err(Unnoted::Moved(_))) {
@@ -192,19 +213,21 @@ impl CommandJournal<'_> {
             noted = self.try_to_note(caller, mutation);
         }
         let error = match noted {
-            Ok(()) => return Ok(()),
-            Err(Unnoted::Refused(errno)) => return Err(errno),
+            Ok(()) => return Some(Ok(())),
+            Err(Unnoted::Gone) => return None,
+            Err(Unnoted::Refused(errno)) => return Some(Err(errno)),
             Err(Unnoted::Moved(error) | Unnoted::Failed(error)) => error,
         };
         self.fault.get_or_insert_with(|| error.to_string());
         let full = [libc::ENOSPC, libc::EDQUOT].into_iter().find(|full| error.errno() == Some(*full));
         let errno = Errno::from_raw_os_error(full.unwrap_or(libc::EIO));
-        if self.journal.drops { Ok(()) } else { Err(errno) }
+        Some(if self.journal.drops { Ok(()) } else { Err(errno) })
     }
 
     fn try_to_note(&mut self, caller: &Caller, mutation: Mutation) -> Result<(), Unnoted> {
-        let note = match self.note_of(caller, mutation) {
+        let note = match self.note_of(caller, mutation).and_then(|note| self.unknown(note)) {
             Ok(Some(note)) => note,
+            Err(Unplaced::ByAnybody) if !caller.is_there() => return Err(Unnoted::Gone),
             Ok(None) | Err(Unplaced::ByAnybody) => return Ok(()),
             Err(Unplaced::Refused(errno)) => return Err(Unnoted::Refused(errno)),
             Err(Unplaced::ByUs(errno)) => {
@@ -215,6 +238,14 @@ impl CommandJournal<'_> {
             JournalError::Moved { .. } => Unnoted::Moved(error),
             error => Unnoted::Failed(error),
         })
+    }
+
+    /// What the journal does not have yet, looked at.
+    fn unknown(&self, note: Option<Note>) -> Result<Option<Note>, Unplaced> {
+        let is_known = |note: &Note| self.recorder.as_ref().is_some_and(|recorder| note.is_known_to(recorder));
+        let note = note.filter(|note| !is_known(note));
+        note.iter().try_for_each(Note::look)?;
+        Ok(note)
     }
 
     /// What has to be noted before a call goes on.
@@ -234,6 +265,7 @@ impl CommandJournal<'_> {
                 (Some(to), Ok(Target::Spot(from))) => Some(Note::Links(from, to)),
                 (None, Ok(Target::Spot(_))) | (Some(_), Ok(Target::Nothing)) => return Err(OTHER_FILESYSTEM),
                 (_, Err(Unplaced::ByUs(errno))) => return Err(Unplaced::ByUs(errno)),
+                (_, Err(Unplaced::ByAnybody)) if !caller.is_there() => return Err(Unplaced::ByAnybody),
                 (to, _) => to.map(Note::Gains),
             },
             Mutation::Bind { address, size } => match unix_path(caller, address, size)? {
@@ -248,7 +280,7 @@ impl CommandJournal<'_> {
                     places.of_name(caller, dir, &path)?.into()
                 };
                 match target {
-                    Target::Spot(spot) if spot.found.is_none() => creates.then_some(Note::Gains(spot)),
+                    Target::Spot(spot) if spot.found().is_none() => creates.then_some(Note::Gains(spot)),
                     target if writes => {
                         self.content(target, if appends { Writing::Appends } else { Writing::Anywhere })
                     }
@@ -260,9 +292,9 @@ impl CommandJournal<'_> {
                 self.content(target, Writing::Anywhere)
             }
             Mutation::Overwrite(fd) => {
-                let found = Found::open(caller, fd)?;
+                let found = open_of(caller, fd)?;
                 let is_known = |recorder: &Recorder| recorder.knows_content(found.id, Writing::Anywhere);
-                if found.kind != FileType::RegularFile || recorder.is_some_and(is_known) {
+                if !found.is_file() || recorder.is_some_and(is_known) {
                     return Ok(None);
                 }
                 let target = places.of(caller, Object::Descriptor(fd))?;
@@ -270,7 +302,7 @@ impl CommandJournal<'_> {
             }
             Mutation::Metadata(object) => {
                 if let Object::Descriptor(fd) = object {
-                    let id = Found::open(caller, fd)?.id;
+                    let id = open_of(caller, fd)?.id;
                     if recorder.is_some_and(|recorder| recorder.knows_metadata(id)) {
                         return Ok(None);
                     }
@@ -289,7 +321,7 @@ impl CommandJournal<'_> {
     fn content(&self, target: Target, writing: Writing) -> Option<Note> {
         match target {
             Target::Spot(spot) => {
-                let is_file = spot.found.is_some_and(|found| found.kind == FileType::RegularFile);
+                let is_file = spot.found().is_some_and(|found| found.is_file());
                 is_file.then_some(Note::Content(spot, writing))
             }
             Target::Nameless(object) if self.has(&object) == Ok(true) => Some(Note::ContentOf(object)),
@@ -299,14 +331,11 @@ impl CommandJournal<'_> {
 
     /// Whether something is noted of an object. It may have no name any more, and still be kept by a link.
     fn has(&self, object: &OwnedFd) -> Result<bool, Errno> {
-        let id = Found::at(object, c"")?.id;
+        let id = stat_of(object)?.id;
         Ok(self.recorder.as_ref().is_some_and(|recorder| recorder.has(id)))
     }
 
     fn record(&mut self, note: &Note) -> Result<(), JournalError> {
-        if self.recorder.as_ref().is_some_and(|recorder| note.is_known_to(recorder)) {
-            return Ok(());
-        }
         let recorder = match &mut self.recorder {
             Some(recorder) => recorder,
             none => none.insert(self.journal.store.begin(&self.title)?),
@@ -324,6 +353,11 @@ impl CommandJournal<'_> {
             Note::Content(spot, writing) => recorder.content(spot.at(), *writing),
         }
     }
+}
+
+/// What the caller has open under this number.
+fn open_of(caller: &Caller, fd: i32) -> Result<Stat, Errno> {
+    caller.statx(fd, Stat::WANTED).map(Stat::from)
 }
 
 fn unplaced(errno: Errno) -> JournalError {

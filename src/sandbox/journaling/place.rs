@@ -5,6 +5,7 @@
 //! mounts outside.
 #![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place, to look where it is")]
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,13 +13,10 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, makedev, openat2, readlinkat, statx,
-};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2, readlinkat};
 use rustix::io::Errno;
-use rustix::path::Arg;
 
-use crate::journal::{At, Id, Root};
+use crate::journal::{At, Id, Root, Stat, stat};
 use crate::limits::{JOURNALED_DIRECTORIES, MAX_LINKS_FOLLOWED};
 use crate::sandbox::broker::{Caller, Object, link};
 
@@ -27,7 +25,7 @@ use crate::sandbox::broker::{Caller, Object, link};
 pub(super) struct Spot {
     dir: Arc<Directory>,
     name: OsString,
-    pub(super) found: Option<Found>,
+    seen: OnceCell<Option<Stat>>,
 }
 
 #[derive(Debug)]
@@ -38,44 +36,28 @@ struct Directory {
     id: Id,
 }
 
-/// An object.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    pub(super) kind: FileType,
-    pub(super) id: Id,
-}
-
-const WANTED: StatxFlags = StatxFlags::TYPE.union(StatxFlags::INO).union(StatxFlags::BTIME);
-
-impl Found {
-    /// What stands under a name, which is not followed; with an empty one, the directory.
-    pub(super) fn at(dir: impl AsFd, name: impl Arg) -> Result<Self, Errno> {
-        statx(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH, WANTED).map(|stat| Self::of(&stat))
-    }
-
-    /// What the caller has open under this number.
-    pub(super) fn open(caller: &Caller, fd: i32) -> Result<Self, Errno> {
-        caller.statx(fd, WANTED).map(|stat| Self::of(&stat))
-    }
-
-    fn of(stat: &Statx) -> Self {
-        let born = stat.stx_btime.tv_sec * 1_000_000_000 + i64::from(stat.stx_btime.tv_nsec);
-        let kind = FileType::from_raw_mode(stat.stx_mode.into());
-        Self { kind, id: Id(makedev(stat.stx_dev_major, stat.stx_dev_minor), stat.stx_ino, born) }
-    }
-}
-
 impl Spot {
-    fn new(dir: Arc<Directory>, name: &OsStr) -> Result<Self, Unplaced> {
-        let found = match Found::at(&dir.handle, name) {
-            Err(Errno::NOENT) => None,
-            found => Some(found?),
-        };
-        Ok(Self { dir, name: name.to_owned(), found })
+    fn new(dir: Arc<Directory>, name: &OsStr) -> Self {
+        Self { dir, name: name.to_owned(), seen: OnceCell::new() }
     }
 
     pub(super) fn at(&self) -> At<'_> {
-        At { dir: self.dir.handle.as_fd(), name: &self.name, root: self.dir.root, path: &self.dir.path }
+        let seen = self.look().ok().map(|found| (self.dir.id, found));
+        At { dir: self.dir.handle.as_fd(), name: &self.name, root: self.dir.root, path: &self.dir.path, seen }
+    }
+
+    /// What stands there, if it can be told.
+    pub(super) fn found(&self) -> Option<Stat> {
+        self.look().ok().flatten()
+    }
+
+    /// What stands there now, or did when it was looked at first.
+    pub(super) fn look(&self) -> Result<Option<Stat>, Errno> {
+        if let Some(seen) = self.seen.get() {
+            return Ok(*seen);
+        }
+        let found = stat(&self.dir.handle, &self.name)?;
+        Ok(*self.seen.get_or_init(|| found))
     }
 
     pub(super) fn dir_id(&self) -> Id {
@@ -88,7 +70,7 @@ impl Spot {
 
     /// Whether directory and object were both made after that time.
     pub(super) fn is_new(&self, time: i64) -> bool {
-        self.dir.id.2 > time && self.found.is_none_or(|found| found.id.2 > time)
+        self.dir.id.2 > time && self.found().is_none_or(|found| found.id.2 > time)
     }
 }
 
@@ -151,7 +133,7 @@ impl Places {
     /// The place of a name, which is not followed if it is a link. `None` if it lies in no root, or cannot be a name.
     pub(super) fn of_name(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Spot>, Unplaced> {
         let Some((above, name)) = split(path) else { return Ok(None) };
-        self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)).transpose()
+        Ok(self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)))
     }
 
     /// The same; a link at the end is followed to where it leads, whether or not something is there (open(2), `O_CREAT`).
@@ -159,11 +141,11 @@ impl Places {
         let mut path = path;
         for _ in 0..MAX_LINKS_FOLLOWED {
             let Some((above, name)) = split(&path) else { return self.of_object(caller.walk_to(dir, &path)?) };
-            let Some(spot) = self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)).transpose()? else {
+            let Some(spot) = self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)) else {
                 // A link of another place may lead here.
                 return self.of_object(caller.walk_to(dir, &path)?);
             };
-            if spot.found.is_none_or(|found| found.kind != FileType::Symlink) {
+            if !spot.found().is_some_and(|found| found.is_link()) {
                 return Ok(Target::Spot(spot));
             }
             let target = readlinkat(&spot.dir.handle, &spot.name, Vec::new())?.into_bytes();
@@ -189,10 +171,9 @@ impl Places {
 
     /// The place of an open object, by one of its names.
     pub(super) fn of_object(&mut self, object: OwnedFd) -> Result<Target, Unplaced> {
-        let found = Found::at(&object, c"")?;
-        if found.kind == FileType::Directory {
-            let spot = self.directory(&object)?.map(|dir| Spot::new(dir, OsStr::new("")));
-            return Ok(spot.transpose()?.into());
+        let found = stat_of(&object)?;
+        if found.is_dir() {
+            return Ok(self.directory(&object)?.map(|dir| Spot::new(dir, OsStr::new(""))).into());
         }
         let path = true_path(&object).map_err(Unplaced::ByUs)?;
         let Some((root, below)) = self.in_root(&path) else { return Ok(Target::Nothing) };
@@ -201,8 +182,8 @@ impl Places {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
             above => self.directory(&above.map_err(Unplaced::ByUs)?)?,
         };
-        let spot = above.map(|dir| Spot::new(dir, name)).transpose()?;
-        let spot = spot.filter(|spot| spot.found.is_some_and(|there| there.id == found.id));
+        let spot = above.map(|dir| Spot::new(dir, name));
+        let spot = spot.filter(|spot| spot.found().is_some_and(|there| there.id == found.id));
         Ok(spot.map_or(Target::Nameless(object), Target::Spot))
     }
 
@@ -216,7 +197,7 @@ impl Places {
 
     /// A directory of a root, by a handle of whatever mount.
     fn directory(&mut self, dir: &OwnedFd) -> Result<Option<Arc<Directory>>, Unplaced> {
-        let id = Found::at(dir, c"")?.id;
+        let id = stat_of(dir)?.id;
         if let Some(known) = self.known.get(&(id.0, id.1)) {
             return Ok(Some(Arc::clone(known)));
         }
@@ -224,7 +205,7 @@ impl Places {
         let path = true_path(dir).map_err(Unplaced::ByUs)?;
         let Some((root, below)) = self.in_root(&path) else { return Ok(None) };
         let handle = self.open(root, below).map_err(Unplaced::ByUs)?;
-        if Found::at(&handle, c"")?.id != id {
+        if stat_of(&handle)?.id != id {
             return Err(Unplaced::ByUs(Errno::STALE));
         }
         if self.known.len() >= JOURNALED_DIRECTORIES {
@@ -246,6 +227,11 @@ impl Places {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         openat2(&self.roots[root].handle, below, flags, Mode::empty(), resolve)
     }
+}
+
+/// What an open object is.
+pub(super) fn stat_of(object: &OwnedFd) -> Result<Stat, Errno> {
+    stat(object, OsStr::new(""))?.ok_or(Errno::NOENT)
 }
 
 /// Where the kernel says that a descriptor leads (proc(5), `/proc/PID/fd`).
