@@ -19,8 +19,8 @@ pub struct Conflict {
     pub why: String,
 }
 
-/// What undoing has made that is the same as what was, by the undos that are newer than what is to be undone. To an undo itself the
-/// two are different things.
+/// What is the same as what was, by the entries that are newer than what is to be undone: undoing has made it so, or the entry has had its
+/// hands on it, as by a link in the store, and left it as it was. To the entry itself the two are different things.
 #[derive(Debug, Default)]
 pub(super) struct Same {
     ids: HashMap<Id, Id>,
@@ -30,7 +30,8 @@ pub(super) struct Same {
 }
 
 impl Same {
-    pub(super) fn of<'e>(undos: impl Iterator<Item = &'e Entry> + Clone) -> Self {
+    pub(super) fn of(later: &[Entry]) -> Self {
+        let undos = later.iter().filter(|entry| !entry.undoes.is_empty());
         let mut same =
             Self { spans: undos.clone().flat_map(|undo| undo.spans.iter().copied()).collect(), ..Self::default() };
         let all = undos.flat_map(|undo| &undo.same);
@@ -42,6 +43,10 @@ impl Same {
             if new != old {
                 same.versions.insert(new, old);
             }
+        }
+        for (was, left) in later.iter().flat_map(Entry::left_alone) {
+            let id = same.first(was.id);
+            same.versions.entry((id, left.ctime)).or_insert((id, was.ctime));
         }
         same
     }

@@ -202,6 +202,15 @@ impl Entry {
         self.names.iter().flat_map(|(dir, names)| names.iter().map(move |(name, noted)| (*dir, name, noted)))
     }
 
+    /// What the entry knows of and has not changed, as it was before and after.
+    pub(super) fn left_alone(&self) -> impl Iterator<Item = (&Stat, &Stat)> {
+        let both = self.olds.values().filter_map(|old| Some((&old.stat, old.after.as_ref()?)));
+        let alone = both.filter(|(was, after)| {
+            !after.content && !after.metadata && was.ctime != after.stat.ctime && was.plain() == after.stat.plain()
+        });
+        alone.map(|(was, after)| (was, &after.stat))
+    }
+
     /// Whether an object is other than it was, and what it was is not kept.
     pub(super) fn is_lost(&self, id: Id) -> bool {
         let old = self.olds.get(&id).filter(|old| old.content == Content::NotKept);

@@ -70,7 +70,7 @@ impl Store {
         for number in self.numbers()?.into_iter().filter(|number| *number > oldest) {
             later.extend(self.read(number)?);
         }
-        let mut same = Same::of(later.iter().filter(|entry| !entry.undoes.is_empty()));
+        let mut same = Same::of(&later);
         let first = |id: Id| same.first(id);
         let entry =
             entries.into_values().map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) });

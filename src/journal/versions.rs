@@ -55,7 +55,7 @@ impl Store {
         for number in self.numbers()?.into_iter().filter(|later| *later > number) {
             later.extend(self.read(number)?);
         }
-        let same = Same::of(later.iter().filter(|entry| !entry.undoes.is_empty()));
+        let same = Same::of(&later);
         let dirs = |side: fn(&Name) -> Option<Id>| {
             own.places(&self.root_ids, side).into_iter().map(|(id, place)| (place, id)).collect()
         };

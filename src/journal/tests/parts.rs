@@ -105,3 +105,16 @@ fn since_takes_any_number_from_the_first_that_is_kept() {
     assert_eq!(refused(4), "call 4 is not in the journal, which has calls 1 to 3; list them first");
     assert_eq!(refused(0), "call 0 is not in the journal, which has calls 1 to 3; list them first");
 }
+
+#[test]
+fn a_call_that_failed_is_no_change_since() {
+    let world = World::new();
+    let store = world.store();
+    fs::write(world.roots[0].join("a"), "old").unwrap();
+    assert_eq!(call(&world, &store, "call", &[("a", "new")]), 1);
+    let mut recorder = store.begin("rmdir of a file").unwrap();
+    tell(&world, &mut recorder, "a", Recorder::loses);
+    assert!(store.end_if_changed(recorder).unwrap().is_none());
+    assert_eq!(undo(&store, &[1]).conflicts, []);
+    assert_eq!(texts(&world, &["a"]), [some("old")]);
+}
