@@ -11,6 +11,7 @@ mod commands;
 mod compose;
 mod config;
 mod edit;
+mod egress;
 mod error;
 mod exec;
 mod fs;
