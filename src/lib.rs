@@ -15,6 +15,7 @@ mod egress;
 mod error;
 mod exec;
 mod fs;
+mod gate;
 pub mod internals;
 mod journal;
 mod limits;

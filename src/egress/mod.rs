@@ -7,6 +7,6 @@ mod sets;
 mod special_addresses;
 
 pub use host_name::canonical;
-pub use rule::{Destination, Host, Rule, RuleError};
+pub use rule::{Destination, Host};
 pub use rules::Rules;
 pub use sets::{HostSet, SETS};

@@ -58,10 +58,14 @@ impl Stream {
     }
 
     /// The same with these bytes to be read first.
-    pub fn put_back(mut self, mut bytes: Vec<u8>) -> Self {
+    pub fn put_back(mut self, bytes: Vec<u8>) -> Self {
+        self.put_back_now(bytes);
+        self
+    }
+
+    pub fn put_back_now(&mut self, mut bytes: Vec<u8>) {
         bytes.extend_from_slice(&self.before);
         self.before = Bytes::from(bytes);
-        self
     }
 
     /// Writes an answer of HTTP. A short one goes out in one piece, a long one without being put together before.
