@@ -168,6 +168,7 @@ fn launch(
         refused: None,
         tried: Vec::new(),
         network: config.sandbox.network,
+        by_rule: !rules.is_empty(),
         private_home: config.sandbox.private_home,
         home: ready.home,
         tmp: ready.tmp,
@@ -184,6 +185,7 @@ pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: T
     Ok(Plan {
         tier,
         network: sandbox.network,
+        answers_names: !sandbox.rules.is_empty(),
         roots: policy.roots().iter().map(planned).collect::<Result<_>>()?,
         protected: policy.protected().map(Into::into).collect(),
         hidden: policy.hidden().map(concealed).collect(),

@@ -9,4 +9,4 @@ mod special_addresses;
 pub use host_name::canonical;
 pub use rule::{Destination, Host};
 pub use rules::Rules;
-pub use sets::{HostSet, SETS};
+pub use sets::SETS;

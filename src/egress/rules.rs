@@ -122,14 +122,19 @@ impl Rules {
     }
 
     pub fn allows(&self, to: &Destination) -> bool {
-        self.allow.matches(to) && !self.deny.matches(to)
+        self.allow.matches(to) && !self.denies(to)
+    }
+
+    /// Whether a rule says no, whatever others say.
+    pub fn denies(&self, to: &Destination) -> bool {
+        self.deny.matches(to)
     }
 
     /// Whether a name that is allowed may be reached at this address. One that is not of the public Internet has to be
     /// allowed by itself: a name is worth no more than who answers for it.
     pub fn allows_resolved(&self, address: IpAddr, port: u16) -> bool {
         let to = Destination { host: Host::Address(address), port };
-        !self.deny.matches(&to) && (!is_special(address) || self.allow.matches(&to))
+        !self.denies(&to) && (!is_special(address) || self.allow.matches(&to))
     }
 
     /// Whether a name may be reached at some port.

@@ -223,6 +223,9 @@ impl Foreground<'_> {
                         if let Denied::Protected(path) | Denied::Metadata(path) = denied {
                             note(path.as_path(), None, Touch::Denied);
                         }
+                        if let Denied::Blocked(blocked) = denied {
+                            note(&blocked.url(), None, Touch::Denied);
+                        }
                     }
                     return Ok(Outcome { stdout, stderr, exit, timed_out, cancelled, asked_by, left, denied, changed });
                 }

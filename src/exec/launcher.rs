@@ -128,7 +128,11 @@ impl Launcher {
         };
         // It takes both about as long.
         let public = match plan.tier {
-            Tier::Landlock => public_entries(Path::new("/etc")).into_iter().map(Into::into).collect(),
+            Tier::Landlock => {
+                let mut public = public_entries(Path::new("/etc"));
+                public.retain(|path| !plan.answers_names || path != Path::new("/etc/hosts"));
+                public.into_iter().map(Into::into).collect()
+            }
             Tier::Namespaces | Tier::Off => Vec::new(),
         };
         match launcher.greet(&Plan { public, ..plan.clone() }) {

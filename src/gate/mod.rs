@@ -52,7 +52,6 @@ struct Guard {
 struct Ways {
     interception: Interception,
     shared: Arc<Shared>,
-    blocked: Arc<BlockedList>,
 }
 
 impl std::fmt::Debug for Gate {
@@ -142,7 +141,7 @@ impl Shared {
         let taken = interception.sockets().ok_or(io::ErrorKind::NotConnected)?;
         let tcp = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(Into::into).collect();
         let udp = [Some(taken.udp_4), taken.udp_6].into_iter().flatten().map(Into::into).collect();
-        let ways = Arc::new(Ways { interception, shared: Arc::clone(self), blocked: Arc::clone(&blocked) });
+        let ways = Arc::new(Ways { interception, shared: Arc::clone(self) });
         let door = Arc::new(Ruled { shared: Arc::clone(self), blocked });
         Proxy::start_on(
             runtime,
@@ -177,8 +176,17 @@ fn destination(target: &Target) -> Option<Destination> {
     Some(Destination { host, port: target.port })
 }
 
-fn at(address: IpAddr, port: u16) -> Destination {
-    Destination { host: Host::Address(address), port }
+impl Ruled {
+    /// A connection is not made for want of a rule about this, or because of one.
+    fn block(&self, target: &Target, why: Option<String>, by: ProgramName, missing: Destination) {
+        let (why, rule) = if self.shared.rules.denies(&missing) {
+            let said = "--deny-net names it";
+            (Some(why.map_or(said.to_owned(), |why| format!("{why}, {said}"))), None)
+        } else {
+            (why, Some(missing.rule().to_string()))
+        };
+        self.blocked.add(target, why, by, rule);
+    }
 }
 
 impl Door for Ruled {
@@ -190,7 +198,7 @@ impl Door for Ruled {
         let is_own = matches!(to.host, Host::Address(address) if self.shared.is_own((address, to.port).into()));
         let admits = is_own || self.shared.rules.allows(&to);
         if !admits {
-            self.blocked.add(target, None, by, Some(to.rule().to_string()));
+            self.block(target, None, by, to);
         }
         admits
     }
@@ -204,18 +212,18 @@ impl Door for Ruled {
         let good = target.host.parse::<IpAddr>().is_ok() || self.shared.rules.allows_resolved(address, target.port);
         if !good {
             let why = format!("it leads to {}", address.to_canonical());
-            self.blocked.add(target, Some(why), by, Some(at(address, target.port).rule().to_string()));
+            self.block(target, Some(why), by, Destination { host: Host::Address(address), port: target.port });
         }
         good
     }
 
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {
-        let rule = match &misfit {
-            Misfit::Name(name) => canonical(name).map(Host::Name),
-            Misfit::NoName | Misfit::Tunnel | Misfit::Unknown => None,
-        };
-        let rule = rule.map(|host| Destination { host, port: target.port }.rule().to_string());
-        self.blocked.add(target, Some(misfit.to_string()), by, rule);
+        let why = Some(misfit.to_string());
+        let other = if let Misfit::Name(name) = misfit { canonical(&name) } else { None };
+        match other {
+            Some(name) => self.block(target, why, by, Destination { host: Host::Name(name), port: target.port }),
+            None => self.blocked.add(target, why, by, None),
+        }
     }
 }
 

@@ -8,9 +8,11 @@
 //! below go one way, each packet the other way is one [`Event`] as JSON. When the server's end closes, the command is ended.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 use rustix::io::Errno;
 use rustix::net::{
@@ -193,6 +195,32 @@ pub struct Blocked {
     pub times: u64,
     /// The rule that would allow it, if one can.
     pub rule: Option<String>,
+}
+
+impl Blocked {
+    /// The place, as it stands among the paths that a call touched.
+    pub fn url(&self) -> PathBuf {
+        PathBuf::from(format!("tcp://{}", self.target))
+    }
+}
+
+/// `blocked: example.com:443, 3 times (npm); the operator can allow it with --allow-net example.com`
+impl fmt::Display for Blocked {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "blocked: {}", self.target)?;
+        if let Some(why) = &self.why {
+            write!(out, ", {why}")?;
+        }
+        if self.times > 1 {
+            write!(out, ", {} times", self.times)?;
+        }
+        let by: Vec<&str> = self.by.iter().map(String::as_str).collect();
+        write!(out, " ({}); ", by.join(", "))?;
+        match &self.rule {
+            Some(rule) => write!(out, "the operator can allow it with --allow-net {rule}"),
+            None => out.write_str("no rule can allow that"),
+        }
+    }
 }
 
 /// A program and what it has started, at one moment.

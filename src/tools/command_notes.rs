@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use super::services::Commands;
 use crate::error::Error;
-use crate::exec::{Blocked, Denied, Exit};
+use crate::exec::{Denied, Exit};
 use crate::sandbox::Network;
 use crate::text::escape::show_path;
 
@@ -57,7 +57,7 @@ impl Notes {
         for denied in denied {
             match denied {
                 Denied::Network => self.add(format_args!("{}", no_network(commands))),
-                Denied::Blocked(blocked) => self.add(format_args!("{}", told(blocked))),
+                Denied::Blocked(blocked) => self.add(format_args!("{blocked}")),
                 Denied::Metadata(path) => self.add(format_args!(
                     "commands cannot change mode, owner, times or attributes of `{}`",
                     show_path(path.as_path())
@@ -119,18 +119,6 @@ impl Notes {
         let _ = write!(self.0, "[{state}]");
         self.0
     }
-}
-
-/// `blocked: example.com:443, 3 times (npm); the operator can allow it with --allow-net example.com`
-pub fn told(Blocked { target, why, by, times, rule }: &Blocked) -> String {
-    let why = why.as_ref().map(|why| format!(", {why}")).unwrap_or_default();
-    let times = if *times == 1 { String::new() } else { format!(", {times} times") };
-    let by = by.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let rule = match rule {
-        Some(rule) => format!("the operator can allow it with --allow-net {rule}"),
-        None => "no rule can allow that".to_owned(),
-    };
-    format!("blocked: {target}{why}{times} ({by}); {rule}")
 }
 
 fn no_network(commands: &Commands) -> &'static str {

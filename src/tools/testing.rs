@@ -12,7 +12,6 @@ use super::command_notes::{Notes, refused};
 use crate::error::Error;
 use crate::exec::{Denied, ExecError};
 use crate::protocol::Content;
-use crate::sandbox::Network;
 use crate::testrun::{RunContext, RunLog, ToolKind};
 
 /// Does `work` with what runs need. `tool` is told in the refusal.
@@ -39,7 +38,7 @@ pub fn with_run_context<T>(
         running: &rules.running,
         scratch,
         tmp: &tmp,
-        offline: rules.standing.effective_network() != Network::Host,
+        offline: !rules.standing.reaches_hosts(),
         history: &services.tests,
         cancel: context.cancel,
     })

@@ -20,6 +20,7 @@ mod relay;
 mod replay;
 mod requests;
 mod speakers;
+mod splice;
 mod stream;
 mod tap;
 #[cfg(test)]

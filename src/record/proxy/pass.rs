@@ -6,15 +6,15 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tokio::io::{AsyncWriteExt as _, copy_bidirectional_with_sizes};
+use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 
 use super::Door;
 use super::context::Context;
 use super::opening::is_settings;
 use super::stream::Stream;
-use super::tls;
-use crate::limits::{RELAY_BUFFER_BYTES, RELAY_BUFFER_KEPT_BYTES, SERVER_FIRST_MS};
+use super::{splice, tls};
+use crate::limits::{RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
 use crate::record::call::Target;
 use crate::record::http::h1::{self, Answered, Message, Reader};
 use crate::sandbox::intercept::ProgramName;
@@ -92,7 +92,7 @@ async fn pass(target: &Target, ends: &mut (Stream, Stream)) -> io::Result<()> {
         }
     }
     let (client, server) = ends;
-    copy_bidirectional_with_sizes(client, server, RELAY_BUFFER_KEPT_BYTES, RELAY_BUFFER_KEPT_BYTES).await.map(drop)
+    splice::both_ways(client, server).await
 }
 
 /// Finds out what is spoken. What has come by then is read again, but for what was passed on: a line that has no end yet asks for
@@ -171,11 +171,13 @@ fn recognise(asked: &[u8]) -> Option<Result<Spoken, Misfit>> {
 }
 
 async fn said_by_tls(target: &Target, client: &mut Stream) -> io::Result<()> {
-    match tls::read_hello(client).await?.name {
-        Some(name) => fits(target, &name),
-        None => Err(Misfit::NoName),
-    }
-    .map_err(io::Error::other)
+    let name = match tls::read_hello(client).await {
+        Ok(hello) => hello.name,
+        Err(error) if matches!(error.kind(), io::ErrorKind::Other | io::ErrorKind::InvalidData) => None,
+        Err(error) => return Err(error),
+    };
+    let fits = name.map_or(Err(Misfit::NoName), |name| fits(target, &name));
+    fits.map_err(io::Error::other)
 }
 
 fn fits(target: &Target, name: &str) -> Result<(), Misfit> {

@@ -63,6 +63,16 @@ impl Stream {
         self
     }
 
+    /// What was put back and is not read yet.
+    pub fn take_before(&mut self) -> Bytes {
+        std::mem::take(&mut self.before)
+    }
+
+    /// The socket below all layers.
+    pub fn bottom(&self) -> &TcpStream {
+        self.layers.bottom()
+    }
+
     pub fn put_back_now(&mut self, mut bytes: Vec<u8>) {
         bytes.extend_from_slice(&self.before);
         self.before = Bytes::from(bytes);
