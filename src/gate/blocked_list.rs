@@ -1,7 +1,7 @@
 //! What was blocked of one command, each place once.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use crate::exec::{Blocked, ProgramName};
@@ -22,7 +22,7 @@ impl BlockedList {
             Entry::Vacant(place) => {
                 let host = if target.host.contains(':') { format!("[{}]", target.host) } else { target.host.clone() };
                 let target = format!("{host}:{}", target.port);
-                place.insert(Blocked { target, why, by: Default::default(), times: 0, rule })
+                place.insert(Blocked { target, why, by: BTreeSet::new(), times: 0, rule })
             }
             Entry::Occupied(place) => place.into_mut(),
         };

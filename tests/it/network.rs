@@ -85,7 +85,7 @@ impl World {
 
     /// Runs a line of shell under these rules.
     fn run(&self, flags: &[&str], line: &str) -> Ran {
-        for name in ["ready", "notes"] {
+        for name in ["ready", "alive", "notes"] {
             let _ = fs::remove_file(self.tree.path().join(name));
         }
         let mut command = Command::new("unshare");
@@ -153,7 +153,12 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
         assert_eq!(said.text(), format!("connected\n13\n[{}]\n[exit code: 0]", told(1, "python3")));
         let begun = server.call("execute_command", json!({"command": line(2), "background": true}));
         let id = begun.result()["structuredContent"]["commandId"].clone();
-        let said = server.call("follow_command", json!({"commandId": id, "waitSecs": 20}));
+        let said = loop {
+            let said = server.call("follow_command", json!({"commandId": id, "waitSecs": 20}));
+            if said.result()["structuredContent"]["running"] == false {
+                break said;
+            }
+        };
         assert!(said.text().contains(&told(2, "python3")), "{}", said.whole());
         let code = "from connect import connect\nconnect('api.example.com', 80)\nconnect('example.org', 3)";
         let code = format!("import sys; sys.path.insert(0, '.'); sys.argv = ['x']\n{code}");
@@ -161,5 +166,19 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
         assert!(said.whole().contains(&told(3, "python3")) && said.whole().contains("connected"), "{}", said.whole());
         let again = server.call("run_python_code", json!({"code": "connect('api.example.com', 80)"}));
         assert!(!again.whole().contains("blocked"), "{}", again.whole());
+    });
+}
+
+#[test]
+fn many_connections_and_ends_of_every_kind_pass() {
+    everywhere(|world| {
+        world.file("many.py", include_str!("network/many.py"));
+        let ran = world.run(&[&RULES[..], &["--allow-net", "api.example.com:8081"]].concat(), "python3 many.py 1000");
+        let expected = "1000 at once\n300005 bytes after a half-close\nECONNRESET from a server that resets\n";
+        assert_eq!(ran.out, expected, "{:?}: {}", world.setting, ran.err);
+        assert_eq!(ran.notes.iter().filter(|note| note.contains("GET /good")).count(), 900, "{:?}", world.setting);
+        let blocked = "replay: blocked: example.org:80, 100 times (python3); the operator can allow it with --allow-net \
+                       example.org\n";
+        assert_eq!(ran.err, blocked, "{:?}", world.setting);
     });
 }

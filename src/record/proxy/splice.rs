@@ -18,7 +18,8 @@ pub async fn both_ways(client: &mut Stream, server: &mut Stream) -> io::Result<(
     let (asked, said) = (client.take_before(), server.take_before());
     server.write_all(&asked).await?;
     client.write_all(&said).await?;
-    (server.flush().await?, client.flush().await?);
+    server.flush().await?;
+    client.flush().await?;
     tokio::try_join!(one_way(client.bottom(), server.bottom()), one_way(server.bottom(), client.bottom()))?;
     Ok(())
 }

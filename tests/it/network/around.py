@@ -138,4 +138,6 @@ for name, attempt in ATTEMPTS.items():
         came = f"name {error.errno}"
     except OSError as error:
         came = errno.errorcode.get(error.errno, str(error))
+        # Whichever call comes after a reset hears of it, in its own way.
+        came = "cut off" if came in ("ECONNRESET", "ENOTCONN", "EPIPE") else came
     print(f"{name}: {came}")

@@ -1,13 +1,12 @@
-"""Servers on the loopback device that note who reaches them. Arguments: the file of notes, then ADDRESS:PORT each."""
+"""Servers on the loopback device that note who reaches them. They end with their standard input. Arguments: the
+file of notes, then ADDRESS:PORT each."""
 
 import contextlib
-import ctypes
 import socket
+import struct
 import sys
 import threading
 
-# PR_SET_PDEATHSIG, SIGKILL: they end with the program.
-ctypes.CDLL(None).prctl(1, 9)
 notes = open(sys.argv[1], "a", buffering=1)
 
 
@@ -35,6 +34,11 @@ def serve(stream, name):
 def accept(listener, name):
     while True:
         stream, _ = listener.accept()
+        if name.endswith(":8081"):
+            # Closed so, a connection is reset (socket(7), SO_LINGER).
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            stream.close()
+            continue
         threading.Thread(target=serve, args=(stream, name), daemon=True).start()
 
 
@@ -54,4 +58,4 @@ for place in sys.argv[2:]:
 
     threading.Thread(target=hear, daemon=True).start()
 print("ready", flush=True)
-threading.Event().wait()
+sys.stdin.read()
