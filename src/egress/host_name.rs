@@ -5,7 +5,7 @@ const MAX_NAME_BYTES: usize = 253;
 const MAX_LABEL_BYTES: usize = 63;
 
 /// In lower case and without the final dot; `None` if it is no name of a host. One that ends in a number is none: programs read
-/// such a one as an IPv4 address (inet_aton(3)).
+/// such a one as an IPv4 address (`inet_aton(3)`).
 pub fn canonical(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let is_label = |label: &str| {

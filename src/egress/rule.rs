@@ -121,7 +121,6 @@ impl FromStr for Rule {
     fn from_str(text: &str) -> Result<Self, RuleError> {
         let error = |why: Cow<'static, str>| RuleError { rule: text.to_owned(), why };
         let (scheme, rest) = match text.split_once("://") {
-            None => (None, text),
             Some(("http", rest)) => (Some(80), rest),
             Some(("https", rest)) => (Some(443), rest),
             Some((scheme, _)) if !scheme.contains(' ') => {
@@ -131,7 +130,7 @@ impl FromStr for Rule {
                 );
                 return Err(error(why.into()));
             }
-            Some(_) => (None, text),
+            _ => (None, text),
         };
         if rest.contains(' ') || scheme.is_some() && rest.contains('/') {
             return Err(error("has a method or a path, which is not looked at; name the host alone".into()));

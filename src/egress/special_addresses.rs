@@ -22,7 +22,7 @@ const VERSION_4: [([u8; 4], u32); 15] = [
     ([240, 0, 0, 0], 4),
 ];
 
-/// The same below 2000::/3; nothing else is public (RFC 4291, 2.4). 6to4 and Teredo hold addresses of IPv4.
+/// The same below `2000::/3`; nothing else is public (RFC 4291, 2.4). 6to4 and Teredo hold addresses of IPv4.
 const VERSION_6: [(u128, u32); 4] =
     [(0x2001 << 112, 23), (0x2001_0db8 << 96, 32), (0x2002 << 112, 16), (0x3fff << 112, 20)];
 

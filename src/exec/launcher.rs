@@ -230,7 +230,7 @@ impl Launcher {
         let first = found.filter(|_| !self.has_told.load(Ordering::Relaxed));
         let guard = first.map(guard).unwrap_or_default();
         let intercept = request.intercept.or(gated.as_ref().map(|_| GATED));
-        let request = &Request { guard, intercept, ..request.clone() };
+        let request = &Request { intercept, guard, ..request.clone() };
         if let Err(error) = send(open, request, &fds) {
             if error.kind() == io::ErrorKind::InvalidInput {
                 return Err(ExecError::Follow(error));

@@ -8,8 +8,11 @@ use crate::exec::{Blocked, ProgramName};
 use crate::limits::MAX_DENIED;
 use crate::record::Target;
 
+/// Host, port, and what it is about them.
+type Place = (String, u16, Option<String>);
+
 #[derive(Debug, Default)]
-pub(super) struct BlockedList(Mutex<BTreeMap<(String, u16, Option<String>), Blocked>>);
+pub(super) struct BlockedList(Mutex<BTreeMap<Place, Blocked>>);
 
 impl BlockedList {
     /// Counts a connection to there that was not made, or was ended: `why`, if it is not the place itself, and the rule that would

@@ -178,8 +178,8 @@ fn destination(target: &Target) -> Option<Destination> {
 
 impl Ruled {
     /// A connection is not made for want of a rule about this, or because of one.
-    fn block(&self, target: &Target, why: Option<String>, by: ProgramName, missing: Destination) {
-        let (why, rule) = if self.shared.rules.denies(&missing) {
+    fn block(&self, target: &Target, why: Option<String>, by: ProgramName, missing: &Destination) {
+        let (why, rule) = if self.shared.rules.denies(missing) {
             let said = "--deny-net names it";
             (Some(why.map_or(said.to_owned(), |why| format!("{why}, {said}"))), None)
         } else {
@@ -198,7 +198,7 @@ impl Door for Ruled {
         let is_own = matches!(to.host, Host::Address(address) if self.shared.is_own((address, to.port).into()));
         let admits = is_own || self.shared.rules.allows(&to);
         if !admits {
-            self.block(target, None, by, to);
+            self.block(target, None, by, &to);
         }
         admits
     }
@@ -212,7 +212,7 @@ impl Door for Ruled {
         let good = target.host.parse::<IpAddr>().is_ok() || self.shared.rules.allows_resolved(address, target.port);
         if !good {
             let why = format!("it leads to {}", address.to_canonical());
-            self.block(target, Some(why), by, Destination { host: Host::Address(address), port: target.port });
+            self.block(target, Some(why), by, &Destination { host: Host::Address(address), port: target.port });
         }
         good
     }
@@ -221,7 +221,7 @@ impl Door for Ruled {
         let why = Some(misfit.to_string());
         let other = if let Misfit::Name(name) = misfit { canonical(&name) } else { None };
         match other {
-            Some(name) => self.block(target, why, by, Destination { host: Host::Name(name), port: target.port }),
+            Some(name) => self.block(target, why, by, &Destination { host: Host::Name(name), port: target.port }),
             None => self.blocked.add(target, why, by, None),
         }
     }
