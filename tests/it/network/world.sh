@@ -12,7 +12,7 @@ cat > "$1/hosts" <<'END'
 END
 mount --bind "$1/hosts" /etc/hosts
 mkfifo "$1/ready" "$1/alive"
-python3 "$1/servers.py" "$1/notes" 11.0.0.2:80 11.0.0.2:443 11.0.0.2:8080 11.0.0.2:8081 11.0.0.3:80 11.0.0.3:53 10.0.0.9:80 169.254.169.254:80 127.0.0.1:80 2a00::2:80 > "$1/ready" < "$1/alive" &
+python3 "$1/servers.py" "$1/notes" 11.0.0.2:80 11.0.0.2:443 11.0.0.2:8080 11.0.0.2:8081 11.0.0.3:80 11.0.0.3:53 10.0.0.9:80 169.254.169.254:80 127.0.0.1:80 2a00::2:80 < "$1/alive" > "$1/ready" &
 # The servers end with whoever has this open.
 exec 9> "$1/alive"
 read -r _ < "$1/ready"
