@@ -60,7 +60,7 @@ impl Shown {
     fn of(servers: &[(&str, &Server)]) -> Self {
         let walls = servers.iter().map(|(client, server)| {
             let standing = &server.services().commands.standing;
-            json!({"client": client, "commands": standing.word(), "network": standing.effective_network().as_str()})
+            json!({"client": client, "commands": standing.word(), "network": standing.network_word()})
         });
         let grants = servers.iter().flat_map(|(client, server)| {
             let roots = server.services().policy.roots().iter();

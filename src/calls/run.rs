@@ -221,7 +221,7 @@ fn show(ground: &RunHost<'_>, authority: &Authority, bundle: &[u8]) -> Result<Ve
 }
 
 fn attempt(flow: Flow) -> Attempt {
-    Attempt { key: flow.mark.key(), to: flow.to }
+    Attempt { key: flow.mark.key(), to: flow.to, by: flow.by }
 }
 
 /// The ways out that a command's network has.

@@ -100,6 +100,12 @@ pub enum Command {
         #[command(subcommand)]
         action: SandboxAction,
     },
+    /// Show what rules about the network (--allow-net) can name
+    Net {
+        /// What to do
+        #[command(subcommand)]
+        action: NetAction,
+    },
     /// Make, list, replace and revoke tokens of a server over HTTP
     Token {
         /// What to do
@@ -127,6 +133,13 @@ pub enum Command {
         /// Which one
         document: Document,
     },
+}
+
+/// `replay net`.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum NetAction {
+    /// List the sets of hosts, and the rules of each
+    Sets,
 }
 
 /// `replay sandbox ...`.

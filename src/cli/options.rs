@@ -60,6 +60,18 @@ pub struct Options {
     /// Give commands the system's network; the same as --network host
     #[arg(long, global = true, help_heading = WALLS)]
     pub allow_network: bool,
+    /// Let commands reach these hosts, and nothing else of the network
+    ///
+    /// Repeatable. RULE is a host, `*.` and a host, an address or a network, each with `:PORT` or `:*` behind it or for ports 80 and
+    /// 443, or a set such as @npm (`replay net sets` lists them). An allowed name leads to a private address only if that is allowed,
+    /// too. Commands keep a loopback of their own.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "RULE")]
+    pub allow_net: Vec<String>,
+    /// Keep commands from these hosts, of those that --allow-net allows
+    ///
+    /// Repeatable.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
+    pub deny_net: Vec<String>,
     /// Choose how far a program is held whose calls are recorded or answered
     ///
     /// By default the best that the machine allows, but never `env`. If the flag is given and the machine does not allow that

@@ -149,7 +149,7 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
     }
     let own = own_landlock.map_or_else(|| "none".to_owned(), |version| format!("landlock {version}"));
     let standing = &first.services().commands.standing;
-    let network = standing.effective_network().as_str();
+    let network = standing.network_word();
     match (&standing.refused, standing.tier) {
         (Some(_), _) if !standing.tried.is_empty() => {
             let tried: Vec<&str> = standing.tried.iter().map(|(tier, _)| tier.as_str()).collect();

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 
 use super::undo;
+use crate::budget::Account;
 use crate::cli::Sandbox;
 use crate::config::Config;
 use crate::exec::{BackgroundCommands, Launcher, Slots};
+use crate::gate::Gate;
 use crate::journal::Journal;
 use crate::limits;
 use crate::policy::{Hidden, Policy, Root};
@@ -22,7 +24,7 @@ use crate::tools::Commands;
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Starts the launcher of the best tier that can be built here, of those that the operator lets it be.
-pub fn start(config: &Config, policy: &Policy, journal: Option<&Journal>) -> Result<Commands> {
+pub fn start(config: &Config, policy: &Policy, journal: Option<&Journal>, account: &Account) -> Result<Commands> {
     let bounds = |standing: WallStatus| Commands {
         standing,
         timeout: config.command_timeout,
@@ -53,7 +55,7 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Journal>) -> Res
         {
             bail!(cannot_hide(&hidden.path, tier, &tried));
         }
-        match launch(config, policy, journal, tier) {
+        match launch(config, policy, journal, account, tier) {
             Ok((standing, launcher, scratch)) => {
                 let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
                 let (most, bytes) = (config.max_background_commands, config.background_output_bytes);
@@ -138,6 +140,7 @@ fn launch(
     config: &Config,
     policy: &Policy,
     journal: Option<&Journal>,
+    account: &Account,
     tier: Tier,
 ) -> Result<(WallStatus, Launcher, Scratch)> {
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
@@ -152,11 +155,20 @@ fn launch(
     let (launcher, ready) = Launcher::start(Path::new(OWN_PROGRAM), &plan)?;
     let launcher =
         if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };
+    let rules = &config.sandbox.rules;
+    let launcher = if rules.is_empty() {
+        launcher
+    } else {
+        let gate =
+            Gate::start(rules.clone(), tier == Tier::Namespaces, account.clone()).context("the network by rule")?;
+        launcher.guarded_by(Arc::new(gate))
+    };
     let standing = WallStatus {
         tier: Some(tier),
         refused: None,
         tried: Vec::new(),
         network: config.sandbox.network,
+        by_rule: !rules.is_empty(),
         private_home: config.sandbox.private_home,
         home: ready.home,
         tmp: ready.tmp,
@@ -173,6 +185,7 @@ pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: T
     Ok(Plan {
         tier,
         network: sandbox.network,
+        answers_names: !sandbox.rules.is_empty(),
         roots: policy.roots().iter().map(planned).collect::<Result<_>>()?,
         protected: policy.protected().map(Into::into).collect(),
         hidden: policy.hidden().map(concealed).collect(),

@@ -47,7 +47,7 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let journal = undo::open(config, &mut policy);
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
-        launcher::start(config, &policy, journal.as_deref().ok())?
+        launcher::start(config, &policy, journal.as_deref().ok(), &account)?
     } else {
         Commands::none()
     };

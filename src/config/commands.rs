@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::absolute;
 use super::profile::{Profile, System};
 use crate::cli::{Home, NetworkArg, Options, Sandbox};
+use crate::egress::Rules;
 use crate::limits;
 use crate::policy::Grant;
 use crate::sandbox::explain::Asked;
@@ -36,6 +37,8 @@ pub struct SandboxConfig {
     pub mode: Sandbox,
     /// The network of commands; [`Network::Host`] without walls.
     pub network: Network,
+    /// What of the system's network commands reach all the same.
+    pub rules: Rules,
     /// Whether a loopback was asked for in so many words.
     pub loopback_asked: bool,
     /// What one command is held to.
@@ -78,6 +81,7 @@ impl SandboxConfig {
     pub(super) fn resolve(options: &Options, profile: &Profile, world: &World, grants: &[Grant]) -> Result<Self> {
         let mode = options.sandbox.or(profile.sandbox).unwrap_or(Sandbox::Require);
         let (network, loopback_asked) = network(options, profile, mode)?;
+        let hosts = rules(options, profile, mode)?;
         let home = options.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
         let roots = true_roots(grants);
@@ -105,7 +109,7 @@ impl SandboxConfig {
             (_, true) => &[],
         };
         environment.extend(kept.iter().filter_map(|name| Some((name.into(), world.variable(name)?))));
-        if network != Network::Host {
+        if network != Network::Host && hosts.is_empty() {
             let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
             let missing: Vec<_> = WITHOUT_NETWORK.iter().filter(unset).collect();
             environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
@@ -113,6 +117,7 @@ impl SandboxConfig {
         Ok(Self {
             mode,
             network,
+            rules: hosts,
             loopback_asked,
             limits: limits(options, profile),
             processes_asked: options.limit_processes.or(profile.limits.processes).is_some(),
@@ -160,6 +165,26 @@ fn network(options: &Options, profile: &Profile, mode: Sandbox) -> Result<(Netwo
         NetworkArg::Host => Network::Host,
     };
     Ok((network, loopback_asked))
+}
+
+/// Those of the command line and of the profile together.
+fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
+    let both = |typed: &[String], of_profile: &[String]| [typed, of_profile].concat();
+    let (allow, deny) = (both(&options.allow_net, &profile.allow_net), both(&options.deny_net, &profile.deny_net));
+    let rules = Rules::new(&allow, &deny)?;
+    if rules.is_empty() {
+        return Ok(rules);
+    }
+    if mode == Sandbox::Off {
+        bail!("only a wall can hold commands to --allow-net and --deny-net, and it is switched off (sandbox off)");
+    }
+    if allow.is_empty() {
+        bail!("--deny-net takes away from what --allow-net gives, and nothing is given");
+    }
+    if options.allow_network || options.network.or(profile.network).is_some() || profile.allow_network == Some(true) {
+        bail!("--allow-net says which network commands have, and --network says it, too; leave one of them out");
+    }
+    Ok(rules)
 }
 
 fn limits(options: &Options, profile: &Profile) -> Limits {

@@ -48,6 +48,7 @@ fn nothing_said_is_the_careful_way() {
         SandboxConfig {
             mode: Sandbox::Require,
             network: Network::Loopback,
+            rules: Rules::default(),
             loopback_asked: false,
             limits: Limits { processes: Some(4096), oom_score_adj: 500, ..Limits::default() },
             processes_asked: false,

@@ -60,6 +60,12 @@ pub struct TokenEntry {
     /// What its agent may change although it is protected by default, each as with `--unprotect`, absolute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unprotect: Vec<PathBuf>,
+    /// Hosts of its own instead of those of the server, each as with `--allow-net`.
+    #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
+    pub allow_net: Option<Vec<String>>,
+    /// Hosts that it may not reach, beside those of the server, each as with `--deny-net`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny_net: Vec<String>,
     /// Sets of tools of its own, as with `--tools`.
     #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
@@ -298,13 +304,15 @@ impl Config {
             options.unprotect.clear();
         }
         options.unprotect.extend(entry.unprotect.iter().cloned());
-        let mut config = match &entry.allow {
-            None => Self::resolve(&options)?,
-            Some(allow) => {
-                (options.allow, options.allow_read, options.allow_write) = (allow.clone(), Vec::new(), Vec::new());
-                Self::resolve_for(&options, Meant { own: false, is_whole: false })?
-            }
-        };
+        if let Some(rules) = &entry.allow_net {
+            options.allow_net.clone_from(rules);
+        }
+        options.deny_net.extend(entry.deny_net.iter().cloned());
+        if let Some(allow) = &entry.allow {
+            (options.allow, options.allow_read, options.allow_write) = (allow.clone(), Vec::new(), Vec::new());
+        }
+        let meant = Meant { own: false, is_whole: entry.allow.is_none(), with_hosts: entry.allow_net.is_none() };
+        let mut config = Self::resolve_for(&options, meant)?;
         config.undo.tenant.clone_from(&entry.name);
         Ok(config)
     }

@@ -135,12 +135,14 @@ struct Meant {
     own: bool,
     /// The directories of the profile are allowed as well.
     is_whole: bool,
+    /// The hosts of the profile are, too.
+    with_hosts: bool,
 }
 
 impl Config {
     /// Resolves relative paths against the working directory and reads the profile.
     pub fn resolve(options: &Options) -> Result<Self> {
-        Self::resolve_for(options, Meant { own: false, is_whole: true })
+        Self::resolve_for(options, Meant { own: false, is_whole: true, with_hosts: true })
     }
 
     fn resolve_for(options: &Options, meant: Meant) -> Result<Self> {
@@ -151,6 +153,9 @@ impl Config {
             profile.read_write.clear();
             profile.read_only.clear();
             profile.unprotect.clear();
+        }
+        if !meant.with_hosts {
+            profile.allow_net.clear();
         }
         let mut grants = Vec::new();
         for allow in &options.allow {
@@ -238,11 +243,11 @@ impl Config {
             // Somebody may want to reach a program that is recorded; tests have no need of anybody.
             None => !matches!(action, CallsAction::Record { .. }),
         };
-        let said = options.network.is_some() || options.allow_network;
+        let said = options.network.is_some() || options.allow_network || !options.allow_net.is_empty();
         if !said && !is_strict {
             options.network = Some(NetworkArg::Host);
         }
-        let mut config = Self::resolve_for(&options, Meant { own: run.is_some(), is_whole: true })?;
+        let mut config = Self::resolve_for(&options, Meant { own: run.is_some(), is_whole: true, with_hosts: true })?;
         here_first(&mut config.grants)?;
         if run.is_none() {
             config.toolsets.clear();

@@ -33,6 +33,10 @@ pub(super) struct Profile {
     pub(super) network: Option<NetworkArg>,
     /// true is `network: "host"`; false is the default
     pub(super) allow_network: Option<bool>,
+    /// As --allow-net (a list)
+    pub(super) allow_net: Vec<String>,
+    /// As --deny-net (a list)
+    pub(super) deny_net: Vec<String>,
     /// false refuses all commands
     pub(super) allow_exec: Option<bool>,
     /// false refuses all commands too: a shell that may start nothing is of no use

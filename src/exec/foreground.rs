@@ -234,6 +234,9 @@ impl Foreground<'_> {
                         if let Denied::Protected(path) | Denied::Metadata(path) = denied {
                             note(path.as_path(), None, Touch::Denied);
                         }
+                        if let Denied::Blocked(blocked) = denied {
+                            note(&blocked.url(), None, Touch::Denied);
+                        }
                     }
                     return Ok(Outcome {
                         stdout,

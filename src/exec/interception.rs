@@ -62,7 +62,7 @@ type Done = Box<dyn FnOnce(io::Result<OwnedFd>) + Send>;
 
 #[derive(Default)]
 struct Heard {
-    flows: HashMap<Mark, SocketAddr>,
+    flows: HashMap<Mark, Flow>,
     order: VecDeque<Mark>,
     /// Those of them that nobody was asked about.
     unasked: Vec<Flow>,
@@ -91,7 +91,7 @@ impl Listening {
     }
 
     /// Takes the first word, which there is. `None` if the supervisor is gone.
-    pub(super) fn begin(self) -> Result<Option<Interception>, ExecError> {
+    pub fn begin(self) -> Result<Option<Interception>, ExecError> {
         let (told, sockets) = match receive_packet(&self.0) {
             Ok(Some(packet)) => packet,
             Ok(None) => return Ok(None),
@@ -141,10 +141,10 @@ impl Interception {
             // The supervisor said it before it connected, but nobody may have listened since.
             self.shared.hear(&mut heard);
         }
-        let to = heard.flows.remove(&mark);
+        let flow = heard.flows.remove(&mark);
         drop(heard);
         self.shared.ask();
-        Some(Flow { mark, to: to? })
+        flow
     }
 
     /// Has this be told every connection before it is made, where the interception was begun so that each waits for
@@ -289,11 +289,11 @@ impl Heard {
     fn take(&mut self, told: &Told, mut sockets: Vec<OwnedFd>) {
         match *told {
             Told::Ready { .. } => {}
-            Told::Flow(Flow { mark, to }) => {
-                if self.flows.insert(mark, to).is_none() {
-                    self.order.push_back(mark);
+            Told::Flow(flow) => {
+                if self.flows.insert(flow.mark, flow).is_none() {
+                    self.order.push_back(flow.mark);
                 }
-                self.unasked.push(Flow { mark, to });
+                self.unasked.push(flow);
                 if self.unasked.len() > MAX_INTERCEPTED_SOCKETS {
                     self.unasked.clear();
                 }

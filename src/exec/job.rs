@@ -11,9 +11,10 @@ use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
 use super::ExecError;
 use super::activity::ActivityMark;
+use super::gatekeeper::Guarded;
 use crate::limits::KILL_WAIT_MS;
 use crate::sandbox::wire::{ACCOUNT, INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
-use crate::sandbox::{Denied, Event};
+use crate::sandbox::{Blocked, Denied, Event};
 
 /// Ends a command from wherever this was cloned to.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct Job {
     control: Control,
     /// What programs that stay did when it began.
     others: ActivityMark,
+    /// Who decides about its connections, if somebody does.
+    guarded: Option<Arc<dyn Guarded>>,
 }
 
 /// What [`Job::next_event`] finds.
@@ -52,8 +55,8 @@ pub enum News {
 
 impl Job {
     /// Takes the server's end of a command's socket, which must not block.
-    pub(super) fn new(socket: OwnedFd, others: ActivityMark) -> Self {
-        Self { control: Control(Arc::new(socket)), others }
+    pub(super) fn new(socket: OwnedFd, others: ActivityMark, guarded: Option<Arc<dyn Guarded>>) -> Self {
+        Self { control: Control(Arc::new(socket)), others, guarded }
     }
 
     /// A signal to everything of the command that asks it to end: SIGTERM, or SIGINT, SIGHUP or SIGQUIT.
@@ -95,11 +98,12 @@ impl Job {
         };
         match heard {
             Ok(Some((mut event, fd))) => {
-                if let Event::Ended { denied, .. } = &mut event
-                    && !self.others.is_quiet()
-                {
-                    // Which of them has looked for a network the kernel does not tell.
-                    denied.retain(|denied| *denied != Denied::Network);
+                if let Event::Ended { denied, .. } = &mut event {
+                    if !self.others.is_quiet() {
+                        // Which of them has looked for a network the kernel does not tell.
+                        denied.retain(|denied| *denied != Denied::Network);
+                    }
+                    denied.extend(self.blocked().into_iter().map(Denied::Blocked));
                 }
                 Ok(News::Said(event, fd))
             }
@@ -110,6 +114,11 @@ impl Job {
                 _ => Err(ExecError::Follow(error)),
             },
         }
+    }
+
+    /// The connections that no rule allows, since this was asked before.
+    pub(super) fn blocked(&self) -> Vec<Blocked> {
+        self.guarded.as_ref().map(|guarded| guarded.blocked()).unwrap_or_default()
     }
 
     /// Closes the conversation: from now on there is always news, and to the supervisor it is as if this were dropped.

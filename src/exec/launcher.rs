@@ -21,13 +21,18 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use thiserror::Error;
 
 use super::activity::Activity;
+use super::gatekeeper::Gatekeeper;
+use super::interception::Listening;
 use super::poll::readable;
 use super::{ExecError, Job};
 use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
 use crate::policy::{Found, Repositories};
 use crate::sandbox::landlock::public_entries;
 use crate::sandbox::wire::{receive, send};
-use crate::sandbox::{Guard, Hello, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier};
+use crate::sandbox::{Guard, Hello, Intercept, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier};
+
+/// Every connection waits for the gatekeeper, who reaches the commands' own loopback through the supervisor.
+const GATED: Intercept = Intercept { dial: true, open: false, bundle: false, proxy_only: false };
 
 /// A launcher that has built the walls. Dropping it ends it.
 #[derive(Debug)]
@@ -38,6 +43,8 @@ pub struct Launcher {
     /// As in the plan.
     environment: Vec<(RawString, RawString)>,
     works: Activity,
+    /// Who decides about the connections of commands; without one their network does.
+    gatekeeper: Option<Arc<dyn Gatekeeper>>,
     /// Where commands are held to what was found in them. The launcher is told with the first command.
     repositories: Option<Arc<Repositories>>,
     /// Whether it was. Changed under the lock of the socket.
@@ -110,10 +117,22 @@ impl Launcher {
         let (socket, child) = (Mutex::new(Some(here)), Mutex::new(Some(child)));
         let works = if plan.tier == Tier::Namespaces { Activity::default() } else { Activity::apart() };
         let environment = plan.environment.clone();
-        let launcher = Self { socket, child, environment, works, repositories: None, has_told: AtomicBool::new(false) };
+        let launcher = Self {
+            socket,
+            child,
+            environment,
+            works,
+            gatekeeper: None,
+            repositories: None,
+            has_told: AtomicBool::new(false),
+        };
         // It takes both about as long.
         let public = match plan.tier {
-            Tier::Landlock => public_entries(Path::new("/etc")).into_iter().map(Into::into).collect(),
+            Tier::Landlock => {
+                let mut public = public_entries(Path::new("/etc"));
+                public.retain(|path| !plan.answers_names || path != Path::new("/etc/hosts"));
+                public.into_iter().map(Into::into).collect()
+            }
             Tier::Namespaces | Tier::Off => Vec::new(),
         };
         match launcher.greet(&Plan { public, ..plan.clone() }) {
@@ -137,6 +156,7 @@ impl Launcher {
             child,
             environment: Vec::new(),
             works: Activity::default(),
+            gatekeeper: None,
             repositories: None,
             has_told: AtomicBool::new(false),
         }
@@ -146,6 +166,13 @@ impl Launcher {
     #[must_use]
     pub fn guarding(mut self, repositories: Arc<Repositories>) -> Self {
         self.repositories = Some(repositories);
+        self
+    }
+
+    /// Has somebody decide about the connections of every command.
+    #[must_use]
+    pub fn guarded_by(mut self, gatekeeper: Arc<dyn Gatekeeper>) -> Self {
+        self.gatekeeper = Some(gatekeeper);
         self
     }
 
@@ -190,14 +217,20 @@ impl Launcher {
         let (here, there) = pair(SocketType::SEQPACKET).map_err(ExecError::Follow)?;
         rustix::io::ioctl_fionbio(&here, true).map_err(ExecError::follow)?;
         let others = self.works.mark();
-        let fds: Vec<BorrowedFd<'_>> = [there.as_fd()].into_iter().chain(streams.iter().copied()).collect();
+        // One whose calls are recorded, or answered, has somebody who decides already.
+        let gatekeeper = self.gatekeeper.as_ref().filter(|_| request.intercept.is_none());
+        let gated = gatekeeper.map(|gatekeeper| Ok((gatekeeper, Listening::new()?))).transpose()?;
+        let channel = gated.as_ref().map(|(_, (_, channel))| channel.as_fd());
+        let fds: Vec<BorrowedFd<'_>> =
+            [there.as_fd()].into_iter().chain(channel).chain(streams.iter().copied()).collect();
         // It may still be looked for.
         let found = self.repositories.as_ref().map(|repositories| repositories.found());
         let mut socket = lock(&self.socket);
         let Some(open) = &*socket else { return Err(ExecError::NoLauncher) };
         let first = found.filter(|_| !self.has_told.load(Ordering::Relaxed));
-        let first = first.map(|found| Request { guard: guard(found), ..request.clone() });
-        let request = first.as_ref().unwrap_or(request);
+        let guard = first.map(guard).unwrap_or_default();
+        let intercept = request.intercept.or(gated.as_ref().map(|_| GATED));
+        let request = &Request { intercept, guard, ..request.clone() };
         if let Err(error) = send(open, request, &fds) {
             if error.kind() == io::ErrorKind::InvalidInput {
                 return Err(ExecError::Follow(error));
@@ -208,7 +241,8 @@ impl Launcher {
             return Err(ExecError::NoLauncher);
         }
         self.has_told.store(true, Ordering::Relaxed);
-        Ok(Job::new(here, others))
+        let guarded = gated.map(|(gatekeeper, (listening, _))| gatekeeper.guard(listening));
+        Ok(Job::new(here, others, guarded))
     }
 
     /// Ends the launcher and reaps it; no command is started from then on. It waits a while for its commands, which end

@@ -9,6 +9,7 @@ mod background;
 mod background_commands;
 mod capture;
 mod foreground;
+mod gatekeeper;
 mod interception;
 mod job;
 mod launcher;
@@ -36,13 +37,14 @@ use crate::policy::{Touch, note};
 use crate::sandbox::{Cause, Changed, DryRunReport, Guard, Place, Request};
 
 pub use crate::sandbox::PROXY_PORT;
-pub use crate::sandbox::intercept::Counts;
-pub use crate::sandbox::{Denied, Exit};
+pub use crate::sandbox::intercept::{Counts, ProgramName};
+pub use crate::sandbox::{Blocked, Denied, Exit};
 pub use background::{Background, Ending, State};
 pub use background_commands::BackgroundCommands;
 pub use capture::Captured;
 pub use foreground::{Foreground, Intercepted, Stage};
-pub use interception::{Flow, Interception, Mark};
+pub use gatekeeper::{Gatekeeper, Guarded};
+pub use interception::{Flow, Interception, Listening, Mark};
 pub use job::{Job, News};
 pub use launcher::Launcher;
 pub use place::place_of;
@@ -88,6 +90,13 @@ pub struct Outcome {
     pub changed: Option<Changed>,
     /// What it would have changed, if it only ran dry.
     pub would_change: Option<DryRunReport>,
+}
+
+impl Outcome {
+    /// The connections that no rule allows.
+    pub fn blocked(&self) -> impl Iterator<Item = &Blocked> {
+        self.denied.iter().filter_map(|denied| if let Denied::Blocked(blocked) = denied { Some(blocked) } else { None })
+    }
 }
 
 /// What the entry in the journal is called of something that a tool runs.

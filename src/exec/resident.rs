@@ -15,7 +15,7 @@ use super::poll::{Bell, readable};
 use super::slots::Slot;
 use super::start::await_start;
 use super::streams::output_pipe;
-use super::{Denied, ExecError, Exit, Job, Launcher, News, Slots};
+use super::{Blocked, Denied, ExecError, Exit, Job, Launcher, News, Slots};
 use crate::cancel::CancelToken;
 use crate::policy::{Touch, note};
 use crate::sandbox::{Changed, Event, Guard, Place, RawString, Request, Vitals};
@@ -224,6 +224,11 @@ impl Resident {
     /// What the walls refused to it, each thing once; known when it has ended.
     pub fn denied(&self) -> Vec<Denied> {
         self.lock().over.as_ref().map(|over| over.denied.clone()).unwrap_or_default()
+    }
+
+    /// The connections that no rule allows, since this was asked before.
+    pub fn blocked(&self) -> Vec<Blocked> {
+        self.job.blocked()
     }
 
     /// What it changed since the last time; what comes after is called `next`, from before this returns.

@@ -467,6 +467,7 @@ fn plan_of_nothing() -> Plan {
         journal: None,
         tier: Tier::Off,
         network: Network::Host,
+        answers_names: false,
         roots: vec![],
         hidden: Vec::new(),
         protected: vec![],

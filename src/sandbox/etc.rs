@@ -201,6 +201,13 @@ pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
     }
 }
 
+/// Tells programs the names of this machine, and of no other.
+pub fn own_names(root: &OwnedFd) -> Result<(), Fault> {
+    let system = rustix::system::uname();
+    let text = format!("127.0.0.1 localhost {}\n::1 localhost\n", system.nodename().to_string_lossy());
+    replace(root, "etc/hosts", "run/hosts", text.as_bytes()).step("put a hosts")
+}
+
 /// Tells programs that ask who they are, and not for HOME, that the user's home is `home`, and the shell one that is there.
 pub fn own_entry(root: &OwnedFd, home: &str) -> Result<(), Fault> {
     let step = "put a passwd";

@@ -15,6 +15,7 @@ fn plan(tier: Tier) -> Plan {
         journal: None,
         tier,
         network: Network::Loopback,
+        answers_names: false,
         roots: vec![root("/src", true), root("/src/docs", false), root("/ro", false), root("/ro/rw", true)],
         hidden: Vec::new(),
         protected: ["/src/.git/hooks", "/src/keys", "/ro/keys", "/src/docs/x"].map(Into::into).to_vec(),

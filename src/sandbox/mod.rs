@@ -62,7 +62,9 @@ pub use sys::pages::unwritten_pages;
 pub use sys::resolver::addresses;
 pub use toolchains::Visible;
 pub use walls::{hold_server, is_inside};
-pub use wire::{Cause, Changed, Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Vitals};
+pub use wire::{
+    Blocked, Cause, Changed, Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Vitals,
+};
 
 /// The first argument that makes this program the launcher. Only the server uses it.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";

@@ -93,6 +93,8 @@ pub struct Plan {
     pub tier: Tier,
     /// The network of commands.
     pub network: Network,
+    /// Whether the server answers for every name: commands are not told the addresses that this machine has for some (hosts(5)).
+    pub answers_names: bool,
     /// The allowed directories, by true path.
     pub roots: Vec<PlannedRoot>,
     /// Paths below read-write roots that stay read-only; they need not exist.

@@ -18,6 +18,8 @@ pub struct WallStatus {
     pub tried: Vec<(Tier, String)>,
     /// The network of commands.
     pub network: Network,
+    /// Whether commands reach hosts by rule beside it.
+    pub by_rule: bool,
     /// Whether commands have a HOME of their own, which lives as long as the server.
     pub private_home: bool,
     /// HOME of commands, if the launcher sets it.
@@ -39,6 +41,7 @@ impl WallStatus {
             refused: Some(reason.into()),
             tried,
             network: Network::None,
+            by_rule: false,
             private_home: false,
             home: None,
             tmp: None,
@@ -75,6 +78,16 @@ impl WallStatus {
         }
     }
 
+    /// The word for flags, logs and replies.
+    pub fn network_word(&self) -> &'static str {
+        if self.by_rule { "by rule" } else { self.effective_network().as_str() }
+    }
+
+    /// Whether commands reach other machines.
+    pub fn reaches_hosts(&self) -> bool {
+        self.by_rule || self.effective_network() == Network::Host
+    }
+
     /// What an agent is told about commands, in as few words as it takes.
     pub fn instruction(&self) -> String {
         let held = match self.tier {
@@ -86,6 +99,7 @@ impl WallStatus {
             Some(Tier::Landlock) => "The kernel keeps it inside these directories and the system's programs",
         };
         let network = match self.effective_network() {
+            _ if self.by_rule => "network to the hosts that the operator allows",
             Network::None => "no network",
             Network::Loopback => "no network but 127.0.0.1",
             Network::Host => "network",

@@ -89,7 +89,10 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
     }
     // What is written by name goes first: after it, a name can lead into an allowed directory.
     let copying = etc.put(&root, alone, &|root| {
-        if plan.network != Network::Host {
+        if plan.answers_names {
+            etc::no_resolver(root, "nameserver 192.0.2.1\n")?;
+            etc::own_names(root)?;
+        } else if plan.network != Network::Host {
             etc::no_resolver(root, NO_RESOLVER)?;
         }
         if plan.private_home { etc::own_entry(root, home(plan)) } else { Ok(()) }

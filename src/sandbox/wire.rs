@@ -7,9 +7,12 @@
 //! With a request goes one end of a socket (`SOCK_SEQPACKET`) to the command's supervisor: the words
 //! below go one way, each packet the other way is one [`Event`] as JSON. When the server's end closes, the command is ended.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 use rustix::io::Errno;
 use rustix::net::{
@@ -160,6 +163,8 @@ pub enum Exit {
 pub enum Denied {
     /// It wanted to reach a network that it does not have.
     Network,
+    /// It wanted to reach what no rule of the operator allows.
+    Blocked(Blocked),
     /// It wanted to change mode, owner, times or attributes of something that it may not change (path as the command
     /// gave it).
     Metadata(RawString),
@@ -179,6 +184,46 @@ pub enum Denied {
     Repeated,
     /// Protected paths could not be watched any more, for this reason, and it was ended.
     Unwatched(RawString),
+}
+
+/// Connections of a command that no rule allows, all to one place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocked {
+    /// Host and port.
+    pub target: String,
+    /// What it is about the place that is not allowed, if it is not the place itself.
+    pub why: Option<String>,
+    /// The programs that tried, as they call themselves.
+    pub by: BTreeSet<String>,
+    pub times: u64,
+    /// The rule that would allow it, if one can.
+    pub rule: Option<String>,
+}
+
+impl Blocked {
+    /// The place, as it stands among the paths that a call touched.
+    pub fn url(&self) -> PathBuf {
+        PathBuf::from(format!("tcp://{}", self.target))
+    }
+}
+
+/// `blocked: example.com:443, 3 times (npm); the operator can allow it with --allow-net example.com`
+impl fmt::Display for Blocked {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "blocked: {}", self.target)?;
+        if let Some(why) = &self.why {
+            write!(out, ", {why}")?;
+        }
+        if self.times > 1 {
+            write!(out, ", {} times", self.times)?;
+        }
+        let by: Vec<&str> = self.by.iter().map(String::as_str).collect();
+        write!(out, " ({}); ", by.join(", "))?;
+        match &self.rule {
+            Some(rule) => write!(out, "the operator can allow it with --allow-net {rule}"),
+            None => out.write_str("no rule can allow that"),
+        }
+    }
 }
 
 /// A program and what it has started, at one moment.

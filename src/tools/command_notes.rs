@@ -57,6 +57,7 @@ impl Notes {
         for denied in denied {
             match denied {
                 Denied::Network => self.add(format_args!("{}", no_network(commands))),
+                Denied::Blocked(blocked) => self.add(format_args!("{blocked}")),
                 Denied::Metadata(path) => self.add(format_args!(
                     "commands cannot change mode, owner, times or attributes of `{}`",
                     show_path(path.as_path())

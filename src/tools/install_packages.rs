@@ -102,6 +102,9 @@ impl Tool for InstallPackages {
             ),
             _ => format!("pip failed with exit code {code}"),
         };
+        for blocked in outcome.blocked() {
+            message = format!("{message}; {blocked}");
+        }
         if let Some((note, _)) = changes_made(context, outcome.changed.as_ref()) {
             message = format!("{message}; {note}");
         }

@@ -43,7 +43,7 @@ impl Sandbox {
         Self {
             tier: standing.tier.map_or("none", Tier::as_str),
             refused: standing.refused.clone(),
-            network: standing.effective_network().as_str(),
+            network: standing.network_word(),
             landlock_abi: standing.landlock_abi,
             gaps: standing.gaps.len(),
         }

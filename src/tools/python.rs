@@ -16,7 +16,6 @@ use crate::exec::{ExecError, Exit};
 use crate::journal;
 use crate::policy::{Touch, note};
 use crate::python::{Changes, Host, Session, shown_path};
-use crate::sandbox::Network;
 use crate::text::escape::show_path;
 
 /// An object whose members the output schema leaves open. Clients that make types of output schemas then give it to their
@@ -72,7 +71,7 @@ pub fn expect_use(services: &Services) {
 
 /// Whether programs reach other machines.
 pub(super) fn has_network(context: &Context<'_>) -> bool {
-    context.services.commands.standing.effective_network() == Network::Host
+    context.services.commands.standing.reaches_hosts()
 }
 
 /// The session that is meant, for a tool that may start its interpreter.

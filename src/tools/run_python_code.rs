@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::limits::{
     CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_SECS, PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
 };
+use crate::policy::{Touch, note};
 use crate::protocol::Content;
 use crate::python::{Bounds, News, Ran, Session, Shown, beginning_and_end, named};
 
@@ -137,6 +138,10 @@ fn reply(
         notes.push(format!("new and modified files are not all told: {partial}"));
     }
     notes.extend(changes_made(context, cell.changed.as_ref()).map(|(note, _)| note));
+    for blocked in &cell.blocked {
+        note(&blocked.url(), None, Touch::Denied);
+        notes.push(blocked.to_string());
+    }
     if cell.unshown > 0 {
         notes.push(format!("{} more values were displayed", cell.unshown));
     }

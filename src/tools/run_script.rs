@@ -99,6 +99,7 @@ impl Tool for RunScript {
         if outcome.timed_out {
             notes.push(format!("ended after its timeout of {} s", timeout.as_secs()));
         }
+        notes.extend(outcome.blocked().map(ToString::to_string));
         notes.extend(changes_made(context, outcome.changed.as_ref()).map(|(note, _)| note));
         notes.extend(changes.partial.map(|partial| format!("new and modified files are not all told: {partial}")));
         note_written(context, &session, &changes);

@@ -15,7 +15,6 @@ use super::{Context, Reply};
 use crate::error::Error;
 use crate::exec::ExecError;
 use crate::protocol::Content;
-use crate::sandbox::Network;
 use crate::testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 
 /// What is reported, and what the commands that found it out changed in the allowed directories.
@@ -60,7 +59,7 @@ pub fn with_run_context<R>(
         running: &rules.running,
         scratch,
         tmp: &tmp,
-        offline: rules.standing.effective_network() != Network::Host,
+        offline: !rules.standing.reaches_hosts(),
         history: &services.tests,
         on_changed: &|made| changed.borrow_mut().extend(changes_made(context, Some(made))),
         cancel: context.cancel,

@@ -50,6 +50,7 @@ impl Shell {
             journal: None,
             tier: Tier::Off,
             network: Network::Host,
+            answers_names: false,
             roots: vec![],
             hidden: Vec::new(),
             protected: vec![],

@@ -187,6 +187,7 @@ impl Net {
             journal: None,
             tier: setting.tier,
             network: setting.network,
+            answers_names: false,
             roots: vec![PlannedRoot { place: place(&work), writable: true }],
             hidden: Vec::new(),
             protected: vec![],

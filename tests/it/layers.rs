@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
-const LAYERS: [&[&str]; 21] = [
+const LAYERS: [&[&str]; 22] = [
     &["main"],
     &["internals"],
     &["commands"],
@@ -24,8 +24,9 @@ const LAYERS: [&[&str]; 21] = [
     &["error"],
     &["testrun"],
     &["search", "calls", "python"],
+    &["gate"],
     &["edit", "fs", "exec", "record", "schema", "telemetry"],
-    &["policy", "sandbox", "pattern", "text", "protocol", "outbound"],
+    &["policy", "sandbox", "pattern", "text", "protocol", "outbound", "egress"],
     &["journal"],
     &["budget", "removal"],
     &["cancel", "mounts"],

@@ -16,6 +16,7 @@
 //! | `readme` | what README.md says: each block run, the picture, the links |
 //! | `interception` | commands whose calls over the network are led elsewhere |
 //! | `residents` | programs that stay: interrupted, asked how they are, ended |
+//! | `network` | what commands reach by rule, and what never arrives |
 //! | `mock` | servers from manifests and cassettes |
 //! | `python` | Python sessions |
 //! | `memory` | what many calls hold together, and who waits for it |
@@ -45,6 +46,7 @@ mod laws;
 mod layers;
 mod memory;
 mod mock;
+mod network;
 mod python;
 mod readme;
 mod residents;

@@ -83,6 +83,7 @@ impl Cell {
             journal: None,
             tier: setting.0,
             network: if setting.0 == Tier::Off { Network::Host } else { Network::None },
+            answers_names: false,
             roots: vec![PlannedRoot { place: place(&work), writable: true }],
             hidden: Vec::new(),
             protected: vec![],

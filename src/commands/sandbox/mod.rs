@@ -16,7 +16,7 @@ use super::process::{catch_signals, exit_status, logging, print, status, unseen}
 use crate::cli::{Options, SandboxAction};
 use crate::compose::alone;
 use crate::config::Config;
-use crate::exec::{Launcher, News, place_of};
+use crate::exec::{Denied, Launcher, News, place_of};
 use crate::sandbox::{Event, Guard, Place, RawString, Request};
 use crate::tools::Commands;
 
@@ -82,8 +82,13 @@ fn run_program(options: &Options, program: &[OsString]) -> Result<u8> {
             job.kill();
         }
         match job.next_event()? {
-            News::Said(Event::Ended { exit, .. }, _) => {
+            News::Said(Event::Ended { exit, denied, .. }, _) => {
                 // Nobody may be reading stderr.
+                for denied in &denied {
+                    if let Denied::Blocked(blocked) = denied {
+                        let _ = writeln!(std::io::stderr(), "replay: {blocked}");
+                    }
+                }
                 let _ = unseen(services, exit, false).map(|hint| writeln!(std::io::stderr(), "replay: {hint}"));
                 return Ok(exit_status(exit));
             }

@@ -125,6 +125,7 @@ impl Kernel for Driver {
             }
         }
         cell.changed = self.line.resident.end_entry(BETWEEN_CELLS, account)?;
+        cell.blocked = self.line.resident.blocked();
         let mut shared = self.line.lock();
         cell.ended = shared.ended;
         cell.late = shared.late.take();

@@ -2,7 +2,6 @@
 //! refuses is refused by its own call of connect(2).
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use super::hub::{Dialing, Hub};
 use super::{Attempt, Mode, Replay, nameserver, replay};
 use crate::limits::{MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 use crate::record::call::Refusal;
+use crate::sandbox::intercept::ProgramName;
 
 pub enum Decision {
     /// The real server is called; nothing comes if it is not reached, and that has been told.
@@ -44,9 +44,9 @@ impl Attempts {
             return decision;
         }
         drop(decided);
-        let (decision, dialing) = decide(&self.shared, attempt.to);
+        let (decision, dialing) = decide(&self.shared, attempt);
         if let Some((context, tell)) = dialing {
-            tokio::spawn(dial(context, None, tell));
+            tokio::spawn(dial(context, None, attempt.by, tell));
         }
         decision
     }
@@ -57,12 +57,12 @@ impl Attempts {
             self.shared.wires.decide(attempt.key, None);
             return;
         }
-        let (decision, dialing) = decide(&self.shared, attempt.to);
+        let (decision, dialing) = decide(&self.shared, attempt);
         let errno = if let Decision::Refused(errno) = decision { Some(errno) } else { None };
         // One that is refused may come all the same, if it could not wait for this.
         self.keep(attempt.key, decision);
         if let Some((context, tell)) = dialing {
-            runtime.spawn(dial(context, Some(attempt.key), tell));
+            runtime.spawn(dial(context, Some(attempt.key), attempt.by, tell));
         } else {
             self.shared.wires.decide(attempt.key, errno);
         }
@@ -81,10 +81,14 @@ impl Attempts {
 }
 
 /// Decides about a connection; with what there is to do if the real server is to be called.
-fn decide(shared: &Arc<Hub>, to: SocketAddr) -> (Decision, Option<(Context, oneshot::Sender<TcpStream>)>) {
-    let (link, nth) = shared.link(shared.target(to));
+fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decision, Option<(Context, oneshot::Sender<TcpStream>)>) {
+    let (link, nth) = shared.link(shared.target(attempt.to));
     let mut context = Context { keep: false, link, nth, shared: Arc::clone(shared) };
     let keep = match shared.mode.clone() {
+        Mode::Pass(door) if !door.admits(&context.link.target, attempt.by) => {
+            return (Decision::Refused(libc::EACCES), None);
+        }
+        Mode::Pass(_) => false,
         Mode::Record => true,
         Mode::Replay { replay, .. } => match replay::decide(&context, &replay) {
             Ok(Some(keep)) => keep,
@@ -98,10 +102,14 @@ fn decide(shared: &Arc<Hub>, to: SocketAddr) -> (Decision, Option<(Context, ones
 }
 
 /// Calls the real server of a connection, which waits for that under a number if it has one.
-async fn dial(context: Context, key: Option<u64>, tell: oneshot::Sender<TcpStream>) {
+async fn dial(context: Context, key: Option<u64>, by: ProgramName, tell: oneshot::Sender<TcpStream>) {
     let dialing = Dialing { link: context.link.clone(), nth: context.nth, keep: context.keep };
     context.shared.kept().dialing.insert(context.link.connection, dialing);
-    let dialed = context.shared.dial(&context.link.target).await;
+    let target = &context.link.target;
+    let dialed = match &context.shared.mode {
+        Mode::Pass(door) => context.shared.dial_where(target, |address| door.leads_to(target, address, by)).await,
+        Mode::Record | Mode::Replay { .. } => context.shared.dial(target).await,
+    };
     context.shared.kept().dialing.remove(&context.link.connection);
     let errno = match dialed {
         Ok(server) => {

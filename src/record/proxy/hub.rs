@@ -89,7 +89,7 @@ impl Hub {
         wires: Arc<dyn Wires>,
         mode: Mode,
         authority: Arc<Authority>,
-        verifier: Verifier,
+        verifier: Arc<Verifier>,
         stop: watch::Receiver<bool>,
         account: Account,
     ) -> Self {
@@ -98,7 +98,7 @@ impl Hub {
             account,
             mode,
             authority,
-            verifier: Arc::new(verifier),
+            verifier,
             names: FakeNames::default(),
             stop,
             dialing: Semaphore::new(MAX_SOCKETS_ASKED_FOR),
@@ -227,6 +227,7 @@ impl Hub {
     /// Whether what nobody recorded may go to the real server, and is recorded there.
     pub fn beyond(&self) -> Option<bool> {
         match &self.mode {
+            Mode::Pass(_) => Some(false),
             Mode::Record => Some(true),
             Mode::Replay { on_miss, .. } => match on_miss {
                 OnMiss::Fail => None,
@@ -261,9 +262,22 @@ impl Hub {
     }
 
     pub async fn dial(self: &Arc<Self>, target: &Target) -> io::Result<TcpStream> {
+        self.dial_where(target, |_| true).await
+    }
+
+    /// The same at those of its addresses only that are good; `EACCES` if none is.
+    pub async fn dial_where(
+        self: &Arc<Self>,
+        target: &Target,
+        is_good: impl Fn(IpAddr) -> bool,
+    ) -> io::Result<TcpStream> {
         let connect = async {
             let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
             for address in self.resolve(&target.host).await? {
+                if !is_good(address) {
+                    failed = io::Error::from_raw_os_error(libc::EACCES);
+                    continue;
+                }
                 match self.connect(SocketAddr::new(address, target.port)).await {
                     Ok(stream) => return Ok(stream),
                     Err(error) => failed = error,

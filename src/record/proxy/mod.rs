@@ -14,11 +14,13 @@ mod miss;
 mod nameserver;
 mod opening;
 mod outcome;
+mod pass;
 mod record;
 mod relay;
 mod replay;
 mod requests;
 mod speakers;
+mod splice;
 mod stream;
 mod tap;
 #[cfg(test)]
@@ -33,7 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
@@ -41,19 +43,23 @@ use tokio::time::timeout;
 use self::attempts::{Attempts, Decision};
 use self::hub::Hub;
 pub use self::outcome::{Counts, Note, Recorded};
+pub use self::pass::Misfit;
 use self::stream::Stream;
 use crate::budget::Account;
 use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES};
 use crate::outbound::Verifier;
-use crate::record::call::Outline;
+use crate::record::call::{Outline, Target};
 use crate::record::matching::Book;
 use crate::record::net::ca::{Authority, certificates};
+use crate::sandbox::intercept::ProgramName;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// A number that no other one has at the same time.
     pub key: u64,
     pub to: SocketAddr,
+    /// Who makes it.
+    pub by: ProgramName,
 }
 
 /// What is told of a connection, see [`Wires::dial`]; dropped if there is nobody to tell of it.
@@ -77,8 +83,22 @@ pub trait Wires: Send + Sync + 'static {
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
+/// Who decides what may be reached, and is told what was not. Called from threads that may wait a little.
+pub trait Door: Send + Sync {
+    /// Whether this program may connect there.
+    fn admits(&self, target: &Target, by: ProgramName) -> bool;
+    /// Whether the system's resolver may be asked for this name.
+    fn may_ask(&self, name: &str) -> bool;
+    /// Whether a target that was admitted may be reached at this address.
+    fn leads_to(&self, target: &Target, address: IpAddr, by: ProgramName) -> bool;
+    /// A connection that was admitted was ended: what was said first does not fit the target.
+    fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName);
+}
+
 #[derive(Clone)]
 pub enum Mode {
+    /// What the door admits goes to the real servers; nothing is kept.
+    Pass(Arc<dyn Door>),
     /// Everything goes to the real servers, and is kept.
     Record,
     Replay {
@@ -145,8 +165,23 @@ impl Proxy {
             .enable_io()
             .enable_time()
             .build()?;
+        let verifier = Arc::new(Verifier::new(authority.provider(), certificates(system)));
+        let mut proxy = Self::start_on(runtime.handle(), sockets, wires, mode, authority, verifier, account)?;
+        proxy.runtime = Some(runtime);
+        Ok(proxy)
+    }
+
+    /// The same in a runtime that is somebody else's.
+    pub fn start_on(
+        runtime: &Handle,
+        sockets: Sockets,
+        wires: Arc<dyn Wires>,
+        mode: Mode,
+        authority: Arc<Authority>,
+        verifier: Arc<Verifier>,
+        account: Account,
+    ) -> io::Result<Self> {
         let (stop, stopped) = watch::channel(false);
-        let verifier = Verifier::new(authority.provider(), certificates(system));
         let shared = Hub::new(wires, mode, authority, verifier, stopped, account);
         let attempts = Arc::new(Attempts::new(shared));
         let (give, given) = mpsc::unbounded_channel();
@@ -163,7 +198,7 @@ impl Proxy {
             datagrams.push(tokio::net::UdpSocket::from_std(socket)?);
         }
         drop(entered);
-        let (weak, handle) = (Arc::downgrade(&attempts), runtime.handle().clone());
+        let (weak, handle) = (Arc::downgrade(&attempts), runtime.clone());
         let wires = &attempts.shared.wires;
         wires.on_attempt(Box::new(move |attempt| {
             if let Some(attempts) = weak.upgrade() {
@@ -175,7 +210,7 @@ impl Proxy {
             let _ = give.send(socket);
         }));
         let served = runtime.spawn(serve(Arc::clone(&attempts), sources, datagrams));
-        Ok(Self { runtime: Some(runtime), attempts, stop, served: Some(served) })
+        Ok(Self { runtime: None, attempts, stop, served: Some(served) })
     }
 
     /// Ends all connections and gives what was recorded.
@@ -305,7 +340,11 @@ async fn connection(attempts: &Attempts, client: TcpStream, peer: SocketAddr, fo
         Decision::Dialed(context, server) => {
             // Whoever dialed has told why, if there is none.
             if let Ok(server) = server.await {
-                return record::converse(context, client, Stream::new(server)).await;
+                let server = Stream::new(server);
+                return match shared.mode.clone() {
+                    Mode::Pass(door) => pass::converse(&context, &*door, attempt.by, client, server).await,
+                    Mode::Record | Mode::Replay { .. } => record::converse(context, client, server).await,
+                };
             }
         }
         Decision::Refused(_) => {}

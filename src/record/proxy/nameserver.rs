@@ -73,7 +73,9 @@ async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
     }
     let Some(kind) = question.kind() else { return Some(question.answer(Dns::NOERROR, None)) };
     let code = match &shared.mode {
-        Mode::Record => resolved(shared, &question, kind).await,
+        // Who asks learns from its call of connect(2) that it may not go there, and so whoever reads what it did.
+        Mode::Pass(door) if !door.may_ask(&question.name) => Dns::NOERROR,
+        Mode::Pass(_) | Mode::Record => resolved(shared, &question, kind).await,
         Mode::Replay { replay, .. } => {
             let recorded = replay.outline.name(&question.name, kind);
             if recorded.is_some() && shared.is_first_question(&question.name, kind) {

@@ -58,10 +58,24 @@ impl Stream {
     }
 
     /// The same with these bytes to be read first.
-    pub fn put_back(mut self, mut bytes: Vec<u8>) -> Self {
+    pub fn put_back(mut self, bytes: Vec<u8>) -> Self {
+        self.put_back_now(bytes);
+        self
+    }
+
+    /// What was put back and is not read yet.
+    pub fn take_before(&mut self) -> Bytes {
+        std::mem::take(&mut self.before)
+    }
+
+    /// The socket below all layers.
+    pub fn bottom(&self) -> &TcpStream {
+        self.layers.bottom()
+    }
+
+    pub fn put_back_now(&mut self, mut bytes: Vec<u8>) {
         bytes.extend_from_slice(&self.before);
         self.before = Bytes::from(bytes);
-        self
     }
 
     /// Writes an answer of HTTP. A short one goes out in one piece, a long one without being put together before.

@@ -43,7 +43,11 @@ fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
 
 impl Wires for Net {
     fn destination(&self, accepted_local: SocketAddr, _peer: SocketAddr) -> Option<Attempt> {
-        self.routes.lock().unwrap().get(&accepted_local).map(|to| Attempt { key: 0, to: *to })
+        self.routes.lock().unwrap().get(&accepted_local).map(|to| Attempt {
+            key: 0,
+            to: *to,
+            by: ProgramName::default(),
+        })
     }
 
     fn dial(&self, to: SocketAddr, done: Dialed) {

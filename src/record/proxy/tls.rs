@@ -39,6 +39,11 @@ pub enum Refused {
 
 /// Reads what a client says first and puts it back.
 pub async fn hello(mut stream: Stream) -> io::Result<(ClientHello, Stream)> {
+    Ok((read_hello(&mut stream).await?, stream))
+}
+
+/// The same of a stream that stays where it is.
+pub async fn read_hello(stream: &mut Stream) -> io::Result<ClientHello> {
     let mut acceptor = Acceptor::default();
     let mut seen = Vec::new();
     let hello = loop {
@@ -60,7 +65,8 @@ pub async fn hello(mut stream: Stream) -> io::Result<(ClientHello, Stream)> {
             };
         }
     };
-    Ok((hello, stream.put_back(seen)))
+    stream.put_back_now(seen);
+    Ok(hello)
 }
 
 /// The encrypted connection to the real server, and the protocol inside if one was agreed on.

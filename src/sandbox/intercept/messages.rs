@@ -2,6 +2,7 @@
 //!
 //! They share a socket (`SOCK_SEQPACKET`) beside the command's own: each packet is one of these as JSON.
 
+use std::fmt::{self, Write as _};
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,32 @@ pub struct Flow {
     pub mark: Mark,
     /// Where the command wanted to go.
     pub to: SocketAddr,
+    pub by: ProgramName,
+}
+
+/// What a process calls itself (`/proc/PID/comm`, proc(5)), padded with zeros: its word, and good for people only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ProgramName([u8; 16]);
+
+impl ProgramName {
+    /// That of a thread.
+    pub(super) fn of(pid: u32) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+        let text = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let mut name = [0; 16];
+        text.iter().filter(|byte| **byte != b'\n').zip(&mut name).for_each(|(byte, to)| *to = *byte);
+        Self(name)
+    }
+}
+
+impl fmt::Display for ProgramName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(text)
+            .chars()
+            .filter(|sign| !sign.is_control())
+            .try_for_each(|sign| out.write_char(sign))
+    }
 }
 
 /// What a connection is known by.

@@ -72,7 +72,7 @@ use descriptor::fetch;
 use destinations::Destinations;
 use half_open::HalfOpen;
 use listeners::Listeners;
-pub use messages::{Counts, Flow, Mark, Told, Wanted};
+pub use messages::{Counts, Flow, Mark, ProgramName, Told, Wanted};
 use own_ports::{Holder, OwnPorts};
 pub use proxy_socket::ProxySocket;
 use socket_table::{Lookup, SocketTable};

@@ -218,7 +218,7 @@ fn a_panic_costs_one_connection() {
     impl Wires for Panics {
         fn destination(&self, _: SocketAddr, _: SocketAddr) -> Option<Attempt> {
             assert!(self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst) > 0, "the first one fails");
-            Some(Attempt { key: 0, to: self.1 })
+            Some(Attempt { key: 0, to: self.1, by: ProgramName::default() })
         }
         fn dial(&self, to: SocketAddr, done: Dialed) {
             Net::default().dial(to, done);

@@ -1,0 +1,12 @@
+//! Which hosts commands may reach: rules, and the decision about one connection. No socket, no file.
+
+mod host_name;
+mod rule;
+mod rules;
+mod sets;
+mod special_addresses;
+
+pub use host_name::canonical;
+pub use rule::{Destination, Host};
+pub use rules::Rules;
+pub use sets::SETS;

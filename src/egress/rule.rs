@@ -1,0 +1,358 @@
+//! One rule: which hosts, at which ports.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::host_name::{canonical, ends_in_number, punycode};
+
+/// The ports of a rule that names none: those of HTTP and HTTPS.
+const WEB: [u16; 2] = [80, 443];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Rule {
+    pub(super) hosts: Hosts,
+    pub(super) ports: Ports,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Hosts {
+    Name(String),
+    /// All names below this one: `*.example.com`.
+    Below(String),
+    Network(Network),
+}
+
+/// Addresses that begin alike. IPv4 is never written as IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Network {
+    pub(super) first: IpAddr,
+    pub(super) prefix: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Ports {
+    /// 80 and 443.
+    Web,
+    One(u16),
+    All,
+}
+
+/// Where a connection goes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Destination {
+    pub host: Host,
+    pub port: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Host {
+    /// As [`canonical`] writes it.
+    Name(String),
+    Address(IpAddr),
+}
+
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("the network rule `{rule}` {why}")]
+pub struct RuleError {
+    pub rule: String,
+    pub why: Cow<'static, str>,
+}
+
+impl Ports {
+    pub(super) fn has(self, port: u16) -> bool {
+        match self {
+            Self::Web => WEB.contains(&port),
+            Self::One(one) => one == port,
+            Self::All => true,
+        }
+    }
+
+    pub(super) fn covers(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::All, _) => true,
+            (_, Self::One(port)) => self.has(port),
+            _ => self == other,
+        }
+    }
+}
+
+impl Network {
+    pub(super) fn bits(address: IpAddr) -> u8 {
+        if address.is_ipv4() { 32 } else { 128 }
+    }
+
+    /// The network of this length that an address lies in.
+    pub(super) fn around(address: IpAddr, prefix: u8) -> Self {
+        let first = match address {
+            IpAddr::V4(address) => {
+                let kept = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
+                Ipv4Addr::from(u32::from(address) & kept).into()
+            }
+            IpAddr::V6(address) => {
+                let kept = u128::MAX.checked_shl(128 - u32::from(prefix)).unwrap_or(0);
+                Ipv6Addr::from(u128::from(address) & kept).into()
+            }
+        };
+        Self { first, prefix }
+    }
+}
+
+impl Destination {
+    /// The rule that allows this and as little else as can be.
+    pub fn rule(&self) -> Rule {
+        let hosts = match &self.host {
+            Host::Name(name) => Hosts::Name(name.clone()),
+            Host::Address(address) => {
+                let address = address.to_canonical();
+                Hosts::Network(Network { first: address, prefix: Network::bits(address) })
+            }
+        };
+        Rule { hosts, ports: if WEB.contains(&self.port) { Ports::Web } else { Ports::One(self.port) } }
+    }
+}
+
+impl FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let error = |why: Cow<'static, str>| RuleError { rule: text.to_owned(), why };
+        let (scheme, rest) = match text.split_once("://") {
+            Some(("http", rest)) => (Some(80), rest),
+            Some(("https", rest)) => (Some(443), rest),
+            Some((scheme, _)) if !scheme.contains(' ') => {
+                let why = format!(
+                    "has the scheme `{scheme}`; http and https are known, and any other protocol is a host and a port, such as \
+                     db.example.com:5432"
+                );
+                return Err(error(why.into()));
+            }
+            _ => (None, text),
+        };
+        if rest.contains(' ') || scheme.is_some() && rest.contains('/') {
+            return Err(error("has a method or a path, which is not looked at; name the host alone".into()));
+        }
+        let (host, port) = split(rest).map_err(error)?;
+        let ports = match (port, scheme) {
+            (None, None) => Ports::Web,
+            (None, Some(port)) => Ports::One(port),
+            (Some("*"), _) => Ports::All,
+            (Some(port), _) => match port.parse() {
+                Ok(number @ 1..) if port.bytes().all(|byte| byte.is_ascii_digit()) => Ports::One(number),
+                _ => return Err(error(format!("has the port `{port}`; 1 to 65535 or `*` is allowed").into())),
+            },
+        };
+        Ok(Self { hosts: hosts(host).map_err(error)?, ports })
+    }
+}
+
+/// Host and port. An address of IPv6 that has a port is in brackets.
+fn split(text: &str) -> Result<(&str, Option<&str>), Cow<'static, str>> {
+    if let Some(rest) = text.strip_prefix('[') {
+        let (host, rest) = rest.split_once(']').ok_or("has no `]`")?;
+        return match rest.strip_prefix(':') {
+            Some(port) => Ok((host, Some(port))),
+            None if rest.is_empty() => Ok((host, None)),
+            None => Err("has something other than a port after `]`".into()),
+        };
+    }
+    Ok(match text.split_once(':') {
+        Some((host, port)) if !port.contains(':') => (host, Some(port)),
+        _ => (text, None),
+    })
+}
+
+fn hosts(text: &str) -> Result<Hosts, Cow<'static, str>> {
+    let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+    if let Ok(address) = address.parse::<IpAddr>() {
+        return network(address, prefix).map(Hosts::Network);
+    }
+    if prefix.is_some() || address.contains(':') || ends_in_number(address.strip_suffix('.').unwrap_or(address)) {
+        return Err("is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32".into());
+    }
+    if !text.is_ascii() {
+        return Err(format!("is not ASCII; write it as `{}`", punycode(text)).into());
+    }
+    let (below, name) = text.strip_prefix("*.").map_or((false, text), |name| (true, name));
+    if name.contains('*') {
+        return Err(
+            "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com".into()
+        );
+    }
+    let name = canonical(name).ok_or("is no name of a host, no address and no set (@npm)")?;
+    Ok(if below { Hosts::Below(name) } else { Hosts::Name(name) })
+}
+
+fn network(address: IpAddr, prefix: Option<&str>) -> Result<Network, Cow<'static, str>> {
+    let bits = Network::bits(address);
+    let prefix = match prefix.map(str::parse) {
+        None => bits,
+        Some(Ok(prefix)) if (1..=bits).contains(&prefix) => prefix,
+        Some(_) => return Err(format!("has no good length of a prefix; 1 to {bits} is allowed").into()),
+    };
+    // What is IPv4 in IPv6's clothes (`::ffff:192.0.2.1`) is IPv4 to the kernel.
+    let (address, prefix) = match address.to_canonical() {
+        IpAddr::V4(plain) if address.is_ipv6() && prefix > 96 => (plain.into(), prefix - 96),
+        _ => (address, prefix),
+    };
+    let network = Network::around(address, prefix);
+    if network.first != address {
+        return Err(format!("has bits beyond its prefix; the network is {}/{prefix}", network.first).into());
+    }
+    Ok(network)
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts = match &self.hosts {
+            Hosts::Name(name) => name.clone(),
+            Hosts::Below(name) => format!("*.{name}"),
+            Hosts::Network(Network { first, prefix }) if *prefix == Network::bits(*first) => first.to_string(),
+            Hosts::Network(Network { first, prefix }) => format!("{first}/{prefix}"),
+        };
+        let ports = match self.ports {
+            Ports::Web => return out.write_str(&hosts),
+            Ports::One(port) => port.to_string(),
+            Ports::All => "*".to_owned(),
+        };
+        if hosts.contains(':') { write!(out, "[{hosts}]:{ports}") } else { write!(out, "{hosts}:{ports}") }
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => out.write_str(name),
+            Self::Address(address) => write!(out, "{}", address.to_canonical()),
+        }
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let host = self.host.to_string();
+        if host.contains(':') { write!(out, "[{host}]:{}", self.port) } else { write!(out, "{host}:{}", self.port) }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_rule_is_printed_in_one_spelling() {
+        let cases = [
+            ("Example.COM.", "example.com"),
+            ("example.com:443", "example.com:443"),
+            ("https://example.com", "example.com:443"),
+            ("http://example.com:8080", "example.com:8080"),
+            ("*.example.com:*", "*.example.com:*"),
+            ("10.0.0.0/8:5432", "10.0.0.0/8:5432"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("::1", "::1"),
+            ("[::1]:80", "[::1]:80"),
+            ("[2001:db8::/32]", "2001:db8::/32"),
+            ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(text.parse::<Rule>().map(|rule| rule.to_string()), Ok(expected.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_rule_is_refused_with_the_reason() {
+        let cases = [
+            ("example.com:0", "has the port `0`; 1 to 65535 or `*` is allowed"),
+            ("example.com:+80", "has the port `+80`; 1 to 65535 or `*` is allowed"),
+            ("example.com:65536", "has the port `65536`; 1 to 65535 or `*` is allowed"),
+            ("example.com:", "has the port ``; 1 to 65535 or `*` is allowed"),
+            (
+                "a.*.com",
+                "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com",
+            ),
+            (
+                "*example.com",
+                "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com",
+            ),
+            ("*", "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com"),
+            ("bücher.example", "is not ASCII; write it as `xn--bcher-kva.example`"),
+            ("010.0.0.1", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),
+            ("0x7f.1", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),
+            ("2130706433", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),
+            ("127.0.0.1.", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),
+            ("10.0.0.1/8", "has bits beyond its prefix; the network is 10.0.0.0/8"),
+            ("10.0.0.0/33", "has no good length of a prefix; 1 to 32 is allowed"),
+            ("0.0.0.0/0", "has no good length of a prefix; 1 to 32 is allowed"),
+            ("[::1", "has no `]`"),
+            ("[::1]80", "has something other than a port after `]`"),
+            (
+                "ftp://example.com",
+                "has the scheme `ftp`; http and https are known, and any other protocol is a host and a port, \
+              such as db.example.com:5432",
+            ),
+            ("https://example.com/a", "has a method or a path, which is not looked at; name the host alone"),
+            ("GET https://example.com", "has a method or a path, which is not looked at; name the host alone"),
+            ("", "is no name of a host, no address and no set (@npm)"),
+            ("a..b", "is no name of a host, no address and no set (@npm)"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(
+                text.parse::<Rule>().map_err(|error| error.why.into_owned()),
+                Err(expected.to_owned()),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_destination_names_the_rule_that_allows_it() {
+        let at = |host: Host, port| Destination { host, port };
+        let name = || Host::Name("example.com".to_owned());
+        let cases = [
+            (at(name(), 443), "example.com:443", "example.com"),
+            (at(name(), 5432), "example.com:5432", "example.com:5432"),
+            (at(Host::Address("::ffff:10.0.0.1".parse().unwrap()), 80), "10.0.0.1:80", "10.0.0.1"),
+            (at(Host::Address("2001:db8::1".parse().unwrap()), 8), "[2001:db8::1]:8", "[2001:db8::1]:8"),
+        ];
+        for (destination, shown, rule) in cases {
+            assert_eq!((destination.to_string().as_str(), destination.rule().to_string().as_str()), (shown, rule));
+        }
+    }
+
+    pub(in crate::egress) fn any_rule() -> impl Strategy<Value = Rule> {
+        let ports = prop_oneof![
+            Just(Ports::Web),
+            Just(Ports::All),
+            prop_oneof![Just(80), 1..=3_u16, any::<u16>()].prop_map(|port| Ports::One(port.max(1)))
+        ];
+        let name = "[ab](\\.[ab]){0,3}\\.c";
+        let network = prop_oneof![
+            (any::<u32>(), 1..=32_u8).prop_map(|(bits, prefix)| Network::around(Ipv4Addr::from(bits).into(), prefix)),
+            (any::<u128>(), 1..=128_u8).prop_map(|(bits, prefix)| Network::around(Ipv6Addr::from(bits).into(), prefix)),
+        ];
+        // IPv4 in IPv6's clothes is printed as what it is.
+        let network = network.prop_filter("IPv6", |network| network.first.to_canonical() == network.first);
+        let hosts =
+            prop_oneof![name.prop_map(Hosts::Name), name.prop_map(Hosts::Below), network.prop_map(Hosts::Network),];
+        (hosts, ports).prop_map(|(hosts, ports)| Rule { hosts, ports })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_read_as_the_same(rule in any_rule()) {
+            prop_assert_eq!(rule.to_string().parse::<Rule>(), Ok(rule));
+        }
+
+        #[test]
+        fn nothing_makes_the_parser_panic(text in "[a-z0-9:./*@ \\[\\]ü-]{0,20}") {
+            if let Ok(rule) = text.parse::<Rule>() {
+                prop_assert_eq!(rule.to_string().parse::<Rule>(), Ok(rule));
+            }
+        }
+    }
+}

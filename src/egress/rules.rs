@@ -1,0 +1,273 @@
+//! All rules together: what is allowed, and what is denied of that.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+
+use super::rule::{Destination, Host, Hosts, Network, Ports, Rule, RuleError};
+use super::sets::rules_of;
+use super::special_addresses::is_special;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    allow: Table,
+    deny: Table,
+}
+
+/// A look-up costs a step for each label of a name, or for each length of a prefix that some rule has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Table {
+    names: HashMap<String, Vec<Entry>>,
+    /// By the name that they are below.
+    below: HashMap<String, Vec<Entry>>,
+    networks: HashMap<Network, Vec<Entry>>,
+    prefixes_4: BTreeSet<u8>,
+    prefixes_6: BTreeSet<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    ports: Ports,
+    /// The place of the text that it comes from.
+    text: usize,
+}
+
+impl Table {
+    fn of(texts: &[String]) -> Result<(Self, Vec<Vec<Rule>>), RuleError> {
+        let all = texts.iter().map(|text| rules_of(text)).collect::<Result<Vec<_>, _>>()?;
+        let mut table = Self::default();
+        for (text, rules) in all.iter().enumerate() {
+            for Rule { hosts, ports } in rules {
+                let entry = Entry { ports: *ports, text };
+                match hosts {
+                    Hosts::Name(name) => table.names.entry(name.clone()).or_default().push(entry),
+                    Hosts::Below(name) => table.below.entry(name.clone()).or_default().push(entry),
+                    Hosts::Network(network) => {
+                        let prefixes =
+                            if network.first.is_ipv4() { &mut table.prefixes_4 } else { &mut table.prefixes_6 };
+                        prefixes.insert(network.prefix);
+                        table.networks.entry(*network).or_default().push(entry);
+                    }
+                }
+            }
+        }
+        Ok((table, all))
+    }
+
+    fn of_name(&self, name: &str) -> impl Iterator<Item = &Entry> {
+        self.names.get(name).into_iter().chain(self.above(name)).flatten()
+    }
+
+    /// Those of `*.` and a name that this one is below.
+    fn above(&self, name: &str) -> impl Iterator<Item = &Vec<Entry>> {
+        name.match_indices('.').filter_map(|(dot, _)| self.below.get(&name[dot + 1..]))
+    }
+
+    /// Those of all networks that hold this one.
+    fn of_network(&self, network: Network) -> impl Iterator<Item = &Entry> {
+        let prefixes = if network.first.is_ipv4() { &self.prefixes_4 } else { &self.prefixes_6 };
+        let around = prefixes.range(..=network.prefix).map(move |prefix| Network::around(network.first, *prefix));
+        around.filter_map(|around| self.networks.get(&around)).flatten()
+    }
+
+    fn of_address(&self, address: IpAddr) -> impl Iterator<Item = &Entry> {
+        let first = address.to_canonical();
+        self.of_network(Network { first, prefix: Network::bits(first) })
+    }
+
+    fn matches(&self, to: &Destination) -> bool {
+        match &to.host {
+            Host::Name(name) => self.of_name(name).any(|entry| entry.ports.has(to.port)),
+            Host::Address(address) => self.of_address(*address).any(|entry| entry.ports.has(to.port)),
+        }
+    }
+
+    /// The text of a rule that holds for all that this one does, but for those of this text.
+    fn covering(&self, rule: &Rule, but: Option<usize>) -> Option<usize> {
+        let covers = |entry: &&Entry| entry.ports.covers(rule.ports) && Some(entry.text) != but;
+        let found = match &rule.hosts {
+            Hosts::Name(name) => self.of_name(name).find(covers),
+            Hosts::Below(name) => self.below.get(name).into_iter().chain(self.above(name)).flatten().find(covers),
+            Hosts::Network(network) => self.of_network(*network).find(covers),
+        };
+        found.map(|entry| entry.text)
+    }
+}
+
+impl Rules {
+    /// Reads rules and names of sets. Fails on one that can have no effect, and names it: it is not what the operator meant.
+    pub fn new(allow: &[String], deny: &[String]) -> Result<Self, RuleError> {
+        let ((allowed, of_allow), (denied, of_deny)) = (Table::of(allow)?, Table::of(deny)?);
+        let error = |rule: &String, why: String| Err(RuleError { rule: rule.clone(), why: why.into() });
+        for (at, (text, rules)) in allow.iter().zip(&of_allow).enumerate() {
+            let by_deny: Option<Vec<_>> = rules.iter().map(|rule| denied.covering(rule, None)).collect();
+            if let Some(by) = by_deny.and_then(|by| by.first().copied()) {
+                return error(text, format!("never matches: `{}` denies all of it", deny[by]));
+            }
+            let covering: Option<Vec<_>> = rules.iter().map(|rule| allowed.covering(rule, Some(at))).collect();
+            if let Some(by) = covering.and_then(|by| by.first().copied()) {
+                return error(text, format!("allows nothing that `{}` does not allow", allow[by]));
+            }
+        }
+        for (at, (text, rules)) in deny.iter().zip(&of_deny).enumerate() {
+            let covering: Option<Vec<_>> = rules.iter().map(|rule| denied.covering(rule, Some(at))).collect();
+            if let Some(by) = covering.and_then(|by| by.first().copied()) {
+                return error(text, format!("denies nothing that `{}` does not deny", deny[by]));
+            }
+        }
+        Ok(Self { allow: allowed, deny: denied })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub fn allows(&self, to: &Destination) -> bool {
+        self.allow.matches(to) && !self.denies(to)
+    }
+
+    /// Whether a rule says no, whatever others say.
+    pub fn denies(&self, to: &Destination) -> bool {
+        self.deny.matches(to)
+    }
+
+    /// Whether a name that is allowed may be reached at this address. One that is not of the public Internet has to be
+    /// allowed by itself: a name is worth no more than who answers for it.
+    pub fn allows_resolved(&self, address: IpAddr, port: u16) -> bool {
+        let to = Destination { host: Host::Address(address), port };
+        !self.denies(&to) && (!is_special(address) || self.allow.matches(&to))
+    }
+
+    /// Whether a name may be reached at some port.
+    pub fn knows(&self, name: &str) -> bool {
+        let allowed = self.allow.of_name(name);
+        let is_denied = |ports: Ports| self.deny.of_name(name).any(|denied| denied.ports.covers(ports));
+        allowed.into_iter().any(|entry| !is_denied(entry.ports))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rule::tests::any_rule;
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    fn rules(allow: &[&str], deny: &[&str]) -> Rules {
+        Rules::new(&texts(allow), &texts(deny)).unwrap()
+    }
+
+    fn to(host: &str, port: u16) -> Destination {
+        let host = host.parse().map_or_else(|_| Host::Name(host.to_owned()), Host::Address);
+        Destination { host, port }
+    }
+
+    #[test]
+    fn deny_wins_and_what_no_rule_names_is_refused() {
+        let rules = rules(
+            &["*.example.com", "db.example.com:5432", "10.0.0.0/8:*", "@pypi", "[2001:db8::/32]:22"],
+            &["evil.example.com:*", "10.1.0.0/16:22"],
+        );
+        let cases = [
+            (to("a.example.com", 443), true),
+            (to("a.b.example.com", 80), true),
+            (to("example.com", 443), false),
+            (to("notexample.com", 443), false),
+            (to("a.example.com", 22), false),
+            (to("db.example.com", 5432), true),
+            (to("evil.example.com", 443), false),
+            (to("x.evil.example.com", 443), true),
+            (to("pypi.org", 443), true),
+            (to("pypi.org", 80), false),
+            (to("10.9.9.9", 1), true),
+            (to("::ffff:10.9.9.9", 1), true),
+            (to("10.1.2.3", 22), false),
+            (to("10.1.2.3", 23), true),
+            (to("11.0.0.1", 80), false),
+            (to("2001:db8::1", 22), true),
+            (to("2001:db9::1", 22), false),
+        ];
+        for (destination, expected) in cases {
+            assert_eq!(rules.allows(&destination), expected, "{destination}");
+        }
+        assert!(!Rules::default().allows(&to("a.example", 443)) && Rules::default().is_empty());
+        assert!(rules.knows("db.example.com") && !rules.knows("evil.example.com") && !rules.knows("example.com"));
+    }
+
+    #[test]
+    fn a_name_leads_to_a_private_address_only_by_a_rule_about_the_address() {
+        let rules = rules(&["a.example", "10.0.0.0/8"], &["10.1.0.0/16", "1.1.1.1:443"]);
+        let cases =
+            [("1.1.1.2", true), ("1.1.1.1", false), ("10.0.0.1", true), ("10.1.0.1", false), ("127.0.0.1", false)];
+        for (address, expected) in
+            cases.into_iter().chain([("169.254.169.254", false), ("::ffff:169.254.169.254", false)])
+        {
+            assert_eq!(rules.allows_resolved(address.parse().unwrap(), 443), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_rule_without_effect_is_an_error_that_names_it() {
+        let cases: [(&[&str], &[&str], &str); 7] = [
+            (&["a.b", "A.b."], &[], "`a.b` allows nothing that `A.b.` does not allow"),
+            (&["*.b:*", "x.a.b:22"], &[], "`x.a.b:22` allows nothing that `*.b:*` does not allow"),
+            (&["10.1.0.0/16", "10.0.0.0/8"], &[], "`10.1.0.0/16` allows nothing that `10.0.0.0/8` does not allow"),
+            (&["@pypi", "pypi.org:443"], &[], "`pypi.org:443` allows nothing that `@pypi` does not allow"),
+            (&["a.b"], &["*.b:*"], "`a.b` never matches: `*.b:*` denies all of it"),
+            (&["a.b"], &["c.d", "c.d:80"], "`c.d:80` denies nothing that `c.d` does not deny"),
+            (&["a.b", "a.b:0"], &[], "`a.b:0` has the port `0`; 1 to 65535 or `*` is allowed"),
+        ];
+        for (allow, deny, expected) in cases {
+            let error = Rules::new(&texts(allow), &texts(deny)).unwrap_err().to_string();
+            assert_eq!(error, format!("the network rule {expected}"));
+        }
+    }
+
+    #[test]
+    fn ten_thousand_rules_are_read_and_asked_quickly() {
+        let many: Vec<String> = (0..10_000).map(|at| format!("host-{at}.example.com:443")).collect();
+        let rules = Rules::new(&many, &[]).unwrap();
+        let hits = (0..20_000).filter(|at| rules.allows(&to(&format!("host-{at}.example.com"), 443))).count();
+        assert_eq!(hits, 10_000);
+    }
+
+    fn naive(rule: &Rule, to: &Destination) -> bool {
+        let host = match (&rule.hosts, &to.host) {
+            (Hosts::Name(name), Host::Name(host)) => name == host,
+            (Hosts::Below(name), Host::Name(host)) => host.ends_with(&format!(".{name}")),
+            (Hosts::Network(network), Host::Address(address)) => {
+                address.is_ipv4() == network.first.is_ipv4() && Network::around(*address, network.prefix) == *network
+            }
+            _ => false,
+        };
+        let port = match rule.ports {
+            Ports::Web => to.port == 80 || to.port == 443,
+            Ports::One(port) => to.port == port,
+            Ports::All => true,
+        };
+        host && port
+    }
+
+    proptest! {
+        #[test]
+        fn the_tables_decide_as_going_through_all_rules_does(
+            allow in proptest::collection::vec(any_rule(), 0..8),
+            deny in proptest::collection::vec(any_rule(), 0..4),
+            name in "[ab](\\.[ab]){0,3}\\.c",
+            bits in any::<u32>(),
+            port in prop_oneof![Just(80_u16), 1..=3_u16],
+        ) {
+            let print = |rules: &[Rule]| rules.iter().map(Rule::to_string).collect::<Vec<_>>();
+            let (allowed, denied) = (Table::of(&print(&allow)).unwrap().0, Table::of(&print(&deny)).unwrap().0);
+            let rules = Rules { allow: allowed, deny: denied };
+            let hosts = [Host::Name(name), Host::Address(std::net::Ipv4Addr::from(bits).into())];
+            for to in hosts.map(|host| Destination { host, port }) {
+                let expected = allow.iter().any(|rule| naive(rule, &to)) && !deny.iter().any(|rule| naive(rule, &to));
+                prop_assert_eq!(rules.allows(&to), expected);
+            }
+        }
+    }
+}

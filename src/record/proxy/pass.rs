@@ -1,0 +1,245 @@
+//! One connection that goes through: what the program says first is held against the name that it was let through for. TLS is
+//! not opened, so what is said inside is not seen.
+
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+
+use tokio::io::AsyncWriteExt as _;
+
+use super::Door;
+use super::context::Context;
+use super::opening::is_settings;
+use super::stream::Stream;
+use super::{splice, tls};
+use crate::limits::RELAY_BUFFER_BYTES;
+use crate::record::call::Target;
+use crate::record::http::h1::{self, Answered, Message, Reader};
+use crate::sandbox::intercept::ProgramName;
+
+/// What does not fit the name of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// The server is asked for under this other name.
+    Name(String),
+    /// It is not said which server is asked for.
+    NoName,
+    /// The server is asked to lead on to somebody else, or to speak HTTP/2 without TLS, which asks for several servers at once.
+    Tunnel,
+    /// Neither TLS nor HTTP, at a port of those.
+    Unknown,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => write!(out, "it was asked for as {name}"),
+            Self::NoName => out.write_str("TLS or HTTP did not say which server is asked for"),
+            Self::Tunnel => out.write_str("CONNECT and HTTP/2 without TLS lead on to other servers"),
+            Self::Unknown => out.write_str("neither TLS nor HTTP was spoken"),
+        }
+    }
+}
+
+impl std::error::Error for Misfit {}
+
+/// What the program speaks.
+enum Spoken {
+    Tls,
+    Http {
+        /// So many bytes of it have the server already.
+        passed: usize,
+    },
+    /// Something in which nothing says a name.
+    Other,
+}
+
+/// Passes a connection on until both sides have ended, or until the program says what does not fit.
+pub async fn converse(
+    context: &Context,
+    door: &dyn Door,
+    by: ProgramName,
+    client: Stream,
+    server: Stream,
+) -> io::Result<()> {
+    let mut ends = (client, server);
+    let passed = tokio::select! {
+        passed = pass(&context.link.target, &mut ends) => passed,
+        () = context.stopped() => Ok(()),
+    };
+    let Err(error) = passed else { return Ok(()) };
+    if let Some(misfit) = error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>()) {
+        door.ended(&context.link.target, misfit.clone(), by);
+    }
+    // Each side hears that it was cut off.
+    ends.0.reset();
+    ends.1.reset();
+    Err(error)
+}
+
+async fn pass(target: &Target, ends: &mut (Stream, Stream)) -> io::Result<()> {
+    if target.host.parse::<IpAddr>().is_err() {
+        match spoken(target, ends).await? {
+            Spoken::Tls => said_by_tls(target, &mut ends.0).await?,
+            Spoken::Http { passed } => {
+                if !http(target, ends, passed).await? {
+                    return Ok(());
+                }
+            }
+            Spoken::Other => {}
+        }
+    }
+    let (client, server) = ends;
+    splice::both_ways(client, server).await
+}
+
+/// Finds out what is spoken. What has come by then is read again, but for what was passed on: where anything may be spoken the server has
+/// at once what comes, since a line that has no end yet asks for nothing.
+async fn spoken(target: &Target, (client, server): &mut (Stream, Stream)) -> io::Result<Spoken> {
+    let is_web = [80, 443].contains(&target.port);
+    let (mut asked, mut said, mut passed) = (Vec::new(), Vec::new(), 0);
+    let spoken = loop {
+        let read = tokio::select! {
+            read = client.more(&mut asked) => read?,
+            read = server.more(&mut said) => read?,
+        };
+        if read == 0 {
+            break Spoken::Other;
+        }
+        if is_settings(&said) {
+            return Err(io::Error::other(Misfit::Tunnel));
+        }
+        if !said.is_empty() {
+            break Spoken::Other;
+        }
+        if let Some(spoken) = recognise(&asked) {
+            break spoken.map_err(io::Error::other)?;
+        }
+        // It may be the first byte of TLS.
+        if !is_web && asked != [0x16] {
+            server.write_all(&asked[passed..]).await?;
+            server.flush().await?;
+            passed = asked.len();
+        }
+    };
+    let is_silent = asked.is_empty();
+    let again = if matches!(spoken, Spoken::Http { .. }) { asked } else { asked.split_off(passed) };
+    client.put_back_now(again);
+    server.put_back_now(said);
+    match spoken {
+        Spoken::Other if is_web && !is_silent => Err(io::Error::other(Misfit::Unknown)),
+        Spoken::Http { .. } => Ok(Spoken::Http { passed }),
+        spoken => Ok(spoken),
+    }
+}
+
+/// What begins so; `None` if more is needed to tell.
+fn recognise(asked: &[u8]) -> Option<Result<Spoken, Misfit>> {
+    // A client may send empty lines before a request (RFC 9112, 2.2).
+    let start = asked.iter().position(|byte| !b"\r\n".contains(byte))?;
+    match &asked[start..] {
+        // handshake, then a version of SSL 3.0 to TLS 1.x (RFC 8446, 5.1).
+        [0x16] => return None,
+        [0x16, 3, ..] => return Some(Ok(Spoken::Tls)),
+        _ => {}
+    }
+    let line = asked[start..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_whole = start + line.len() < asked.len();
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // Of a request, and so not of a line of HTTP/0.9, which has no version and no name.
+    let is_text = line.iter().all(|byte| matches!(byte, b' '..=b'~' | 0x80..));
+    if !is_text || line.len() > RELAY_BUFFER_BYTES {
+        return Some(Ok(Spoken::Other));
+    }
+    if !is_whole {
+        return None;
+    }
+    let version = line.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+    Some(match version {
+        b"HTTP/2.0" => Err(Misfit::Tunnel),
+        version if version.starts_with(b"HTTP/") => Ok(Spoken::Http { passed: 0 }),
+        _ => Ok(Spoken::Other),
+    })
+}
+
+async fn said_by_tls(target: &Target, client: &mut Stream) -> io::Result<()> {
+    let name = match tls::read_hello(client).await {
+        Ok(hello) => hello.name,
+        Err(error) if matches!(error.kind(), io::ErrorKind::Other | io::ErrorKind::InvalidData) => None,
+        Err(error) => return Err(error),
+    };
+    let fits = name.map_or(Err(Misfit::NoName), |name| fits(target, &name));
+    fits.map_err(io::Error::other)
+}
+
+fn fits(target: &Target, name: &str) -> Result<(), Misfit> {
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    if name == target.host { Ok(()) } else { Err(Misfit::Name(name)) }
+}
+
+/// Passes requests on, each once its head fits. Whether the connection becomes something else, which is not looked into.
+async fn http(target: &Target, (client, server): &mut (Stream, Stream), mut passed: usize) -> io::Result<bool> {
+    let mut reader = Reader::requests(0);
+    let (mut asked, mut said) = (Vec::new(), Vec::new());
+    let (mut is_checked, mut awaits_switch, mut has_asked_all) = (false, false, false);
+    loop {
+        asked.clear();
+        said.clear();
+        tokio::select! {
+            read = client.more(&mut asked), if !awaits_switch && !has_asked_all => if read? == 0 {
+                server.shutdown().await?;
+                has_asked_all = true;
+                continue;
+            },
+            read = server.more(&mut said) => {
+                if read? == 0 {
+                    client.shutdown().await?;
+                    return Ok(false);
+                }
+                client.write_all(&said).await?;
+                client.flush().await?;
+                if awaits_switch && said.starts_with(b"HTTP/1.1 101") {
+                    return Ok(true);
+                }
+                awaits_switch = false;
+                continue;
+            }
+        }
+        let mut input = &asked[..];
+        while !input.is_empty() {
+            let done = reader.take(&mut input, Answered::Other).map_err(|_| io::Error::other(Misfit::Unknown))?;
+            if let Some(head) = done.as_ref().or(reader.head()).filter(|_| !is_checked) {
+                awaits_switch = is_about(target, head).map_err(io::Error::other)?;
+                is_checked = true;
+            }
+            is_checked &= done.is_none();
+        }
+        server.write_all(&asked[passed.min(asked.len())..]).await?;
+        server.flush().await?;
+        passed = passed.saturating_sub(asked.len());
+    }
+}
+
+/// Whether a request that fits asks for a connection of another protocol.
+fn is_about(target: &Target, Message { method, path, headers, .. }: &Message) -> Result<bool, Misfit> {
+    if method == "CONNECT" {
+        return Err(Misfit::Tunnel);
+    }
+    let named = |text: &str| match h1::authority(text, target.port) {
+        Some(named) => fits(target, &named.host),
+        None => Err(Misfit::NoName),
+    };
+    if let Some((_, rest)) = path.split_once("://").filter(|_| !path.starts_with('/')) {
+        named(rest.split(['/', '?', '#']).next().unwrap_or_default())?;
+    }
+    let mut hosts = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("host")).peekable();
+    hosts.peek().ok_or(Misfit::NoName)?;
+    for (_, host) in hosts {
+        named(std::str::from_utf8(host).map_err(|_| Misfit::NoName)?)?;
+    }
+    match h1::field(headers, "upgrade") {
+        None => Ok(false),
+        Some(to) if to.eq_ignore_ascii_case("websocket") => Ok(true),
+        Some(_) => Err(Misfit::Tunnel),
+    }
+}

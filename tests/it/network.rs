@@ -1,0 +1,184 @@
+//! The network by rule, through the built program: what commands reach, what they are told, and what arrives where.
+//!
+//! All servers are on the loopback device of a network of the test's own, and have names there. Each test runs in both tiers, and
+//! where the tests run as root also as a user without rights.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use crate::harness::Server;
+use crate::interception::{NOBODY, started_as_nobody};
+use crate::schema::NEWEST_HANDSHAKE;
+use crate::tree::Tree;
+
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    tier: &'static str,
+    nobody: bool,
+}
+
+/// What came of a command.
+#[derive(Debug)]
+struct Ran {
+    out: String,
+    err: String,
+    /// What reached the servers, in order.
+    notes: Vec<String>,
+}
+
+struct World {
+    setting: Setting,
+    program: PathBuf,
+    tree: tempfile::TempDir,
+}
+
+/// The options of unshare(1) that make a network and mounts.
+fn own_network() -> Vec<&'static str> {
+    let mut options = vec!["--net", "--mount"];
+    if !rustix::process::geteuid().is_root() {
+        options.push("--map-root-user");
+    }
+    options
+}
+
+fn everywhere(test: impl Fn(&World)) {
+    let can = Command::new("unshare").args(own_network()).arg("true").status().is_ok_and(|status| status.success());
+    assert!(can || std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "networks are required");
+    for nobody in [false, true] {
+        for tier in ["namespaces", "landlock"] {
+            if can && (!nobody || rustix::process::geteuid().is_root()) {
+                let setting = Setting { tier, nobody };
+                #[expect(clippy::print_stdout, reason = "says where a test failed")]
+                {
+                    println!("--- {setting:?}");
+                }
+                test(&World::new(setting));
+            }
+        }
+    }
+}
+
+impl World {
+    fn new(setting: Setting) -> Self {
+        let tree = tempfile::Builder::new().prefix("replay-it-").tempdir().unwrap();
+        fs::set_permissions(tree.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(tree.path().join("servers.py"), include_str!("network/servers.py")).unwrap();
+        fs::write(tree.path().join("world.sh"), include_str!("network/world.sh")).unwrap();
+        let work = tree.path().join("work");
+        fs::create_dir(&work).unwrap();
+        if setting.nobody {
+            std::os::unix::fs::chown(&work, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let program =
+            if setting.nobody { started_as_nobody(tree.path()) } else { PathBuf::from(env!("CARGO_BIN_EXE_replay")) };
+        Self { setting, program, tree }
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        fs::write(self.tree.path().join("work").join(name), text).unwrap();
+    }
+
+    /// Runs a line of shell under these rules.
+    fn run(&self, flags: &[&str], line: &str) -> Ran {
+        for name in ["ready", "alive", "notes"] {
+            let _ = fs::remove_file(self.tree.path().join(name));
+        }
+        let mut command = Command::new("unshare");
+        command.args(own_network()).arg("sh").arg(self.tree.path().join("world.sh")).arg(self.tree.path());
+        command.arg(&self.program).args(["sandbox", "run", "--sandbox", self.setting.tier, "--log-level", "warn"]);
+        command.arg("--allow").arg(format!("{}:rw", self.tree.path().join("work").display()));
+        let ran = command.args(flags).args(["--", "sh", "-c", line]).stdin(Stdio::null()).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let notes = fs::read_to_string(self.tree.path().join("notes")).unwrap_or_default();
+        Ran { out: text(&ran.stdout), err: text(&ran.stderr), notes: notes.lines().map(str::to_owned).collect() }
+    }
+}
+
+const RULES: [&str; 6] =
+    ["--allow-net", "*.example.com", "--allow-net", "api.example.com:8080", "--deny-net", "evil.example.com"];
+
+#[test]
+fn no_way_around_the_rules_leads_anywhere() {
+    everywhere(|world| {
+        world.file("around.py", include_str!("network/around.py"));
+        let ran = world.run(&RULES, "python3 around.py");
+        assert_eq!(ran.out, include_str!("network/around.out"), "{:?}: {}", world.setting, ran.err);
+        assert_eq!(ran.err, include_str!("network/around.err"), "{:?}", world.setting);
+        let mut reached = ran.notes;
+        reached.sort();
+        let reached: String = reached.into_iter().map(|note| note + "\n").collect();
+        assert_eq!(reached, include_str!("network/around.notes"), "{:?}", world.setting);
+    });
+}
+
+/// Connects to a host and a port, and prints how that went.
+const CONNECT: &str = "import socket, sys
+def connect(host, port):
+    try:
+        socket.create_connection((host, port), 10).close()
+        print('connected')
+    except OSError as error:
+        print(error.errno)
+if len(sys.argv) > 1:
+    connect(sys.argv[1], int(sys.argv[2]))
+";
+
+#[test]
+fn every_tool_that_runs_programs_says_what_was_blocked() {
+    everywhere(|world| {
+        if world.setting.nobody {
+            return;
+        }
+        let tree = Tree::new();
+        tree.file("work/connect.py", CONNECT);
+        for name in ["servers.py", "world.sh"] {
+            fs::copy(world.tree.path().join(name), tree.path(name)).unwrap();
+        }
+        let (script, dir) = (tree.text("world.sh"), tree.text(""));
+        let wrapper = [&["unshare"], &own_network()[..], &["sh", &script, &dir]].concat();
+        let allow = format!("{}:rw", tree.text("work"));
+        let flags = ["--allow", &allow, "--sandbox", world.setting.tier, "--tools", "all"];
+        let mut server =
+            Server::start_under(&tree, &wrapper, &[&flags[..], &RULES[..]].concat()).opened(NEWEST_HANDSHAKE);
+        let told = |port: u16, by: &str| {
+            format!("blocked: example.org:{port} ({by}); the operator can allow it with --allow-net example.org:{port}")
+        };
+        let line = |port: u16| format!("python3 connect.py api.example.com 80; python3 connect.py example.org {port}");
+        let said = server.call("execute_command", json!({"command": line(1)}));
+        assert_eq!(said.text(), format!("connected\n13\n[{}]\n[exit code: 0]", told(1, "python3")));
+        let begun = server.call("execute_command", json!({"command": line(2), "background": true}));
+        let id = begun.result()["structuredContent"]["commandId"].clone();
+        let said = loop {
+            let said = server.call("follow_command", json!({"commandId": id, "waitSecs": 20}));
+            if said.result()["structuredContent"]["running"] == false {
+                break said;
+            }
+        };
+        assert!(said.text().contains(&told(2, "python3")), "{}", said.whole());
+        let code = "from connect import connect\nconnect('api.example.com', 80)\nconnect('example.org', 3)";
+        let code = format!("import sys; sys.path.insert(0, '.'); sys.argv = ['x']\n{code}");
+        let said = server.call("run_python_code", json!({"code": code}));
+        assert!(said.whole().contains(&told(3, "python3")) && said.whole().contains("connected"), "{}", said.whole());
+        let again = server.call("run_python_code", json!({"code": "connect('api.example.com', 80)"}));
+        assert!(!again.whole().contains("blocked"), "{}", again.whole());
+    });
+}
+
+#[test]
+fn many_connections_and_ends_of_every_kind_pass() {
+    everywhere(|world| {
+        world.file("many.py", include_str!("network/many.py"));
+        let ran = world.run(&[&RULES[..], &["--allow-net", "api.example.com:8081"]].concat(), "python3 many.py 1000");
+        let expected = "1000 at once\n300005 bytes after a half-close\nECONNRESET from a server that resets\n";
+        assert_eq!(ran.out, expected, "{:?}: {}", world.setting, ran.err);
+        assert_eq!(ran.notes.iter().filter(|note| note.contains("GET /good")).count(), 900, "{:?}", world.setting);
+        let blocked = "replay: blocked: example.org:80, 100 times (python3); the operator can allow it with --allow-net \
+                       example.org\n";
+        assert_eq!(ran.err, blocked, "{:?}", world.setting);
+    });
+}
