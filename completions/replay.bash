@@ -4091,7 +4091,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__undo)
-            opts="-h --since --path --dry-run --force --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --since --path --except --dry-run --force --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4102,6 +4102,10 @@ _replay() {
                     return 0
                     ;;
                 --path)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --except)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

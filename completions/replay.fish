@@ -2300,6 +2300,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l since -d 'Undo this call and all after it' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l path -d 'Only what is at or below this path, which begins at --dir; repeatable' -r -F
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l except -d 'All but what is at or below this path; repeatable' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l dir -d 'The directory in which agents changed files, or one in it' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l store -d 'The store, where there are several for the directory: its name, or its path' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"

@@ -230,14 +230,7 @@ impl Foreground<'_> {
                 News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
                 News::Said(Event::Ended { exit, left, denied, changed }, _) => {
                     let [stdout, stderr] = streams.drain()?;
-                    for denied in &denied {
-                        if let Denied::Protected(path) | Denied::Metadata(path) = denied {
-                            note(path.as_path(), None, Touch::Denied);
-                        }
-                        if let Denied::Blocked(blocked) = denied {
-                            note(&blocked.url(), None, Touch::Denied);
-                        }
-                    }
+                    denied.iter().for_each(note_denied);
                     return Ok(Outcome {
                         stdout,
                         stderr,
@@ -255,6 +248,14 @@ impl Foreground<'_> {
                 News::Gone => return Err(ExecError::Vanished),
             }
         }
+    }
+}
+
+fn note_denied(denied: &Denied) {
+    match denied {
+        Denied::Protected(path) | Denied::Metadata(path) => note(path.as_path(), None, Touch::Denied),
+        Denied::Blocked(blocked) => note(&blocked.url(), None, Touch::Denied),
+        _ => {}
     }
 }
 

@@ -208,9 +208,9 @@ impl<'a> Changes<'a> {
         if noted.recorder.is_none() && noted.lost.is_some() {
             return Ok(());
         }
-        let begin = || match self.is_atomic.load(Ordering::Relaxed) {
-            true => journal.store.begin_atomic(self.title),
-            false => journal.store.begin(self.title),
+        let is_atomic = self.is_atomic.load(Ordering::Relaxed);
+        let begin = || {
+            if is_atomic { journal.store.begin_atomic(self.title) } else { journal.store.begin(self.title) }
         };
         let told = noted.recorder(begin).and_then(|recorder| tell(recorder, &ats));
         match told {

@@ -76,13 +76,7 @@ impl Store {
             entries.into_values().map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) });
         let entry = entry.reduce(|older, newer| older.join(newer, &self.root_ids, |one, other| same.is(one, other)));
         let Some(entry) = entry else { return Err(JournalError::Running { number: oldest }) };
-        let survey = loop {
-            let survey = Survey::of(&self.roots, &entry, &|id| same.first(id), Look::All)?;
-            // Behind each there may be more.
-            let is_gone = |(_, gone): &&(Id, Id)| !survey.dirs.contains_key(gone);
-            let Some((there, gone)) = survey.stand_ins.iter().find(is_gone) else { break survey };
-            same.add_id(*there, *gone);
-        };
+        let survey = self.survey(&entry, &mut same)?;
         let first = |id: Id| same.first(id);
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
@@ -115,13 +109,6 @@ impl Store {
         recorder.keeping = Keeping { most_bytes: u64::MAX, ..Keeping::default() };
         recorder.copied_bytes = None;
         let number = recorder.number();
-        let kept = later.iter().filter(|entry| !entry.undoes.is_empty()).flat_map(|undo| {
-            undo.olds.values().flat_map(|old| old.kept.iter().map(|kept| (first(old.stat.id), *kept)))
-        });
-        let mut later_kept: HashMap<Id, Vec<Kept>> = HashMap::new();
-        for (id, kept) in kept {
-            later_kept.entry(id).or_default().push(kept);
-        }
         let wanted = selected.iter().filter_map(|(dir, name)| {
             let noted = entry.names[dir][name];
             let now = survey.names.get(&(*dir, name.clone())).copied().flatten();
@@ -130,7 +117,7 @@ impl Store {
         let mut undo = Undo {
             store: self,
             wanted: wanted.collect(),
-            later: later_kept,
+            later: kept_by_undos(&later, first),
             entry: &entry,
             survey: &survey,
             selected: &selected,
@@ -171,6 +158,17 @@ impl Store {
     fn reaches<'p>(&self, mut dirs: impl Iterator<Item = &'p Place>) -> Result<(), JournalError> {
         let deep = dirs.find(|place| place.depth() > JOURNAL_DEPTH);
         deep.map_or(Ok(()), |place| Err(JournalError::TooDeep { path: self.path(place) }))
+    }
+
+    /// What is there now. A directory that stands where one was left that is gone stands for it.
+    fn survey(&self, entry: &Entry, same: &mut Same) -> Result<Survey, JournalError> {
+        loop {
+            let survey = Survey::of(&self.roots, entry, &|id| same.first(id), Look::All)?;
+            // Behind each there may be more.
+            let is_gone = |(_, gone): &&(Id, Id)| !survey.dirs.contains_key(gone);
+            let Some((there, gone)) = survey.stand_ins.iter().find(is_gone) else { return Ok(survey) };
+            same.add_id(*there, *gone);
+        }
     }
 
     /// Objects of which only the store's link is known any more, as they are.
@@ -216,6 +214,14 @@ impl Store {
         }
         Ok(())
     }
+}
+
+fn kept_by_undos(later: &[Entry], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<Kept>> {
+    let mut kept: HashMap<Id, Vec<Kept>> = HashMap::new();
+    for old in later.iter().filter(|entry| !entry.undoes.is_empty()).flat_map(|undo| undo.olds.values()) {
+        kept.entry(first(old.stat.id)).or_default().extend(&old.kept);
+    }
+    kept
 }
 
 /// Which objects are again what they were, so that older entries can be undone, too.
