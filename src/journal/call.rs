@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::bounds::Bounds;
 use super::entry::{Change, Entry, Place};
 use super::error::JournalError;
-use super::keeping::WhenFull;
+use super::keeping::{SKIPPED, WhenFull};
 use super::log::Kind;
 use super::recorder::{At, Recorder};
 use super::store::Store;
@@ -235,7 +235,7 @@ impl<'a> Changes<'a> {
     pub fn end(&self) -> Ended {
         let Noted { recorder, lost, skipped, elsewhere } = std::mem::take(&mut *self.noted());
         let Some(journal) = self.journal else { return Ended::default() };
-        let skipped = skipped.then(|| "what matches --undo-skip".to_owned());
+        let skipped = skipped.then(|| SKIPPED.to_owned());
         let lost = lost.or(skipped);
         let Some(recorder) = recorder else {
             let made = elsewhere.unwrap_or_default();

@@ -217,11 +217,6 @@ impl Entry {
         old.is_some_and(|old| old.after.is_none_or(|after| after.content))
     }
 
-    /// Changes that were told of names that are skipped.
-    pub fn skipped(&self) -> u64 {
-        self.end.map_or(0, |end| end.skipped)
-    }
-
     /// What it takes on the disk.
     pub fn bytes(&self) -> u64 {
         self.end.map_or(0, |end| end.bytes)

@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use crate::limits::JOURNAL_COPY_BYTES;
 
+/// What is not kept, where a call changed something that the operator has left out.
+pub const SKIPPED: &str = "what matches --undo-skip";
+
 /// What recorders keep.
 #[derive(Clone)]
 pub struct Keeping {

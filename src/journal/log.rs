@@ -159,8 +159,6 @@ pub(super) struct End {
     pub(super) interrupted: bool,
     /// What the entry takes on the disk.
     pub(super) bytes: u64,
-    /// Changes of names that are skipped.
-    pub(super) skipped: u64,
 }
 
 /// A log that is written to by nobody else.

@@ -41,7 +41,7 @@ pub use call::{Changes, Ended, Journal};
 pub use conflict::Conflict;
 pub use entry::{Change, Entry, Place};
 pub use error::JournalError;
-pub use keeping::{Skips, WhenFull};
+pub use keeping::{SKIPPED, Skips, WhenFull};
 pub use object::{Id, Stat, stat};
 pub use recorder::{At, Recorder, Writing};
 pub use root::Root;

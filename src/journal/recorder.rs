@@ -62,8 +62,7 @@ pub struct Recorder {
     /// What the copies take on the disk; `None` if it has to be looked up in the end.
     pub(super) copied_bytes: Option<u64>,
     pub(super) keeping: Keeping,
-    /// Changes of names that are skipped.
-    pub(super) skipped: u64,
+    has_skipped: bool,
 }
 
 /// What is about to change.
@@ -106,7 +105,7 @@ impl Recorder {
             files: 0,
             copied_bytes: Some(0),
             keeping,
-            skipped: 0,
+            has_skipped: false,
         }
     }
 
@@ -134,6 +133,11 @@ impl Recorder {
     /// Whether something is noted of an object.
     pub fn has(&self, object: Id) -> bool {
         self.entry.olds.contains_key(&object)
+    }
+
+    /// Whether it was told of a name that is skipped.
+    pub fn has_skipped(&self) -> bool {
+        self.has_skipped
     }
 
     /// Whether there is nothing to note of the content of an object.
@@ -318,7 +322,7 @@ impl Recorder {
     /// Whether nothing is noted of a name; counts it.
     fn skips(&mut self, at: At<'_>) -> bool {
         let skips = self.keeping.skips.as_ref().is_some_and(|skips| skips(at.root, &at.path.join(at.name)));
-        self.skipped += u64::from(skips);
+        self.has_skipped |= skips;
         skips
     }
 

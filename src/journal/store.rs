@@ -159,8 +159,7 @@ impl Store {
             recorder.note(event);
         }
         let bytes = recorder.log.bytes() + kept_bytes;
-        let skipped = recorder.skipped;
-        recorder.note(Event::End(End { time, interrupted, bytes, skipped }));
+        recorder.note(Event::End(End { time, interrupted, bytes }));
         recorder.log.write().map_err(failed)?;
         Ok(recorder.entry)
     }

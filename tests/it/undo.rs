@@ -267,9 +267,17 @@ fn a_server_that_only_reads_has_no_undo_and_one_without_says_why() {
 fn what_is_skipped_is_told() {
     let tree = Tree::new();
     tree.file("work/target/a", "1").file("work/b", "1");
-    let mut server = start(&tree, &["--undo-skip", "target/**"]);
+    let allowed = format!("{}:rw", tree.text("work"));
+    let more = ["--allow", &allowed, "--tools", "files,command", "--undo-skip", "target/**"];
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &more);
     let reply = server.call("write_file", json!({"path": "target/a", "content": "2"}));
     assert_eq!(reply.texts()[1], "[not kept for undo: what matches --undo-skip]");
     server.call("write_file", json!({"path": "b", "content": "2"})).texts();
     assert_eq!(calls(&mut server), [(1, "write_file: edited b".to_owned())]);
+    let told = |server: &mut Server, line: &str| server.call("execute_command", json!({"command": line})).text();
+    let lost = "not kept for undo: what matches --undo-skip]";
+    let both = "[changed: deleted b: undo with call 2; ";
+    assert_eq!(told(&mut server, "rm b target/a"), format!("(no output)\n{both}{lost}\n[exit code: 0]"));
+    let alone = "[changed, and nothing was kept to undo it; ";
+    assert_eq!(told(&mut server, "touch target/c"), format!("(no output)\n{alone}{lost}\n[exit code: 0]"));
 }

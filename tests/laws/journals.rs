@@ -127,7 +127,7 @@ fn forged(bytes: &[u8], ids: &[Id]) -> Vec<u8> {
             8 => format!("{{\"State\":{{\"stat\":{stat},\"content\":{flag},\"metadata\":{also}}}}}"),
             9 => format!("{{\"Inside\":{{\"id\":{one},\"root\":{},\"path\":\"{name}\"}}}}", u8::from(flag)),
             10 => format!("{{\"Same\":{{\"new\":[{one},{time}],\"old\":[{other},{time}]}}}}"),
-            _ => format!("{{\"End\":{{\"time\":{time},\"interrupted\":{flag},\"bytes\":{},\"skipped\":0}}}}", u64::MAX),
+            _ => format!("{{\"End\":{{\"time\":{time},\"interrupted\":{flag},\"bytes\":{}}}}}", u64::MAX),
         };
         let _ = writeln!(log, "{line}");
     }

@@ -20,7 +20,7 @@ use super::kill_scope::each_descendant;
 use super::plan::{Place, PlannedJournal};
 use super::sys::seccomp::Notification;
 use super::wire::Changed;
-use crate::journal::{JournalError, Recorder, Root, Skips, Stat, Store, WhenFull, Writing};
+use crate::journal::{JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing};
 use mutation::{Mutation, Named, decode};
 use place::{Places, Spot, Target, Unplaced, stat_of};
 
@@ -166,7 +166,11 @@ impl CommandJournal<'_> {
     /// Ends the entry; the next one is called `next`, and there is none if that is empty. `None` if nothing of the tree is other than it was, and all was noted.
     pub fn end_entry(&mut self, next: &str) -> Option<Changed> {
         next.clone_into(&mut self.title);
-        let ended = self.recorder.take().map(|recorder| self.journal.store.end_if_changed(recorder));
+        let recorder = self.recorder.take();
+        if recorder.as_ref().is_some_and(Recorder::has_skipped) {
+            self.fault.get_or_insert_with(|| SKIPPED.to_owned());
+        }
+        let ended = recorder.map(|recorder| self.journal.store.end_if_changed(recorder));
         let call = match ended {
             None | Some(Ok(None)) => None,
             Some(Ok(Some(entry))) => Some(entry.number),
