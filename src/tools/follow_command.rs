@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::changes_made;
+use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, exit_code, refused};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -51,6 +51,10 @@ pub struct Followed {
     running: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
+    /// As in execute_command
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    changed: Option<ChangesMade>,
 }
 
 impl Tool for FollowCommand {
@@ -114,6 +118,7 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
         let last = page.end.saturating_sub(MAX_FOLLOW_BYTES as u64 / 2).max(page.next);
         notes.add(format_args!("{more} bytes more: call again, or with cursor {last} for the last of them"));
     }
+    let mut changed = None;
     let (running, exit) = match &state {
         State::Running => (true, None),
         State::Ended(ending) => {
@@ -125,7 +130,9 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
             if !ending.asked {
                 notes.add_denied(&ending.denied, &context.services.commands);
             }
-            notes.extend(changes_made(context, ending.changed.as_ref()).map(|(note, _)| note));
+            let (note, made) = changes_made(context, ending.changed.as_ref()).unzip();
+            notes.extend(note);
+            changed = made;
             (false, Some((exit_code(ending.exit), ending.asked)))
         }
         State::Lost(reason) => {
@@ -144,6 +151,7 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
         skipped_bytes: page.skipped,
         running,
         exit_code: exit.map(|(code, _)| code),
+        changed,
     });
     reply.is_error = !running && exit.is_none_or(|(code, asked)| code != 0 && !asked);
     Ok(reply)
