@@ -129,7 +129,10 @@ impl Actor<'_> {
     fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.gains(path);
         self.content(path);
-        fs::write(path, bytes)
+        // What is noted is the name: a link that got it leads to another, and a pipe would wait.
+        let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap();
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).custom_flags(flags).open(path)?.write_all(bytes)
     }
 
     fn unlink(&mut self, path: &Path) -> io::Result<()> {
