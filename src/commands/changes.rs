@@ -158,10 +158,8 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
         return Ok(status(false));
     }
     if done.undone.is_empty() {
-        let _ = writeln!(
-            stderr(),
-            "there is nothing to undo of that: all is as it was before; `replay changes` says what each call changed"
-        );
+        let _ =
+            writeln!(stderr(), "there is nothing left to undo of that; `replay changes` says what each call changed");
         return Ok(status(false));
     }
     let mut text = String::new();

@@ -90,7 +90,7 @@ impl Tool for UndoChanges {
         if planned.undone.is_empty() {
             let part = if params.paths.is_some() { " at these paths" } else { "" };
             return Err(Error::Unsuitable {
-                message: format!("there is nothing to undo of {}{part}: all is as it was before", listed(&numbers)),
+                message: format!("there is nothing left to undo of {}{part}", listed(&numbers)),
                 hint: "list_changes says what each call changed".into(),
             });
         }

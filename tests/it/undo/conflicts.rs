@@ -15,7 +15,8 @@ fn what_a_person_has_changed_since_stays() {
     stage.done("delete_file", json!({"path": "c"}));
     stage.tree.file("work/a", "theirs").file("work/c", "theirs");
     let before = stage.picture();
-    let hint = "hint: leave these out by `paths`, or undo the later calls first; what a person changed stays";
+    let hint =
+        "hint: leave these out (`paths`: [\"!PATH\"]), or undo the later calls first; what a person changed stays";
     let refused = |what: &str| format!("nothing was undone, since not all is as the calls left it:\n{what}\n{hint}");
     assert_eq!(refusal(&stage.server.call("undo_changes", json!({"calls": [1]}))), refused("a: it was changed since"));
     assert_eq!(
@@ -27,7 +28,7 @@ fn what_a_person_has_changed_since_stays() {
         "[nothing would be undone, since not all is as the calls left it]\na: it was changed since"
     );
     assert_eq!(stage.picture(), before);
-    stage.done("undo_changes", json!({"calls": [1], "paths": ["b"]}));
+    stage.done("undo_changes", json!({"calls": [1], "paths": ["!a"]}));
     assert_eq!(["a", "b", "c"].map(|file| stage.tree.read(&format!("work/{file}"))), ["theirs", "1", "theirs"]);
 }
 

@@ -88,7 +88,7 @@ fn what_was_changed_since_stays_unless_a_person_forces_it() {
     let tree = &stage.tree;
     tree.file("work/a", "mine");
     let refused = "nothing was undone, since not all is as the calls left it:\na: it was changed since\n\
-                   --path leaves these out, undoing later calls first may help, and --force takes away what was changed since";
+                   --except leaves these out, undoing later calls first may help, and --force takes away what was changed since";
     assert_eq!(changes(tree, "work", &["undo", "1"]), (1, refused.to_owned()));
     assert_eq!(changes(tree, "work", &["undo", "1", "--dry-run"]), (1, refused.to_owned()));
     assert_eq!(["a", "b"].map(|file| tree.read(&format!("work/{file}"))), ["mine", "2"]);
@@ -103,7 +103,7 @@ fn what_was_changed_since_stays_unless_a_person_forces_it() {
     assert_eq!((status, &*text), (2, "replay: --path `/etc` is in no directory of which this store keeps changes"));
     let (status, text) = changes(tree, "work", &["undo", "9"]);
     assert_eq!((status, &*text), (2, "replay: call 9 is not in the journal, which has calls 1 to 3; list them first"));
-    let nothing = "there is nothing to undo of that; `replay changes` says what each call changed";
+    let nothing = "there is nothing left to undo of that; `replay changes` says what each call changed";
     assert_eq!(changes(tree, "work", &["undo", "1", "--path", "none"]), (1, nothing.to_owned()));
 }
 
