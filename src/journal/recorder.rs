@@ -485,6 +485,8 @@ impl Recorder {
             return self.note_attributes(&object, stat);
         }
         let (id, (file, name)) = (stat.id, self.next_file());
+        // A link stamps the object: a log that ends here says what it was. Who cannot write that hears of it below.
+        let _ = self.log.write();
         match object::link(at.dir, at.name, self.kept.as_fd(), &name) {
             Ok(()) => self.note(Event::Kept { id, file, is_copy: false }),
             Err(Errno::NOENT) => {}
