@@ -9,7 +9,10 @@ export async function undo(page, row, call, file) {
   const name = file.split("/").at(-1);
   const own = row(name).filter({ hasText: "write_file" });
   const listed = (count) => page.waitForFunction(([name, count]) => {
-    return [...document.querySelectorAll("#list .row")].filter(({ textContent }) => textContent.includes("write_file") && textContent.includes(name)).length === count;
+    const rows = [...document.querySelectorAll("#list .row")];
+    // A call that has only begun has changed nothing yet.
+    const isTold = (row) => row.textContent.includes("write_file") && row.textContent.includes(name) && row.querySelector(".note");
+    return rows.filter(isTold).length === count;
   }, [name, count]);
   const told = page.locator("#detail-body section", { has: page.locator("h3", { hasText: /^Changed$/ }) });
   const press = async (accepts, says) => {
