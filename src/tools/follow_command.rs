@@ -51,7 +51,7 @@ pub struct Followed {
     running: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
-    /// As in execute_command
+    /// As of other commands
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     changed: Option<ChangesMade>,
