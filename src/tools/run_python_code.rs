@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cell_notes::{Surroundings, hints};
-use super::change_notes::{ChangesMade, changes_made};
+use super::change_notes::changes_made;
 use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -67,8 +67,6 @@ pub struct Output {
     state_lost: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changed: Option<ChangesMade>,
 }
 
 /// Why a cell failed.
@@ -139,8 +137,7 @@ fn reply(
     if let Some(partial) = changes.partial {
         notes.push(format!("new and modified files are not all told: {partial}"));
     }
-    let (note_of_changes, changed) = changes_made(context, cell.changed.as_ref()).unzip();
-    notes.extend(note_of_changes);
+    notes.extend(changes_made(context, cell.changed.as_ref()).map(|(note, _)| note));
     for blocked in &cell.blocked {
         note(&blocked.url(), None, Touch::Denied);
         notes.push(blocked.to_string());
@@ -219,7 +216,6 @@ fn reply(
         timed_out: cell.timed_out,
         state_lost,
         notes,
-        changed,
     };
     let mut reply = Reply::json(Open(output))?;
     reply.content.extend(images);
