@@ -78,6 +78,11 @@ pub struct Options {
     /// kind, the program does not run.
     #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND")]
     pub isolation: Option<Isolation>,
+    /// Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]
+    ///
+    /// It takes a command line after -c, as sh(1) does.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub shell: Option<PathBuf>,
     /// Set a variable for commands, or pass one of the server's environment
     ///
     /// Repeatable. NAME may be a glob with `*`. A glob never passes secrets such as *TOKEN* or *_KEY; an exact name does. Programs

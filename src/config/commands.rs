@@ -265,6 +265,19 @@ fn check_system(system: &[Visible], roots: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
+/// What runs the commands: bash where it is, since that is what people and models write for.
+fn shell(asked: Option<&PathBuf>) -> Result<OsString> {
+    const USUAL: &str = "/bin/bash";
+    match asked {
+        Some(path) if path.is_absolute() && path.is_file() => Ok(path.into()),
+        Some(path) => {
+            bail!("--shell `{}` is no program; give the absolute path of one, such as /bin/sh", path.display())
+        }
+        None if Path::new(USUAL).is_file() => Ok(USUAL.into()),
+        None => Ok(environment::FALLBACK_SHELL.into()),
+    }
+}
+
 fn env_rules(
     options: &Options,
     profile: &Profile,
@@ -278,6 +291,7 @@ fn env_rules(
         // Certificates lie there.
         seen.chain(roots.iter().cloned()).chain(["/etc".into()]).collect()
     });
+    rules.shell = Some(shell(options.shell.as_ref().or(profile.shell.as_ref()))?);
     rules.set.extend(found.variables.iter().cloned());
     if let Some(identity) = options.git_identity.as_ref().or(profile.git_identity.as_ref()) {
         rules.set.extend(git_identity(identity)?);

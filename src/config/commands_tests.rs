@@ -41,7 +41,7 @@ fn variables(config: &SandboxConfig) -> Vec<String> {
 #[test]
 fn nothing_said_is_the_careful_way() {
     let system = SYSTEM.map(|path| Visible { path: path.into(), why: "the system's programs" });
-    let environment = [("LANG", "C.UTF-8"), ("SHELL", "/bin/sh"), ("PATH", "/usr/bin:/project/bin")];
+    let environment = [("LANG", "C.UTF-8"), ("SHELL", "/bin/bash"), ("PATH", "/usr/bin:/project/bin")];
     let environment = environment.into_iter().chain(WITHOUT_NETWORK);
     assert_eq!(
         good(&[], "{}"),
@@ -91,8 +91,17 @@ fn the_command_line_beats_the_profile() {
     assert_eq!(good(&["--limit-cpu-secs", "30", "--limit-file-bytes", "4096"], limits).limits, expected);
     let env =
         r#"{"env": {"pass": ["MY_*"], "set": {"A": "1", "B": "1"}, "drop": ["LANG"]}, "git_identity": "X <x@y>"}"#;
-    let flags =
-        ["--env", "MY_TOKEN", "--env", "B=2=3", "--git-identity", "A U Thor <a@b.c>", "--env=GIT_AUTHOR_NAME=N"];
+    let flags = [
+        "--shell",
+        "/bin/sh",
+        "--env",
+        "MY_TOKEN",
+        "--env",
+        "B=2=3",
+        "--git-identity",
+        "A U Thor <a@b.c>",
+        "--env=GIT_AUTHOR_NAME=N",
+    ];
     assert_eq!(
         variables(&good(&flags, env)),
         [
@@ -162,12 +171,21 @@ fn directories_of_programs() {
 }
 
 #[test]
+fn a_shell_is_a_program_by_its_absolute_path() {
+    for shell in ["sh", "/bin", "/bin/no-such-shell"] {
+        let expected = format!("--shell `{shell}` is no program; give the absolute path of one, such as /bin/sh");
+        assert_eq!(wrong(&["--shell", shell], "{}"), expected);
+    }
+    assert_eq!(variables(&good(&[], r#"{"shell": "/bin/sh"}"#))[1], "SHELL=/bin/sh");
+}
+
+#[test]
 fn a_home_is_private_or_the_real_one() {
     let real = good(&["--home", "read-only"], "{}");
     assert!(!real.private_home);
     assert_eq!(real.system.last(), Some(&Visible { path: "/nowhere/home".into(), why: "the real home" }));
     // Now its programs can be seen, but `/nowhere/bin` is not below it.
-    assert_eq!(variables(&real)[1..], ["SHELL=/bin/sh", "PATH=/usr/bin:/project/bin", "HOME=/nowhere/home"]);
+    assert_eq!(variables(&real)[1..], ["SHELL=/bin/bash", "PATH=/usr/bin:/project/bin", "HOME=/nowhere/home"]);
     assert!(good(&["--home", "private"], r#"{"home": "read_only"}"#).private_home);
     let off = good(&["--sandbox", "off"], "{}");
     assert!(!off.private_home);
@@ -175,7 +193,7 @@ fn a_home_is_private_or_the_real_one() {
         variables(&off),
         [
             "LANG=C.UTF-8",
-            "SHELL=/bin/sh",
+            "SHELL=/bin/bash",
             "PATH=/nowhere/bin:/usr/bin:/project/bin",
             "HOME=/nowhere/home",
             "TMPDIR=/nowhere/tmp"

@@ -61,6 +61,8 @@ pub(super) struct Profile {
     pub(super) undo_full: Option<UndoFull>,
     /// As --undo-skip (a list)
     pub(super) undo_skip: Vec<String>,
+    /// As --shell
+    pub(super) shell: Option<PathBuf>,
     /// What commands get of the server's environment (an object)
     pub(super) env: Env,
     /// What commands are held to (an object)

@@ -34,7 +34,7 @@ use thiserror::Error;
 
 use crate::limits::{JOURNAL_TITLE_BYTES, MAX_COMMAND_BYTES};
 use crate::policy::{Touch, note};
-use crate::sandbox::{Cause, Changed, DryRunReport, Guard, Place, Request};
+use crate::sandbox::{Cause, Changed, DryRunReport, Guard, Place, Request, Run};
 
 pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::{Counts, ProgramName};
@@ -53,7 +53,7 @@ pub use resident::{Program, ProgramStatus, Resident};
 pub use ring::Page;
 pub use slots::Slots;
 
-/// One command line for `/bin/sh -c`.
+/// One command line for the shell of commands.
 #[derive(Clone, Debug)]
 pub struct Command<'a> {
     /// The name of the tool that runs it.
@@ -227,8 +227,7 @@ impl Command<'_> {
         note(self.dir.path.as_path(), None, Touch::Run);
         let environment = self.terminal.map(|_| ("TERM".into(), "xterm-256color".into()));
         Ok(Request {
-            argv: vec!["/bin/sh".into()],
-            script: Some(self.line.into()),
+            run: Run::Script(self.line.into()),
             dir: self.dir.clone(),
             environment: environment.into_iter().collect(),
             stdin: stdin && self.terminal.is_none(),

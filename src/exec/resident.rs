@@ -18,7 +18,7 @@ use super::streams::output_pipe;
 use super::{Blocked, Denied, ExecError, Exit, Job, Launcher, News, Slots};
 use crate::cancel::CancelToken;
 use crate::policy::{Touch, note};
-use crate::sandbox::{Changed, Event, Guard, Place, RawString, Request, Vitals};
+use crate::sandbox::{Changed, Event, Guard, Place, RawString, Request, Run, Vitals};
 
 /// A program without a shell.
 #[derive(Clone, Debug)]
@@ -339,8 +339,7 @@ impl Program<'_> {
         }
         note(self.dir.path.as_path(), None, Touch::Run);
         Ok(Request {
-            argv: self.argv.to_vec(),
-            script: None,
+            run: Run::Program(self.argv.to_vec()),
             dir: self.dir.clone(),
             environment,
             stdin: true,

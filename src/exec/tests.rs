@@ -111,8 +111,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
         let expected = Request {
             title: "execute_command: a line".into(),
             is_dry_run: false,
-            argv: vec!["/bin/sh".into()],
-            script: Some("a line".into()),
+            run: Run::Script("a line".into()),
             dir: Place { path: "/src".into(), dev: 1, ino: 2 },
             environment: vec![],
             stdin: false,

@@ -23,10 +23,17 @@ pub struct EnvRules {
     /// Directories and files that commands can see; `None` without walls. Other entries of PATH and of variables that
     /// hold paths are left out.
     pub visible: Option<Vec<PathBuf>>,
+    /// The shell of commands; `None`: [`FALLBACK_SHELL`].
+    pub shell: Option<OsString>,
     /// Whether variables that are not on the list are passed too, secrets among them: all but `LD_*` and what describes the
     /// server's own place.
     pub whole: bool,
 }
+
+/// The variable that names the shell which commands run in.
+pub const SHELL: &str = "SHELL";
+/// There always is this one.
+pub const FALLBACK_SHELL: &str = "/bin/sh";
 
 /// When a variable of the list is passed.
 #[derive(Clone, Copy)]
@@ -162,11 +169,11 @@ pub fn scrub(vars: impl Iterator<Item = (OsString, OsString)>, rules: &EnvRules)
             kept.push((name, value));
         }
     }
-    let [shell, search] = ["SHELL", "PATH"].map(OsStr::new);
-    // Commands run in this one; the operator's own need not be visible to them.
-    if !is_set(shell) && !rules.drop.iter().any(|glob| matches(glob, shell)) {
+    let [shell, search] = [SHELL, "PATH"].map(OsStr::new);
+    // The operator's own need not be visible to commands.
+    if !is_set(shell) {
         kept.retain(|(name, _)| name != shell);
-        kept.push((shell.into(), "/bin/sh".into()));
+        kept.push((shell.into(), rules.shell.clone().unwrap_or_else(|| FALLBACK_SHELL.into())));
     }
     if !is_set(search) {
         let path = visible_path(&path.unwrap_or_default(), rules);

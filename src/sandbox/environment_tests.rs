@@ -18,6 +18,7 @@ fn rules(pass: &[&str], drop: &[&str], set: &[(&str, &str)]) -> EnvRules {
         drop: owned(drop),
         set: set.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
         visible: Some(["/usr", "/bin", "/src", "/home/me/.local/bin/uv"].map(PathBuf::from).to_vec()),
+        shell: None,
         whole: false,
     }
 }
@@ -120,7 +121,7 @@ fn pairs() -> impl Strategy<Value = Vec<(OsString, OsString)>> {
 proptest! {
     #[test]
     fn the_laws_hold(vars in pairs(), pass in globs(), drop in globs(), set in pairs()) {
-        let rules = EnvRules { pass, drop, set, visible: rules(&[], &[], &[]).visible, whole: false };
+        let rules = EnvRules { pass, drop, set, visible: rules(&[], &[], &[]).visible, shell: None, whole: false };
         let kept = scrub(vars.iter().cloned(), &rules);
         let is_set = |name: &OsStr| rules.set.iter().any(|(set, _)| set == name);
 

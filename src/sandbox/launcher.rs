@@ -22,7 +22,7 @@ use super::reaper::{Reaped, reap_one};
 use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
 use super::sys::{self, SingleThread};
-use super::wire::{self, Event, Exit, Guard, Hello, Request, receive_event};
+use super::wire::{self, Event, Exit, Guard, Hello, Request, Run, receive_event};
 use crate::limits::{LAST_PROCESSES_MS, LAUNCHER_FAREWELL_MS, TRIAL_MS};
 
 /// The whole life of the launcher. Standard input is the socket to the server.
@@ -100,8 +100,7 @@ impl Launcher {
         let request = Request {
             title: String::new(),
             is_dry_run: false,
-            argv: vec!["/bin/sh".into()],
-            script: Some(":".into()),
+            run: Run::Script(":".into()),
             dir: Place { path: "/".into(), dev: root.st_dev, ino: root.st_ino },
             environment: Vec::new(),
             stdin: true,

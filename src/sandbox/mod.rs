@@ -63,7 +63,7 @@ pub use sys::resolver::addresses;
 pub use toolchains::Visible;
 pub use walls::{hold_server, is_inside};
 pub use wire::{
-    Blocked, Cause, Changed, Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Vitals,
+    Blocked, Cause, Changed, Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Run, Vitals,
 };
 
 /// The first argument that makes this program the launcher. Only the server uses it.

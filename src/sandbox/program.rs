@@ -14,13 +14,14 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::set_no_new_privs;
 
 use super::capabilities;
+use super::environment::{FALLBACK_SHELL, SHELL};
 use super::fault::{Fault, Step};
 use super::plan::{Limits, Place, Tier};
 use super::raw_string::RawString;
 use super::sys;
 use super::view;
 use super::walls::{Walls, intercept_only, seal};
-use super::wire::{Event, Request, send_event, send_listener};
+use super::wire::{Event, Request, Run, send_event, send_listener};
 use crate::limits::{COMMAND_OPEN_FILES, OPEN_FILES_KEPT_SHARE};
 
 /// Has a shell run the text of [`SCRIPT`], which nothing inherits that it starts. The line before the text is its first one,
@@ -62,9 +63,9 @@ impl Start {
     }
 
     fn go(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> Result<Infallible, Fault> {
-        let program = argument(request.argv.first().ok_or_else(|| Fault::because("argv", "it is empty"))?)?;
-        let (way, hidden) = self.script(request);
-        let arguments = request.argv.iter().chain(&way).map(argument).collect::<Result<Vec<_>, _>>()?;
+        let (arguments, hidden) = self.invocation(&request.run);
+        let arguments = arguments.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+        let program = arguments.first().ok_or_else(|| Fault::because("argv", "it is empty"))?;
         let environment = self.variables(&request.environment.iter().chain(&hidden).collect::<Vec<_>>())?;
         attach(streams)?;
         // The only one that this process ignores; execve(2) sees to what it handles.
@@ -93,21 +94,24 @@ impl Start {
         sys::close_on_exec_from(3).step("close_range")?;
         // From here on no descriptor is sent.
         limit_open_files(&self.limits)?;
-        let Err(error) = nix::unistd::execve(&program, &arguments, &environment);
+        let Err(error) = nix::unistd::execve(program, &arguments, &environment);
         Err(error).step_with(|| format!("execute `{}`", program.to_string_lossy()))
     }
 
-    /// How a shell is told what to run: by its last arguments, and by a variable where whoever shares /proc with it can read
-    /// those. That of another domain's process is not readable there (`environ` takes what ptrace(2) takes).
+    /// What is executed. A shell is told what to run by its last arguments, and by a variable where whoever shares /proc with it
+    /// can read those. That of another domain's process is not readable there (`environ` takes what ptrace(2) takes).
     ///
     /// A variable is the second choice: `eval` forks for the last program of a text where some shells would become it.
-    fn script(&self, request: &Request) -> (Vec<RawString>, Option<(RawString, RawString)>) {
-        match (&request.script, self.tier) {
-            (None, _) => (Vec::new(), None),
-            (Some(text), Tier::Landlock) => {
-                (["-c", RUN_SCRIPT].map(Into::into).into(), Some((SCRIPT.into(), text.clone())))
-            }
-            (Some(text), Tier::Namespaces | Tier::Off) => (vec!["-c".into(), text.clone()], None),
+    fn invocation(&self, run: &Run) -> (Vec<RawString>, Option<(RawString, RawString)>) {
+        let text = match run {
+            Run::Program(arguments) => return (arguments.clone(), None),
+            Run::Script(text) => text,
+        };
+        let shell = self.environment.iter().find(|(name, _)| name.0 == SHELL);
+        let shell = shell.map_or_else(|| FALLBACK_SHELL.into(), |(_, path)| path.clone());
+        match self.tier {
+            Tier::Landlock => (vec![shell, "-c".into(), RUN_SCRIPT.into()], Some((SCRIPT.into(), text.clone()))),
+            Tier::Namespaces | Tier::Off => (vec![shell, "-c".into(), text.clone()], None),
         }
     }
 

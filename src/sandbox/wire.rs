@@ -84,16 +84,23 @@ pub enum MemoryHold {
     },
 }
 
+/// What a command is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Run {
+    /// A program (an absolute path) and its arguments.
+    Program(Vec<RawString>),
+    /// A text for the shell that SHELL of the plan's environment names. Where commands of others can read arguments, it is not
+    /// among them.
+    Script(RawString),
+}
+
 /// One command. With it go the supervisor's end of the command's socket, what its [`Intercept`] speaks of, and then, unless
 /// it gets a terminal, its standard input (if `stdin`), output and error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Request {
-    /// The program (an absolute path) and its arguments.
-    pub argv: Vec<RawString>,
-    /// What the program, a shell without arguments, is to run. Where commands of others can read arguments, it is not among
-    /// them.
-    pub script: Option<RawString>,
+    pub run: Run,
     /// The working directory: a readable place below an allowed directory.
     pub dir: Place,
     /// Variables beside, or instead of, those of the plan.
@@ -477,8 +484,7 @@ mod tests {
         let (read, write) = rustix::pipe::pipe().unwrap();
         let line = RawString(OsString::from_vec(b"caf\xe9 \x01".to_vec()));
         let request = Request {
-            argv: vec!["/bin/sh".into()],
-            script: Some(line),
+            run: Run::Script(line),
             dir: Place { path: "/src".into(), dev: 1, ino: u64::MAX },
             environment: vec![("A".into(), "b".into())],
             stdin: false,

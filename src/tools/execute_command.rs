@@ -21,14 +21,14 @@ use crate::text::escape::show_path;
 const DRY_RUN_DIFFERS: &str = "in a dry run a directory that was there before cannot be renamed (EXDEV), and files of other groups cannot be written \
      (EOVERFLOW): for real it may not fail";
 
-/// Runs `/bin/sh -c` in an allowed directory.
+/// Runs a line of a shell in an allowed directory.
 pub struct ExecuteCommand;
 
 /// Arguments of `execute_command`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// Command line for /bin/sh -c
+    /// Command line for bash, or sh where there is none
     command: String,
     /// Where to run it (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]

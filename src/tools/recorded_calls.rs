@@ -22,7 +22,7 @@ use crate::text::count::counted;
 pub struct Wanted<'a> {
     /// The name of the tool that asks for it.
     pub tool: &'a str,
-    /// For `/bin/sh -c`.
+    /// For the shell of commands.
     pub line: &'a str,
     /// When it is ended; `None` for the usual time.
     pub timeout_secs: Option<u64>,

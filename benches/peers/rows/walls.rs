@@ -14,7 +14,7 @@ use clap::Parser as _;
 use replay::internals::cli::Cli;
 use replay::internals::config::Config;
 use replay::internals::exec::{Exit, Launcher, News, place_of};
-use replay::internals::sandbox::{Event, Request, hold_server};
+use replay::internals::sandbox::{Event, Request, Run, hold_server};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use serde_json::{Value, json};
@@ -133,8 +133,7 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
         let request = Request {
             title: String::new(),
             is_dry_run: false,
-            argv: vec!["/bin/sh".into()],
-            script: Some("true".into()),
+            run: Run::Script("true".into()),
             dir,
             environment: Vec::new(),
             stdin: false,

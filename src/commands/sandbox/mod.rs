@@ -17,7 +17,7 @@ use crate::cli::{Options, SandboxAction};
 use crate::compose::alone;
 use crate::config::Config;
 use crate::exec::{Denied, Launcher, News, place_of};
-use crate::sandbox::{Event, Guard, Place, RawString, Request};
+use crate::sandbox::{Event, Guard, Place, RawString, Request, Run};
 use crate::tools::Commands;
 
 pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
@@ -42,8 +42,7 @@ fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
     Request {
         title: String::new(),
         is_dry_run: false,
-        argv,
-        script: None,
+        run: Run::Program(argv),
         dir,
         environment: Vec::new(),
         stdin,

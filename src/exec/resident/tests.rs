@@ -40,8 +40,7 @@ fn expected() -> Request {
     Request {
         title: "a program that stays".into(),
         is_dry_run: false,
-        argv: vec!["/bin/program".into(), "argument".into()],
-        script: None,
+        run: Run::Program(vec!["/bin/program".into(), "argument".into()]),
         dir: Place { path: "/src".into(), dev: 1, ino: 2 },
         environment: vec![("A".into(), "b".into())],
         stdin: true,

@@ -2,7 +2,7 @@
 
 use pretty_assertions::assert_eq;
 use replay::internals::exec::News;
-use replay::internals::sandbox::{Event, Guard, Request};
+use replay::internals::sandbox::{Event, Guard, Request, Run};
 use rustix::net::{SendFlags, send};
 
 use super::*;
@@ -94,8 +94,7 @@ fn a_flood_of_questions_keeps_nobody_from_ending_it() {
         let request = Request {
             title: String::new(),
             is_dry_run: false,
-            argv: vec!["/bin/sh".into()],
-            script: Some("while :; do sleep 0; done".into()),
+            run: Run::Script("while :; do sleep 0; done".into()),
             dir: place(&cell.work),
             environment: vec![],
             stdin: false,

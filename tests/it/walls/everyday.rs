@@ -58,12 +58,15 @@ fn a_text_means_the_same_to_the_shell_in_every_tier() {
         let mut walls = Walls::start(setting, &[], &[]);
         let long = format!(": {}; echo long", "x".repeat(100_000));
         for (text, code, stdout) in [
-            ("echo \"$0 $# $*\"", 0, "/bin/sh 0 \n"),
+            ("echo \"$0 $# $*\"", 0, "/bin/bash 0 \n"),
             ("cat; read line; echo $?", 0, "1\n"),
             ("#!/bin/sh\nset -- a 'b  c'\nprintf '<%s>' \"$@\" # end", 0, "<a><b  c>"),
             ("cat <<'END'\n$HOME \\ \"'\nEND", 0, "$HOME \\ \"'\n"),
             ("cat <<END\n$((1 + 1))\nEND\n", 0, "2\n"),
-            ("alias ll='echo listed'\nll", 0, "listed\n"),
+            ("shopt -s expand_aliases; alias ll='echo listed'\nll", 0, "listed\n"),
+            ("[[ ab == a* ]] && echo {1..3}", 0, "1 2 3\n"),
+            ("set -o pipefail; false | true; echo $?", 0, "1\n"),
+            ("source /dev/null; echo $SHELL", 0, "/bin/bash\n"),
             ("set -e; false; echo not reached", 1, ""),
             ("trap 'echo bye' EXIT; exit 3", 3, "bye\n"),
             ("exec echo instead; echo not reached", 0, "instead\n"),
