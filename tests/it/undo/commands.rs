@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -264,7 +265,15 @@ fn whatever_a_program_does_comes_back() {
                 // A person comes between: the undo is refused, or it leaves what the person wrote.
                 0 => {
                     let theirs = format!("a person's, in round {round}");
-                    if fs::write(root.join(dice.name()), &theirs).is_err() {
+                    // Not to a FIFO, where nobody reads.
+                    let mut how = fs::OpenOptions::new();
+                    how.write(true)
+                        .create(true)
+                        .truncate(true)
+                        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+                    let written =
+                        how.open(root.join(dice.name())).and_then(|mut file| file.write_all(theirs.as_bytes()));
+                    if written.is_err() {
                         continue;
                     }
                     let edited = picture(&root);
