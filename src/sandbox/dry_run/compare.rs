@@ -1,8 +1,8 @@
 //! What lies in overlays, compared with what lies below them.
 //!
-//! Upper directories only say where to look: what is in none of them is as it was. What is there now is asked of the overlay itself, so
-//! the kernel alone has to understand how it notes what is gone or replaced. Everything is opened by handle, and no link, pipe or
-//! device is opened for reading.
+//! Upper directories only say where to look: what is in none of them is as it was, but for what is hidden by a directory that says so.
+//! What is there now is asked of the overlay itself, so the kernel alone has to understand how it notes what is gone or replaced.
+//! Everything is opened by handle, and no link, pipe or device is opened for reading.
 #![expect(clippy::disallowed_methods, reason = "everything starts at a handle of an overlay")]
 
 use std::cmp::Ordering;
@@ -13,7 +13,9 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, Stat, chmod, fstat, fstatvfs, open, openat, readlinkat};
+use rustix::fs::{
+    Dir, FileType, Mode, OFlags, SeekFrom, Stat, chmod, fgetxattr, fstat, fstatvfs, open, openat, readlinkat, seek,
+};
 use rustix::io::{Errno, pread};
 
 use super::attributes::attributes;
@@ -24,6 +26,9 @@ use crate::limits::{
     DRY_RUN_LOOK_MS, DRY_RUN_READ_BYTES, MAX_DRY_RUN_CONTENT_BYTES, MAX_DRY_RUN_LEVELS, MAX_DRY_RUN_NAMES,
     MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES,
 };
+
+/// Has an upper directory that was made in the place of a removed one ("opaque" in overlayfs.rst).
+const HIDES_LOWER: &str = "user.overlay.opaque";
 
 /// Something found in a directory.
 struct Found {
@@ -131,11 +136,12 @@ impl Comparison {
             return Ok(());
         }
         let [lower, merged, upper] = [lower.opened()?, merged.opened()?, upper.opened()?];
-        let [lowers, mergeds, mut names] = [self.names(&lower)?, self.names(&merged)?, self.names(&upper)?];
-        // A directory that was removed and made anew hides what was in it.
-        names.extend(lowers.difference(&mergeds).cloned());
+        let mut names = self.names(&upper)?;
+        if fgetxattr(&upper, HIDES_LOWER, &mut [0; 1]).is_ok() {
+            names.append(&mut self.names(&lower)?);
+        }
         for name in names {
-            if self.is_over() {
+            if self.is_late() {
                 break;
             }
             let compared = self.name(&place.join(&name), &name, [&lower, &merged, &upper], level);
@@ -205,7 +211,7 @@ impl Comparison {
         }
         let dir = lower.opened()?;
         for name in self.names(&dir)? {
-            if self.is_over() {
+            if self.is_late() {
                 break;
             }
             if let Some(found) = Found::in_dir(&dir, &name, false)? {
@@ -225,7 +231,8 @@ impl Comparison {
             if name == b"." || name == b".." {
                 continue;
             }
-            if self.is_over() {
+            if self.names_left == 0 || self.is_late() {
+                self.is_cut = true;
                 break;
             }
             self.names_left -= 1;
@@ -234,9 +241,10 @@ impl Comparison {
         Ok(names)
     }
 
-    fn is_over(&mut self) -> bool {
-        self.is_cut |= self.names_left == 0 || Instant::now() >= self.until;
-        self.is_cut
+    fn is_late(&mut self) -> bool {
+        let is_late = Instant::now() >= self.until;
+        self.is_cut |= is_late;
+        is_late
     }
 
     fn has_same_bytes(&mut self, lower: &Found, merged: &Found) -> Result<bool, Errno> {
@@ -247,13 +255,14 @@ impl Comparison {
         let [mut one, mut other] = [(); 2].map(|()| vec![0; DRY_RUN_READ_BYTES]);
         let mut at = 0;
         loop {
+            at = next_data(&lower, at)?.min(next_data(&merged, at)?);
             let got = read(&lower, &mut one, at)?;
             if read(&merged, &mut other, at)? != got || one[..got].cmp(&other[..got]) != Ordering::Equal {
                 return Ok(false);
             }
             at += got as u64;
             // What cannot be compared in time is told.
-            if got == 0 || self.is_over() {
+            if got == 0 || self.is_late() {
                 return Ok(got == 0);
             }
         }
@@ -298,6 +307,14 @@ impl Comparison {
         }
         self.report.contents.append(&mut bytes);
         Ok(())
+    }
+}
+
+/// Where the next bytes are that are in no hole of the file, or its end.
+fn next_data(file: &OwnedFd, at: u64) -> Result<u64, Errno> {
+    match seek(file, SeekFrom::Data(at)) {
+        Err(Errno::NXIO) => seek(file, SeekFrom::End(0)),
+        found => found,
     }
 }
 
