@@ -27,7 +27,7 @@ use crate::limits::{
     MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES,
 };
 
-/// Has an upper directory that was made in the place of a removed one ("opaque" in overlayfs.rst).
+/// Has an upper directory that was made in the place of a removed one ("opaque" in overlayfs.rst); not those that were made in it.
 const HIDES_LOWER: &str = "user.overlay.opaque";
 
 /// Something found in a directory.
@@ -87,6 +87,15 @@ impl Found {
     }
 }
 
+/// Where something is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Below {
+    /// Directories above it.
+    levels: usize,
+    /// One of them was made in the place of a removed one, and all that was in that is gone.
+    is_hidden: bool,
+}
+
 /// Collects what has changed.
 pub struct Comparison {
     report: DryRunReport,
@@ -115,7 +124,7 @@ impl Comparison {
         self.is_full |= fstatvfs(&upper).is_ok_and(|room| room.f_bfree == 0 || room.f_ffree == 0);
         let compared = Found::new(upper, true).and_then(|upper| {
             let (merged, lower) = (Found::new(merged, true)?, Found::new(lower, false)?);
-            self.both(&place, &lower, &merged, Some(upper), 0)
+            self.both(&place, &lower, &merged, Some(upper), Below::default())
         });
         self.unread += usize::from(compared.is_err());
     }
@@ -130,21 +139,23 @@ impl Comparison {
     }
 
     /// A directory of which there is an upper one.
-    fn directory(&mut self, place: &Path, [lower, merged, upper]: [&Found; 3], level: usize) -> Result<(), Errno> {
-        if level >= MAX_DRY_RUN_LEVELS {
+    fn directory(&mut self, place: &Path, [lower, merged, upper]: [&Found; 3], mut at: Below) -> Result<(), Errno> {
+        if at.levels >= MAX_DRY_RUN_LEVELS {
             self.is_cut = true;
             return Ok(());
         }
+        at.levels += 1;
         let [lower, merged, upper] = [lower.opened()?, merged.opened()?, upper.opened()?];
         let mut names = self.names(&upper)?;
-        if fgetxattr(&upper, HIDES_LOWER, &mut [0; 1]).is_ok() {
+        at.is_hidden |= fgetxattr(&upper, HIDES_LOWER, &mut [0; 1]).is_ok();
+        if at.is_hidden {
             names.append(&mut self.names(&lower)?);
         }
         for name in names {
             if self.is_late() {
                 break;
             }
-            let compared = self.name(&place.join(&name), &name, [&lower, &merged, &upper], level);
+            let compared = self.name(&place.join(&name), &name, [&lower, &merged, &upper], at);
             self.unread += usize::from(compared.is_err());
         }
         Ok(())
@@ -155,7 +166,7 @@ impl Comparison {
         place: &Path,
         name: &OsStr,
         [lower, merged, upper]: [&OwnedFd; 3],
-        level: usize,
+        at: Below,
     ) -> Result<(), Errno> {
         match (Found::in_dir(lower, name, false)?, Found::in_dir(merged, name, true)?) {
             (None, None) => Ok(()),
@@ -165,13 +176,13 @@ impl Comparison {
             }
             (Some(lower), None) => {
                 self.tell(place, Change::Deleted, Some(&lower), None);
-                self.deleted_below(place, &lower, level)
+                self.deleted_below(place, &lower, at.levels)
             }
             (Some(lower), Some(merged)) if lower.kind() != merged.kind() => {
                 self.tell(place, Change::Edited, Some(&lower), Some(&merged));
-                self.deleted_below(place, &lower, level)
+                self.deleted_below(place, &lower, at.levels)
             }
-            (Some(lower), Some(merged)) => self.both(place, &lower, &merged, Found::in_dir(upper, name, true)?, level),
+            (Some(lower), Some(merged)) => self.both(place, &lower, &merged, Found::in_dir(upper, name, true)?, at),
         }
     }
 
@@ -182,7 +193,7 @@ impl Comparison {
         lower: &Found,
         merged: &Found,
         upper: Option<Found>,
-        level: usize,
+        at: Below,
     ) -> Result<(), Errno> {
         let is_same = match lower.kind() {
             FileType::Directory => true,
@@ -196,7 +207,7 @@ impl Comparison {
             self.tell(place, Change::Metadata, Some(lower), Some(merged));
         }
         match upper.filter(|upper| lower.is_directory() && upper.is_directory()) {
-            Some(upper) => self.directory(place, [lower, merged, &upper], level + 1),
+            Some(upper) => self.directory(place, [lower, merged, &upper], at),
             None => Ok(()),
         }
     }

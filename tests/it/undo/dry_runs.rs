@@ -75,7 +75,7 @@ fn told(reply: &Reply, texts: &[&str], would_change: &Value) {
 fn says_what_would_be_changed_and_changes_nothing() {
     as_each_user(|as_other| {
         let tree = tree();
-        for file in ["a", "b", "d/e", "d/f", "replaced/old", "same"] {
+        for file in ["a", "b", "d/e", "d/f", "replaced/in/deep", "replaced/old", "same"] {
             tree.file(format!("work/{file}"), format!("{file}\n"));
         }
         tree.hard_link("work/a", "work/also").link("a", "work/l");
@@ -105,19 +105,20 @@ fn says_what_would_be_changed_and_changes_nothing() {
             &json!({"edited": 1, "created": 1, "deleted": 1, "diff": diff}),
         );
         let diff = "touched b\ndeleted d\ndeleted d/e\n--- d/e\n+++ d/e\n@@ -1 +0,0 @@\n-d/e\ndeleted d/f\n--- d/f\n+++ d/f\n\
-                    @@ -1 +0,0 @@\n-d/f\nedited l\n[a link to a]\ncreated replaced/new\n--- replaced/new\n+++ replaced/new\n@@ -0,0 +1 @@\n\
+                    @@ -1 +0,0 @@\n-d/f\nedited l\n[a link to a]\ndeleted replaced/in/deep\n--- replaced/in/deep\n+++ replaced/in/deep\n@@ -1 +0,0 @@\n\
+                    -replaced/in/deep\ncreated replaced/new\n--- replaced/new\n+++ replaced/new\n@@ -0,0 +1 @@\n\
                     +x\ndeleted replaced/old\n--- replaced/old\n+++ replaced/old\n@@ -1 +0,0 @@\n-replaced/old";
         run(
-            "chmod 600 b; rm -r d; ln -sf b l; rm -r replaced; mkdir replaced; echo x >replaced/new; echo oops >&2; exit 3",
+            "chmod 600 b; rm -r d; ln -sf b l; rm -r replaced; mkdir -p replaced/in; echo x >replaced/new; echo oops >&2; exit 3",
             &[
                 &format!(
-                    "(no output)\n{FAILED}[dry run: would be 1 edited, 1 created, 4 deleted, 1 touched; nothing was changed; what was \
+                    "(no output)\n{FAILED}[dry run: would be 1 edited, 1 created, 5 deleted, 1 touched; nothing was changed; what was \
                      moved counts as deleted and created]\n[exit code: 3]"
                 ),
                 "[stderr]\noops\n",
                 &format!("[diff]\n{diff}"),
             ],
-            &json!({"edited": 1, "created": 1, "deleted": 4, "touched": 1, "diff": diff}),
+            &json!({"edited": 1, "created": 1, "deleted": 5, "touched": 1, "diff": diff}),
         );
         // A hard link is taken apart, other than for real.
         let diff = "edited also\n--- also\n+++ also\n@@ -1 +1,2 @@\n a\n+x\ndeleted $'n\\377'\n--- $'n\\377'\n+++ $'n\\377'\n\
