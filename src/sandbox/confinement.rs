@@ -152,7 +152,7 @@ impl Confinement {
                 copying = view::enter(&plan, &alone, public)?;
                 outside.guard(plan.protected.iter().map(RawString::as_path))?;
                 watcher = Some(outside);
-                (Some(Walls::in_view(&plan)?), view::home(&plan).into(), view::TMP.into())
+                (Some(Walls::in_view(&plan, false)?), view::home(&plan).into(), view::TMP.into())
             }
             Tier::Landlock => {
                 if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
@@ -436,7 +436,7 @@ impl Confinement {
         let writable: Vec<&Path> = writable(&self.plan).collect();
         let dry_run = DryRun::begin(&writable, self.start.limits.memory_bytes, dir)?;
         // A rule is about an inode, and overlays have others.
-        self.start.walls = Some(Walls::in_view(&self.plan)?);
+        self.start.walls = Some(Walls::in_view(&self.plan, true)?);
         Ok(dry_run)
     }
 

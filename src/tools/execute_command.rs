@@ -18,8 +18,8 @@ use crate::protocol::Content;
 use crate::text::escape::show_path;
 
 /// Said of a dry run that failed.
-const DRY_RUN_DIFFERS: &str = "in a dry run a directory that was there before cannot be renamed (EXDEV), and files of other groups cannot be written \
-     (EOVERFLOW): for real it may not fail";
+const DRY_RUN_DIFFERS: &str = "in a dry run there are no sockets with names (EACCES), a directory that was there before cannot be \
+     renamed (EXDEV), files of other groups cannot be written (EOVERFLOW), and there is less room (ENOSPC): for real it may not fail";
 
 /// Runs `/bin/sh -c` in an allowed directory.
 pub struct ExecuteCommand;
