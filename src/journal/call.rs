@@ -137,6 +137,8 @@ struct Noted {
     /// Why something was not kept.
     lost: Option<String>,
     skipped: bool,
+    /// What commands have made: the entry, and why something could not be noted.
+    by_commands: (Option<u64>, Option<String>),
     elsewhere: Option<Ended>,
 }
 
@@ -156,7 +158,13 @@ impl<'a> Changes<'a> {
             journal,
             title,
             is_atomic: AtomicBool::new(false),
-            noted: Mutex::new(Noted { recorder: None, lost: None, skipped: false, elsewhere: None }),
+            noted: Mutex::new(Noted {
+                recorder: None,
+                lost: None,
+                skipped: false,
+                by_commands: (None, None),
+                elsewhere: None,
+            }),
         }
     }
 
@@ -205,12 +213,13 @@ impl<'a> Changes<'a> {
             ats.push(At { dir, name, root, path: above, seen: None });
         }
         let mut noted = self.noted();
+        let number = noted.by_commands.0;
         if noted.recorder.is_none() && noted.lost.is_some() {
             return Ok(());
         }
         let is_atomic = self.is_atomic.load(Ordering::Relaxed);
         let begin = || {
-            if is_atomic { journal.store.begin_atomic(self.title) } else { journal.store.begin(self.title) }
+            if is_atomic { journal.store.begin_atomic(self.title) } else { journal.store.begin_in(number, self.title) }
         };
         let told = noted.recorder(begin).and_then(|recorder| tell(recorder, &ats));
         match told {
@@ -226,23 +235,52 @@ impl<'a> Changes<'a> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The call has made an entry by itself, as an undo and a command do.
+    /// What the call is named.
+    pub const fn title(&self) -> &'a str {
+        self.title
+    }
+
+    /// A command of the call goes on with the entry until it comes back. Its number, if it has begun.
+    pub fn lend(&self) -> Option<u64> {
+        let mut noted = self.noted();
+        if let (Some(recorder), Some(journal)) = (noted.recorder.take(), self.journal) {
+            match journal.store.end_if_changed(recorder) {
+                Ok(entry) => noted.by_commands.0 = entry.map(|entry| entry.number),
+                Err(error) => drop(noted.lost.get_or_insert_with(|| error.to_string())),
+            }
+        }
+        noted.by_commands.0
+    }
+
+    /// A command has ended the entry for now; none if nothing is left of it.
+    pub fn come_back(&self, number: Option<u64>, fault: Option<String>) {
+        let mut noted = self.noted();
+        noted.by_commands = (number, noted.by_commands.1.take().or(fault));
+    }
+
+    /// The entry that commands of the call have made, and why something could not be noted.
+    pub fn by_commands(&self) -> (Option<u64>, Option<String>) {
+        self.noted().by_commands.clone()
+    }
+
+    /// The call has made an entry by itself, as an undo does.
     pub fn made(&self, entry: Ended) {
         self.noted().elsewhere = Some(entry);
     }
 
     /// Ends the entry. One that has changed nothing is not kept.
     pub fn end(&self) -> Ended {
-        let Noted { recorder, lost, skipped, elsewhere } = std::mem::take(&mut *self.noted());
+        let Noted { recorder, lost, skipped, by_commands, elsewhere } = std::mem::take(&mut *self.noted());
         let Some(journal) = self.journal else { return Ended::default() };
         let skipped = skipped.then(|| SKIPPED.to_owned());
         let lost = lost.or(skipped);
-        let Some(recorder) = recorder else {
-            let made = elsewhere.unwrap_or_default();
-            return Ended { lost: lost.or(made.lost), ..made };
+        let (number, ended) = match (recorder, elsewhere, by_commands) {
+            (None, Some(made), _) => return Ended { lost: lost.or(made.lost), ..made },
+            (Some(recorder), ..) => (recorder.number(), journal.store.end_if_changed(recorder)),
+            (None, None, (Some(number), _)) => (number, journal.store.read(number)),
+            (None, None, (None, _)) => return Ended { lost, ..Ended::default() },
         };
-        let number = recorder.number();
-        match journal.store.end_if_changed(recorder) {
+        match ended {
             Ok(None) => Ended { lost, ..Ended::default() },
             Ok(Some(entry)) => {
                 let changes = journal.store.changes(&entry);

@@ -225,7 +225,7 @@ pub(super) fn read(
     roots: &[Id],
     mut take: impl FnMut(Event) -> Result<(), String>,
 ) -> Result<u64, JournalError> {
-    let mut length = 0;
+    let (mut length, mut has_ended) = (0, true);
     let mut reader = BufReader::new(log);
     let mut line = Vec::new();
     for number in 1.. {
@@ -240,10 +240,12 @@ pub(super) fn read(
             break;
         }
         let event: Event = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
-        let is_first = matches!(event, Event::Begin { .. });
-        if is_first != (number == 1) {
-            return Err(damaged("the beginning of an entry stands in the first line and nowhere else".into()));
+        // A call that went on begins again where it had ended.
+        let begins = matches!(event, Event::Begin { .. });
+        if begins && !has_ended || !begins && number == 1 {
+            return Err(damaged("the beginning of an entry stands in the first line, or behind its end".into()));
         }
+        has_ended = matches!(event, Event::End(_));
         if let Event::Inside { root, .. } = event
             && root >= roots.len()
         {

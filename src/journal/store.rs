@@ -18,6 +18,7 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, mkdirat, openat, 
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use super::conflict::Same;
 use super::entry::{Change, Entry, Place, file_name};
 use super::error::JournalError;
 use super::keeping::Keeping;
@@ -30,6 +31,15 @@ use crate::limits::JOURNAL_DEPTH;
 use crate::removal;
 
 const NUMBER_DIGITS: usize = 20;
+
+/// An entry as its log has it.
+pub(super) struct Logged {
+    /// The parts before the last one.
+    pub(super) earlier: Option<Entry>,
+    pub(super) last: Entry,
+    /// To the last whole line, in bytes.
+    pub(super) length: u64,
+}
 
 /// The journal of a tree.
 #[derive(Debug)]
@@ -81,8 +91,59 @@ impl Store {
 
     /// Begins an entry. `title` names the call. Waits while something is undone.
     pub fn begin(&self, title: &str) -> Result<Recorder, JournalError> {
+        self.begin_in(None, title)
+    }
+
+    /// The same, or goes on with the entry that the call has made before.
+    pub fn begin_in(&self, call: Option<u64>, title: &str) -> Result<Recorder, JournalError> {
         let lock = self.lock()?;
-        self.begin_as(&lock, title, Vec::new(), Kind::Call)
+        match call.map(|number| self.go_on(number, title)).transpose()?.flatten() {
+            Some(recorder) => Ok(recorder),
+            None => self.begin_as(&lock, title, Vec::new(), Kind::Call),
+        }
+    }
+
+    /// Begins an entry once more; `None` if it is gone, at work, or undone. Its parts are read as one.
+    fn go_on(&self, number: u64, title: &str) -> Result<Option<Recorder>, JournalError> {
+        for later in self.numbers()?.into_iter().filter(|later| *later > number) {
+            if self.read(later)?.is_some_and(|later| later.undoes.contains(&number)) {
+                return Ok(None);
+            }
+        }
+        let failed = || JournalError::io(format!("{}: going on with it", self.log_path(number).display()));
+        let Some(log) = self.open_log(number)? else { return Ok(None) };
+        match flock(&log, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            locked => locked.map_err(failed())?,
+        }
+        let Some(Logged { earlier, last, length }) = self.read_whole(number)? else { return Ok(None) };
+        if !last.has_ended() {
+            return Ok(None);
+        }
+        let earlier = self.whole(earlier, last);
+        // This stamps it with the time of now, by the clock of the filesystem.
+        object::set_mode(&log, 0o600).map_err(failed())?;
+        let start = stat_of(&log).map_err(failed())?.ctime;
+        let begin =
+            Event::Begin { version: VERSION, start, title: title.to_owned(), undoes: Vec::new(), kind: Kind::Call };
+        let log = Log::new(log, length, &self.root_ids);
+        let mut recorder = self.recorder(log, Entry { number, files: earlier.files, ..Entry::default() });
+        recorder.copied_bytes = None;
+        recorder.earlier = Some(Box::new(earlier));
+        recorder.note(begin);
+        recorder.log.write().map_err(|source| JournalError::Io {
+            what: format!("{}: going on with it", self.log_path(number).display()),
+            source,
+        })?;
+        Ok(Some(recorder))
+    }
+
+    /// The parts of an entry as one. Nobody undoes it before it has ended.
+    pub(super) fn whole(&self, earlier: Option<Entry>, last: Entry) -> Entry {
+        match earlier {
+            Some(earlier) => earlier.join(last, &self.root_ids, |one, other| Same::default().is(one, other)),
+            None => last,
+        }
     }
 
     /// The same for a call that changes all that it should, or nothing.
@@ -143,7 +204,7 @@ impl Store {
         let failed =
             |source| JournalError::Io { what: format!("{}: ending it", self.log_path(number).display()), source };
         let survey = Survey::of(&self.roots, &recorder.entry, &|id| id, Look::Changes(self.kept.as_fd()))?;
-        let files = recorder.files;
+        let files = recorder.entry.files;
         let kept_bytes = match recorder.copied_bytes {
             Some(copied) => Ok(copied + survey.kept_bytes),
             None => (1..=files).map(|file| disk_bytes(self.kept.as_fd(), &file_name(number, file), 0)).sum(),
@@ -161,19 +222,18 @@ impl Store {
         let bytes = recorder.log.bytes() + kept_bytes;
         recorder.note(Event::End(End { time, interrupted, bytes }));
         recorder.log.write().map_err(failed)?;
-        Ok(recorder.entry)
+        Ok(self.whole(recorder.earlier.map(|earlier| *earlier), recorder.entry))
     }
 
     /// Ends an entry; `None` if all is as it was. Then it is dropped, unless it holds links: letting go of one stamps the object, which
     /// would look like somebody's change.
     pub fn end_if_changed(&self, recorder: Recorder) -> Result<Option<Entry>, JournalError> {
-        let files = recorder.files;
         let entry = self.end(recorder)?;
         if !self.changes(&entry).is_empty() {
             return Ok(Some(entry));
         }
         if !entry.olds.values().flat_map(|old| &old.kept).any(|kept| !kept.is_copy) {
-            self.remove(entry.number, 1..=files)?;
+            self.remove(entry.number, 1..=entry.files)?;
         }
         Ok(None)
     }
@@ -194,15 +254,21 @@ impl Store {
 
     /// Reads an entry; `None` if it never began, or is gone.
     pub(super) fn read(&self, number: u64) -> Result<Option<Entry>, JournalError> {
-        Ok(self.read_whole(number)?.map(|(entry, _)| entry))
+        Ok(self.read_whole(number)?.map(|Logged { earlier, last, .. }| self.whole(earlier, last)))
     }
 
-    /// The same, and how long its log is to the last whole line, in bytes.
-    pub(super) fn read_whole(&self, number: u64) -> Result<Option<(Entry, u64)>, JournalError> {
+    /// The same in its parts.
+    pub(super) fn read_whole(&self, number: u64) -> Result<Option<Logged>, JournalError> {
         let Some(log) = self.open_log(number)? else { return Ok(None) };
-        let mut entry = Entry { number, ..Entry::default() };
-        let length = log::read(log, &self.log_path(number), &self.root_ids, |event| entry.apply(event))?;
-        Ok((length > 0).then_some((entry, length)))
+        let new = || Entry { number, ..Entry::default() };
+        let (mut earlier, mut last) = (None, new());
+        let length = log::read(log, &self.log_path(number), &self.root_ids, |event| {
+            if matches!(event, Event::Begin { .. }) && last.has_ended() {
+                earlier = Some(self.whole(earlier.take(), std::mem::replace(&mut last, new())));
+            }
+            last.apply(event)
+        })?;
+        Ok((length > 0).then_some(Logged { earlier, last, length }))
     }
 
     /// What an entry did, in the order of the places, as it is called where it is now, or was if it is gone.

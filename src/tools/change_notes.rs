@@ -97,9 +97,15 @@ pub struct ChangesMade {
     lost: Option<String>,
 }
 
-/// The note below the reply to a command, and the same for programs. `None` if nothing was changed.
-pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
-    let Changed { call, fault } = changed?;
+/// The note below the reply to a call that waited for its commands, and the same for programs. `None` if nothing was changed.
+pub fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
+    let (call, fault) = context.changes.by_commands();
+    changes_told(context, Some(&Changed { call, fault }))
+}
+
+/// The same of what changes of its own account.
+pub fn changes_told(context: &Context<'_>, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
+    let Changed { call, fault } = changed.filter(|changed| **changed != Changed::default())?;
     let journal = context.services.journal.as_deref().ok()?;
     let entry = call.and_then(|call| journal.store.entry(call).ok());
     let changes = entry.as_ref().map(|entry| journal.store.changes(entry)).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -140,9 +140,42 @@ fn a_test_run_says_what_its_commands_changed() {
     let text = reply.text();
     assert!(text.contains("\n[changed: deleted b, created report.xml: undo with call 1]"), "{text}");
     let changed = &reply.result()["structuredContent"]["changed"];
-    assert_eq!(changed, &json!([{"call": 1, "created": 1, "deleted": 1}]));
+    assert_eq!(changed, &json!({"call": 1, "created": 1, "deleted": 1}));
     server.call("undo_changes", json!({"calls": [1]})).texts();
     assert_eq!(picture(&tree.path("work")), before);
+}
+
+/// One that does not know what it is asked for at first, and is asked again.
+const FAKE_MYPY: &str = r#"#!/bin/sh
+case "$*" in
+*--output=json*)
+    rm b; echo 1 >new; echo 1 >passing; echo 1 >>a
+    echo "unrecognized arguments: --output=json" >&2
+    exit 2;;
+*) rm passing; echo 2 >>a; echo 2 >>new; echo 2 >b; mv c d/c;;
+esac
+"#;
+
+#[test]
+fn a_call_of_several_commands_is_one_entry() {
+    for tier in TIERS {
+        let tree = laid_out();
+        let python = "work/.venv/bin/python";
+        tree.file("work/mypy.ini", "[mypy]\n").file("work/m.py", "").file(python, FAKE_MYPY);
+        fs::set_permissions(tree.path(python), PermissionsExt::from_mode(0o755)).unwrap();
+        let allowed = format!("{}:rw", tree.text("work"));
+        let more = ["--allow", &allowed, "--tools", "files,command,tests", "--sandbox", tier];
+        let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &more);
+        let before = picture(&tree.path("work"));
+        let reply = server.call("type_check", json!({"checker": "mypy"}));
+        let text = reply.text();
+        assert_eq!(text.matches("undo with call").count(), 1, "{tier}: {text}");
+        let changed = &reply.result()["structuredContent"]["changed"];
+        assert_eq!(changed, &json!({"call": 1, "edited": 2, "created": 1, "moved": 1}), "{tier}: {text}");
+        assert_eq!(calls(&mut server).iter().map(|(call, _)| *call).collect::<Vec<_>>(), [1], "{tier}");
+        server.call("undo_changes", json!({"calls": [1]})).texts();
+        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+    }
 }
 
 const COMMIT: &str = "git add -A . && git -c user.name=a -c user.email=b commit -qm x";
