@@ -13,6 +13,7 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::undo_stores::FoundStore;
 use crate::config::{Config, UndoConfig};
 use crate::journal::{self, Bounds, Bytes, Journal, Skips, Store, WhenFull};
 use crate::policy::{Hidden, Policy, Root};
@@ -205,8 +206,13 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
     });
     let own: Vec<journal::Root> = own.collect::<Result<_>>()?;
     let store = place.join(&name);
+    let is_known = store.join(ROOTS).exists();
+    if is_known {
+        // That of a later version is left as it is.
+        FoundStore::read(&store)?;
+    }
     let mut opened = Store::open(dir.as_fd(), name.as_ref(), &store, own.into())?;
-    if !store.join(ROOTS).exists() {
+    if !is_known {
         let roots = roots.iter().map(|root| Bytes(root.path().as_os_str().as_bytes().to_vec())).collect();
         let text = serde_json::to_string(&Owner { version: VERSION, tenant: undo.tenant.clone(), roots })?;
         let new = store.join(format!("{ROOTS}.{}", std::process::id()));

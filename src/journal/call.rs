@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,14 +22,12 @@ pub struct Journal {
     pub store: Store,
     bounds: Bounds,
     mended: OnceLock<Result<(), String>>,
-    /// Up to this one there is no entry any more.
-    gone: AtomicU64,
     since: Mutex<Since>,
 }
 
 impl Journal {
     pub fn new(store: Store, bounds: Bounds) -> Self {
-        Self { store, bounds, mended: OnceLock::new(), gone: AtomicU64::new(0), since: Mutex::new(Since::now()) }
+        Self { store, bounds, mended: OnceLock::new(), since: Mutex::new(Since::now()) }
     }
 
     pub fn bounds(&self) -> Bounds {
@@ -38,8 +36,20 @@ impl Journal {
 
     /// Mends what a crash left, and lets go of what is too old, once; whoever comes meanwhile waits for it. What went wrong.
     pub fn mend(&self) -> Result<(), &str> {
-        let mend = || self.store.recover().and_then(|mended| self.take_back(&mended)).and_then(|()| self.sweep());
-        self.mended.get_or_init(|| mend().map_err(|error| error.to_string())).as_ref().copied().map_err(String::as_str)
+        let mend = || {
+            let mended = self.store.recover()?;
+            self.take_back(&mended)?;
+            self.store.keep_within(self.bounds)
+        };
+        let failed = |error: JournalError| match error {
+            JournalError::Damaged { .. } => match self.store.set_aside() {
+                Ok(aside) => format!("{error}; it is in `{}` now, and the next start begins anew", aside.display()),
+                Err(other) => format!("{error}; it could not be set aside: {other}"),
+            },
+            error => error.to_string(),
+        };
+        let mended = self.mended.get_or_init(|| mend().map(drop).map_err(failed));
+        mended.as_ref().copied().map_err(String::as_str)
     }
 
     /// Which contents an entry has not kept, in words.
@@ -51,11 +61,6 @@ impl Journal {
         Some(format!("what was in `{}`{more}: it was too large, could not be read, or found no room", first.display()))
     }
 
-    /// The last entry that this server had to let go of; 0 for none.
-    pub fn gone(&self) -> u64 {
-        self.gone.load(Ordering::Relaxed)
-    }
-
     /// Of what was to be done whole or not at all, nothing is done if it was interrupted.
     fn take_back(&self, mended: &[u64]) -> Result<(), JournalError> {
         for number in mended.iter().rev() {
@@ -64,15 +69,6 @@ impl Journal {
                 // Where somebody has changed it since, it stays.
                 self.store.undo(&[*number], &entry.title, Options::default())?;
             }
-        }
-        Ok(())
-    }
-
-    fn sweep(&self) -> Result<(), JournalError> {
-        let gone = self.store.keep_within(self.bounds)?;
-        if let Some(last) = gone.last() {
-            let first = self.store.numbers()?.first().copied();
-            self.gone.fetch_max(first.map_or(*last, |first| first - 1), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -92,7 +88,7 @@ impl Journal {
             *since = Since::now();
         }
         // What cannot be removed now is looked for again.
-        let _ = self.sweep();
+        let _ = self.store.keep_within(self.bounds);
         kept
     }
 }

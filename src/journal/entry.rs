@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use serde::{Deserialize, Serialize};
 
 use super::bytes::Bytes;
-use super::log::{Content, End, Event, Kind, VERSION, Version};
+use super::log::{Content, End, Event, Kind, Version};
 use super::object::{Attributes, Id, Stat, is_name};
 
 /// A place in one of the roots: the root's number, and the path below it.
@@ -132,9 +132,6 @@ impl Entry {
     pub(super) fn apply(&mut self, event: Event) -> Result<(), String> {
         let unknown = |id: Id| format!("nothing was said of object {id:?} before");
         match event {
-            Event::Begin { version, .. } if version != VERSION => {
-                return Err(format!("it is of version {version}, and this program reads version {VERSION}"));
-            }
             Event::Begin { start, title, undoes, kind, .. } => {
                 (self.start, self.title, self.undoes, self.kind) = (start, title, undoes, kind);
             }

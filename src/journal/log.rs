@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::bytes::Bytes;
 use super::error::JournalError;
@@ -23,6 +24,7 @@ const FOREIGN: u64 = 1 << 63;
 pub(super) const VERSION: u32 = 1;
 /// More than an [`Event::End`] takes.
 const END_BYTES: usize = 512;
+const PENDING_BYTES: usize = 64 * 1024;
 
 /// How the content of an object can be had again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,6 +193,11 @@ impl Log {
         Ok(())
     }
 
+    /// The same of many lines at once, before they take much memory.
+    pub(super) fn write_much(&mut self) -> io::Result<()> {
+        if self.pending.len() < PENDING_BYTES { Ok(()) } else { self.write() }
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -218,6 +225,14 @@ pub(super) fn end(log: &File) -> io::Result<Option<End>> {
     }
 }
 
+/// The entries that a log's undo has undone as a whole, if it is of one that was carried out.
+pub(super) fn undone(log: &File) -> Option<Vec<u64>> {
+    let mut first = Vec::new();
+    BufReader::new(log.take(JOURNAL_LINE_BYTES as u64)).read_until(b'\n', &mut first).ok()?;
+    let Ok(Event::Begin { undoes, kind: Kind::Undo, .. }) = serde_json::from_slice(&first) else { return None };
+    end(log).ok()?.filter(|end| !end.interrupted).map(|_| undoes)
+}
+
 /// Reads a log to its last whole line; how long it is to there, in bytes. `path` is for errors.
 pub(super) fn read(
     log: File,
@@ -238,6 +253,12 @@ pub(super) fn read(
                 return Err(damaged(format!("it is longer than {JOURNAL_LINE_BYTES} bytes")));
             }
             break;
+        }
+        if number == 1
+            && let Ok(first) = serde_json::from_slice::<Value>(&line)
+            && let Some(version) = first["Begin"]["version"].as_u64().filter(|version| *version != u64::from(VERSION))
+        {
+            return Err(JournalError::Version { path: path.into(), version });
         }
         let event: Event = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
         // A call that went on begins again where it had ended.

@@ -45,7 +45,7 @@ impl Store {
                 recorder.entry.files = files.get(&number).into_iter().flatten().copied().max().unwrap_or(0);
                 recorder.copied_bytes = None;
                 mended.push(number);
-                self.end_as(recorder, is_undo, |_| Vec::new())?
+                self.end_as(recorder, is_undo, &|| true, |_| Vec::new())?
             };
             if entry.is_whole_undo() {
                 undone.extend(entry.undoes);

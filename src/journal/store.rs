@@ -13,8 +13,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, mkdirat, openat, unlinkat};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, linkat, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -30,7 +31,8 @@ use super::survey::{Look, Survey};
 use crate::limits::JOURNAL_DEPTH;
 use crate::removal;
 
-const NUMBER_DIGITS: usize = 20;
+/// Of a number in `lock`, where the last that was given stands, then the last that is gone.
+pub(super) const NUMBER_DIGITS: usize = 20;
 
 /// An entry as its log has it.
 pub(super) struct Logged {
@@ -190,7 +192,7 @@ impl Store {
 
     /// Ends an entry: looks at everything that may have changed, and notes how it was left.
     pub fn end(&self, recorder: Recorder) -> Result<Entry, JournalError> {
-        self.end_as(recorder, false, |_| Vec::new())
+        self.end_as(recorder, false, &|| true, |_| Vec::new())
     }
 
     /// `more` is noted of the entry in the end.
@@ -198,20 +200,22 @@ impl Store {
         &self,
         mut recorder: Recorder,
         interrupted: bool,
+        wanted: &dyn Fn() -> bool,
         more: impl FnOnce(&Entry) -> Vec<Event>,
     ) -> Result<Entry, JournalError> {
         let number = recorder.number();
         let failed =
             |source| JournalError::Io { what: format!("{}: ending it", self.log_path(number).display()), source };
-        let survey = Survey::of(&self.roots, &recorder.entry, &|id| id, Look::Changes(self.kept.as_fd()))?;
+        let survey = Survey::of(&self.roots, &recorder.entry, &|id| id, Look::Changes(self.kept.as_fd()), wanted)?;
         let files = recorder.entry.files;
         let kept_bytes = match recorder.copied_bytes {
             Some(copied) => Ok(copied + survey.kept_bytes),
             None => (1..=files).map(|file| disk_bytes(self.kept.as_fd(), &file_name(number, file), 0)).sum(),
         };
         let kept_bytes = kept_bytes.map_err(|errno: Errno| failed(errno.into()))?;
-        for event in survey.events(&recorder.entry) {
+        for event in survey.events() {
             recorder.note(event);
+            recorder.log.write_much().map_err(failed)?;
         }
         // Then its time is later than those of all that the entry did.
         recorder.log.write().map_err(failed)?;
@@ -283,6 +287,28 @@ impl Store {
         let mut places: Vec<Place> = lost.filter_map(|(dir, name, _)| Some(before.get(&dir)?.join(name))).collect();
         places.sort();
         places
+    }
+
+    /// Puts all entries into a directory of their own in the store, which is a store as well; whoever opens this one finds it empty.
+    pub(super) fn set_aside(&self) -> Result<PathBuf, JournalError> {
+        let _lock = self.lock()?;
+        let now = humantime::format_rfc3339_seconds(SystemTime::now());
+        let aside = self.shown.join(format!("damaged-{now}"));
+        let moved = || {
+            let name = aside.file_name().unwrap_or_default();
+            // Another server may have done it.
+            if stat(&self.dir, OsStr::new("log"))?.map(|log| log.id) != Some(stat_of(&self.logs)?.id) {
+                return Ok(());
+            }
+            mkdirat(&self.dir, name, Mode::RWXU)?;
+            let dir = open_dir(&self.dir, name)?.ok_or(Errno::NOENT)?;
+            // Says of which directories they are.
+            object::there(linkat(&self.dir, "roots", &dir, "roots", AtFlags::empty()))?;
+            renameat(&self.dir, "kept", &dir, "kept")?;
+            renameat(&self.dir, "log", &dir, "log")
+        };
+        moved().map_err(JournalError::io(format!("{}: making it", aside.display())))?;
+        Ok(aside)
     }
 
     pub(super) fn recorder(&self, log: Log, entry: Entry) -> Recorder {
