@@ -62,7 +62,7 @@ impl Store {
         let lock = object::open_file(&self.dir, OsStr::new("lock"), OFlags::RDONLY).ok()??;
         let mut digits = [0; NUMBER_DIGITS];
         File::from(lock).read_exact_at(&mut digits, NUMBER_DIGITS as u64).ok()?;
-        std::str::from_utf8(&digits).ok()?.parse().ok()
+        std::str::from_utf8(&digits).ok()?.parse().ok().filter(|gone| *gone > 0)
     }
 
     /// How an entry ended; `None` while it is made.

@@ -43,7 +43,7 @@ pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
             (_, true) => fs::read(&path).unwrap(),
             _ => Vec::new(),
         };
-        let time = (!metadata.is_dir()).then(|| (metadata.mtime(), metadata.mtime_nsec()));
+        let time = Some((metadata.mtime(), metadata.mtime_nsec()));
         let name = path.strip_prefix(root).unwrap().to_owned();
         if !metadata.is_dir() {
             names.entry(metadata.ino()).or_default().push(name.clone());
@@ -143,6 +143,15 @@ fn a_test_run_says_what_its_commands_changed() {
     assert_eq!(changed, &json!({"call": 1, "created": 1, "deleted": 1}));
     server.call("undo_changes", json!({"calls": [1]})).texts();
     assert_eq!(picture(&tree.path("work")), before);
+}
+
+#[test]
+fn without_the_tool_the_operator_can_undo() {
+    let tree = laid_out();
+    let allowed = format!("{}:rw", tree.text("work"));
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--tools", "command"]);
+    let text = server.call("execute_command", json!({"command": "rm b"})).text();
+    assert_eq!(text, "(no output)\n[changed: deleted b: the operator can undo call 1]\n[exit code: 0]");
 }
 
 /// One that does not know what it is asked for at first, and is asked again.
