@@ -107,21 +107,17 @@ impl Store {
 
     /// Begins an entry once more; `None` if it is gone, at work, or undone. Its parts are read as one.
     fn go_on(&self, number: u64, title: &str) -> Result<Option<Recorder>, JournalError> {
-        for later in self.numbers()?.into_iter().filter(|later| *later > number) {
-            if self.read(later)?.is_some_and(|later| later.undoes.contains(&number)) {
-                return Ok(None);
-            }
+        if self.later(number, &|| true)?.iter().any(|later| later.undoes.contains(&number)) {
+            return Ok(None);
         }
         let failed = || JournalError::io(format!("{}: going on with it", self.log_path(number).display()));
         let Some(log) = self.open_log(number)? else { return Ok(None) };
-        match flock(&log, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Ok(None),
-            locked => locked.map_err(failed())?,
-        }
-        let Some(Logged { earlier, last, length }) = self.read_whole(number)? else { return Ok(None) };
-        if !last.has_ended() {
+        let Some(Logged { earlier, last, length }) = self.read_whole(number)?.filter(|logged| logged.last.has_ended())
+        else {
             return Ok(None);
-        }
+        };
+        // Who has ended it is about to let go of it.
+        flock(&log, FlockOperation::LockExclusive).map_err(failed())?;
         let earlier = self.whole(earlier, last);
         // This stamps it with the time of now, by the clock of the filesystem.
         object::set_mode(&log, 0o600).map_err(failed())?;

@@ -70,11 +70,7 @@ impl Store {
         let Some(oldest) = entries.keys().next().copied() else {
             return Ok(Outcome { undone: Vec::new(), conflicts: Vec::new(), number: None });
         };
-        let mut later = Vec::new();
-        for number in self.numbers()?.into_iter().filter(|number| *number > oldest) {
-            goes_on().then_some(()).ok_or(JournalError::Unwanted)?;
-            later.extend(self.read(number)?);
-        }
+        let later = self.later(oldest, &goes_on)?;
         let mut same = Same::of(&later);
         let first = |id: Id| same.first(id);
         let entry =
@@ -162,6 +158,16 @@ impl Store {
             return Err(error);
         }
         Ok(Outcome { undone, conflicts, number: Some(number) })
+    }
+
+    /// The entries that are newer.
+    pub(super) fn later(&self, oldest: u64, goes_on: &dyn Fn() -> bool) -> Result<Vec<Entry>, JournalError> {
+        let mut later = Vec::new();
+        for number in self.numbers()?.into_iter().filter(|number| *number > oldest) {
+            goes_on().then_some(()).ok_or(JournalError::Unwanted)?;
+            later.extend(self.read(number)?);
+        }
+        Ok(later)
     }
 
     /// The passes go no deeper.
