@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-use super::log::VERSION;
 use crate::limits::JOURNAL_DEPTH;
 
 /// Stands for [`JournalError::Unwanted`] among what the kernel says, which never says it of files.
@@ -32,11 +31,12 @@ pub enum JournalError {
         line: usize,
         why: String,
     },
-    #[error("{}: it is of version {version}, and this program reads version {VERSION}; use the program that wrote it", path.display())]
+    #[error("{}: it is of version {version}, and this program reads version {reads}; use the program that wrote it", path.display())]
     Version {
         /// Of a log.
         path: PathBuf,
         version: u64,
+        reads: u32,
     },
     #[error("{}: not a journal's store for this user alone: got {got}, and it must be a directory of mode 0700 that belongs to user {user}; make it so, or name another", path.display())]
     Store { path: PathBuf, got: String, user: u32 },

@@ -258,7 +258,7 @@ pub(super) fn read(
             && let Ok(first) = serde_json::from_slice::<Value>(&line)
             && let Some(version) = first["Begin"]["version"].as_u64().filter(|version| *version != u64::from(VERSION))
         {
-            return Err(JournalError::Version { path: path.into(), version });
+            return Err(JournalError::Version { path: path.into(), version, reads: VERSION });
         }
         let event: Event = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
         // A call that went on begins again where it had ended.
