@@ -15,7 +15,7 @@ use super::{Command, Denied, ExecError, Launcher, News, Outcome, Slots};
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_PROGRESS_MS;
 use crate::policy::{Touch, note};
-use crate::sandbox::{DryRunReport, Event, Intercept, Request};
+use crate::sandbox::{Changed, DryRunReport, Event, Intercept, Request};
 
 /// How far a call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Foreground<'_> {
         command: &Command<'_>,
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, ExecError> {
-        self.follow(&command.request(false, false)?, None, None, on_progress)
+        self.follow(command, &command.request(false, false)?, None, None, on_progress)
     }
 
     /// The same on overlays of the read-write directories: the command changes none of them, and [`Outcome::would_change`] is
@@ -107,7 +107,7 @@ impl Foreground<'_> {
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, ExecError> {
         let request = Request { is_dry_run: true, ..command.request(false, false)? };
-        self.follow(&request, None, None, on_progress)
+        self.follow(command, &request, None, None, on_progress)
     }
 
     /// Runs a command as [`Foreground::run`] does, with its calls over the network led to `on_start`'s sockets. A cancelled
@@ -136,11 +136,12 @@ impl Foreground<'_> {
         let (waiting, channel) = Listening::new()?;
         let bundle = how.certificates.map(in_memory).transpose()?;
         let with = With { channel, bundle, waiting, signals: how.signals, on_start };
-        self.follow(&request, how.streams, Some(with), on_progress)
+        self.follow(command, &request, how.streams, Some(with), on_progress)
     }
 
     fn follow(
         &self,
+        command: &Command<'_>,
         request: &Request,
         passed: Option<[BorrowedFd<'_>; 3]>,
         with: Option<With<'_>>,
@@ -231,6 +232,9 @@ impl Foreground<'_> {
                 News::Said(Event::Ended { exit, left, denied, changed }, _) => {
                     let [stdout, stderr] = streams.drain()?;
                     denied.iter().for_each(note_denied);
+                    if let Some(Changed { call, fault }) = changed {
+                        command.changes.come_back(call, fault);
+                    }
                     return Ok(Outcome {
                         stdout,
                         stderr,
@@ -240,7 +244,6 @@ impl Foreground<'_> {
                         asked_by,
                         left,
                         denied,
-                        changed,
                         would_change,
                     });
                 }

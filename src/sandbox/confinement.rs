@@ -382,7 +382,7 @@ impl Confinement {
         let entered = settled.and_then(|()| self.guard(&request.guard));
         let dry_run = entered.and_then(|()| request.is_dry_run.then(|| self.run_dry(&mut request.dir)).transpose());
         let entered = dry_run.and_then(|dry_run| {
-            let entered = self.enter(&places, refused, channel, bundle, &request.title)?;
+            let entered = self.enter(&places, refused, channel, bundle, &request)?;
             Ok((dry_run, entered))
         });
         match entered {
@@ -471,10 +471,10 @@ impl Confinement {
         refused: Option<u64>,
         channel: Option<Intercepted>,
         bundle: Option<OwnedFd>,
-        title: &str,
+        request: &Request,
     ) -> Result<Entered<'_>, Fault> {
         let intercepts = channel.is_some();
-        let journal = self.journal.as_ref().map(|journal| journal.command(title.to_owned()));
+        let journal = self.journal.as_ref().map(|journal| journal.command(request.title.clone(), request.call));
         match self.start.tier {
             Tier::Off => {
                 let (interceptor, proxy_socket) = self.intercept(channel)?;

@@ -113,6 +113,8 @@ pub struct Request {
     pub guard: Guard,
     /// What its entry in the journal is called.
     pub title: String,
+    /// The entry that its call has made before, with which it goes on.
+    pub call: Option<u64>,
     /// Whether it only runs dry: it changes nothing, and [`Event::WouldChange`] says what it would have changed.
     pub is_dry_run: bool,
 }
@@ -281,7 +283,7 @@ pub enum Event {
 /// That a command changed something in the allowed directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
-    /// The number of the entry in the journal; `None` if nothing could be noted.
+    /// The number of the entry in the journal; `None` if nothing could be noted, or all is again as it was before the call.
     pub call: Option<u64>,
     /// Why something could not be noted.
     pub fault: Option<String>,
@@ -488,6 +490,7 @@ mod tests {
             intercept: Some(Intercept { dial: true, open: false, bundle: true, proxy_only: false }),
             guard: Guard { protected: vec!["/src/.git/hooks".into()], pinned: vec!["/src/.git/config".into()] },
             title: "execute_command: true".into(),
+            call: Some(7),
             is_dry_run: false,
         };
         send(&here, &request, &[write.as_fd()]).unwrap();

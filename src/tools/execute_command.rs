@@ -84,7 +84,7 @@ impl Tool for ExecuteCommand {
         }
         let directory = directory(context, params.working_directory.as_deref())?;
         let command = exec::Command {
-            tool: Self::NAME,
+            changes: context.changes,
             line: &params.command,
             dir: place_of(&directory)?,
             terminal: (params.tty == Some(true)).then_some((TERMINAL_ROWS, TERMINAL_COLUMNS)),
@@ -222,7 +222,7 @@ fn reply(
     notes.add_signal(outcome.exit);
     notes.add_denied(&outcome.denied, &context.services.commands);
     notes.add_identity(outcome.exit, &[&stdout, &stderr]);
-    let (note, changed) = changes_made(context, outcome.changed.as_ref()).unzip();
+    let (note, changed) = changes_made(context).unzip();
     notes.extend(note);
     let (note, would_change) = would_change.unzip();
     if note.is_some() && exit_code != 0 {

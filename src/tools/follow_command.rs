@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::{ChangesMade, changes_made};
+use super::change_notes::{ChangesMade, changes_told};
 use super::command_notes::{Notes, exit_code, refused};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -130,7 +130,7 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
             if !ending.asked {
                 notes.add_denied(&ending.denied, &context.services.commands);
             }
-            let (note, made) = changes_made(context, ending.changed.as_ref()).unzip();
+            let (note, made) = changes_told(context, ending.changed.as_ref()).unzip();
             notes.extend(note);
             changed = made;
             (false, Some((exit_code(ending.exit), ending.asked)))

@@ -67,7 +67,7 @@ impl Tool for InstallPackages {
         let own = directory.join(format!("python-{}", session.number()));
         let line = script(&session.settings().python, &own, &wanted, offline);
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { tool: Self::NAME, line: &line, dir, terminal: None };
+        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_INSTALL_SECS));
         let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let outcome = foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage));
@@ -105,7 +105,7 @@ impl Tool for InstallPackages {
         for blocked in outcome.blocked() {
             message = format!("{message}; {blocked}");
         }
-        if let Some((note, _)) = changes_made(context, outcome.changed.as_ref()) {
+        if let Some((note, _)) = changes_made(context) {
             message = format!("{message}; {note}");
         }
         if success && let Some(modules) = modules {

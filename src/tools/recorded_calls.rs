@@ -10,6 +10,7 @@ use super::services::Services;
 use crate::calls::{CallsError, Isolation, Kept, Play, Ran, Reach, Run, RunHost, run};
 use crate::cancel::CancelToken;
 use crate::exec::{self, Launcher, Stage, place_of};
+use crate::journal::Changes;
 use crate::limits::{CALLS_OUTPUT_BYTES, DEFAULT_CALLS_TIMEOUT_SECS};
 use crate::policy::Root;
 use crate::record::redact::Secrets;
@@ -20,8 +21,8 @@ use crate::text::count::counted;
 /// One command, run in the first writable directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// The name of the tool that asks for it.
-    pub tool: &'a str,
+    /// What the call that asks for it changes.
+    pub changes: &'a Changes<'a>,
     /// For `/bin/sh -c`.
     pub line: &'a str,
     /// When it is ended; `None` for the usual time.
@@ -57,7 +58,8 @@ pub fn run_command(
         roots: &services.calls.roots,
     };
     let directory = services.policy.read(place(services))?;
-    let command = exec::Command { tool: wanted.tool, line: wanted.line, dir: place_of(&directory)?, terminal: None };
+    let command =
+        exec::Command { changes: wanted.changes, line: wanted.line, dir: place_of(&directory)?, terminal: None };
     let timeout = Duration::from_secs(wanted.timeout_secs.unwrap_or(DEFAULT_CALLS_TIMEOUT_SECS));
     let how = Run {
         command: &command,

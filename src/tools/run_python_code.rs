@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cell_notes::{Surroundings, hints};
-use super::change_notes::changes_made;
+use super::change_notes::changes_told;
 use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -137,7 +137,7 @@ fn reply(
     if let Some(partial) = changes.partial {
         notes.push(format!("new and modified files are not all told: {partial}"));
     }
-    notes.extend(changes_made(context, cell.changed.as_ref()).map(|(note, _)| note));
+    notes.extend(changes_told(context, cell.changed.as_ref()).map(|(note, _)| note));
     for blocked in &cell.blocked {
         note(&blocked.url(), None, Touch::Denied);
         notes.push(blocked.to_string());

@@ -77,7 +77,7 @@ impl Tool for RunScript {
         };
         let line = line(&session, path, params.args.as_deref().unwrap_or_default());
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { tool: Self::NAME, line: &line, dir, terminal: None };
+        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
         let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let begun = Instant::now();
@@ -100,7 +100,7 @@ impl Tool for RunScript {
             notes.push(format!("ended after its timeout of {} s", timeout.as_secs()));
         }
         notes.extend(outcome.blocked().map(ToString::to_string));
-        notes.extend(changes_made(context, outcome.changed.as_ref()).map(|(note, _)| note));
+        notes.extend(changes_made(context).map(|(note, _)| note));
         notes.extend(changes.partial.map(|partial| format!("new and modified files are not all told: {partial}")));
         note_written(context, &session, &changes);
         let exit_code = exit_code(outcome.exit);

@@ -23,6 +23,7 @@ use replay::internals::cancel::CancelToken;
 use replay::internals::exec::{
     Command, Counts, ExecError, Exit, Foreground, Intercepted, Interception, Launcher, Outcome, Slots, place_of,
 };
+use replay::internals::journal::Changes;
 use replay::internals::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -224,7 +225,7 @@ impl Net {
         on_start: &mut dyn FnMut(Interception),
     ) -> (Result<Outcome, ExecError>, Slots) {
         let running = Slots::new(4);
-        let command = Command { tool: "execute_command", line, dir: place(&self.work), terminal: None };
+        let command = Command { changes: &Changes::none(), line, dir: place(&self.work), terminal: None };
         let cancel = CancelToken::new();
         let outcome =
             foreground(&self.launcher, &running, &cancel).run_intercepted(&command, how, on_start, &mut |_, _| {});

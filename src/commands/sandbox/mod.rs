@@ -41,6 +41,7 @@ fn launcher(commands: &Commands) -> Result<&Launcher> {
 fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
     Request {
         title: String::new(),
+        call: None,
         is_dry_run: false,
         argv,
         script: None,

@@ -39,6 +39,7 @@ fn scripted<T: Send + 'static>(
 fn expected() -> Request {
     Request {
         title: "a program that stays".into(),
+        call: None,
         is_dry_run: false,
         argv: vec!["/bin/program".into(), "argument".into()],
         script: None,
