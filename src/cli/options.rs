@@ -14,7 +14,7 @@ use super::ranges::{
     COMMANDS, CPU_SECS, FILE_BYTES, MEMORY_BYTES, MEMORY_MIB, OPEN_FILES, OUTPUT_BYTES, PROCESSES, SEARCH_MEMORY_MIB,
     TIMEOUT_SECS,
 };
-use super::{Isolation, PythonArgs, UndoArgs};
+use super::{CredentialArgs, Isolation, PythonArgs, UndoArgs};
 use crate::limits;
 
 /// Flags that every mode understands.
@@ -72,6 +72,8 @@ pub struct Options {
     /// Repeatable.
     #[arg(long, global = true, help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
     pub deny_net: Vec<String>,
+    #[command(flatten)]
+    pub credentials: CredentialArgs,
     /// Choose how far a program is held whose calls are recorded or answered
     ///
     /// By default the best that the machine allows, but never `env`. If the flag is given and the machine does not allow that

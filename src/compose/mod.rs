@@ -19,6 +19,7 @@ use crate::policy::{Pins, Policy, Root};
 use crate::python::Sessions;
 use crate::sandbox::{Network, WallStatus};
 use crate::search::memory::Memory;
+use crate::secrets;
 use crate::server::Server;
 use crate::testrun::History;
 use crate::tools::{Calls, Commands, Registry, Services};
@@ -60,6 +61,9 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let writer = Writer::new(config.durability);
     let services =
         Services { account, policy, journal, writer, memory, python, commands, calls, tests: History::default() };
+    let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
+    let reach = secrets::Reach::of(std::iter::once(&services), system);
+    config.sandbox.secret_files.iter().try_for_each(|file| reach.keeps_apart("--credential", file))?;
     Ok(Server::new(registry, services, config.errors))
 }
 

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::ServerConfig;
 
 use super::{Config, Meant, client_limits};
-use crate::cli::{BURST, CALLS, CONNECTIONS, HttpArgs, Options, RATE, ToolsetArg};
+use crate::cli::{BURST, CALLS, CONNECTIONS, DeclaredCredential, HttpArgs, Options, RATE, ToolsetArg};
 use crate::limits::{MAX_HTTP_TENANTS, MAX_TLS_FILE_BYTES, MAX_TOKEN_FILE_BYTES};
 use crate::protocol::fault;
 use crate::secrets::reading;
@@ -66,6 +66,9 @@ pub struct TokenEntry {
     /// Hosts that it may not reach, beside those of the server, each as with `--deny-net`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deny_net: Vec<String>,
+    /// Instead of `--credential` and `--for`.
+    #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<Vec<DeclaredCredential>>,
     /// Sets of tools of its own, as with `--tools`.
     #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
@@ -308,10 +311,18 @@ impl Config {
             options.allow_net.clone_from(rules);
         }
         options.deny_net.extend(entry.deny_net.iter().cloned());
+        if let Some(own) = &entry.credentials {
+            options.credentials.credentials.clone_from(own);
+        }
         if let Some(allow) = &entry.allow {
             (options.allow, options.allow_read, options.allow_write) = (allow.clone(), Vec::new(), Vec::new());
         }
-        let meant = Meant { own: false, is_whole: entry.allow.is_none(), with_hosts: entry.allow_net.is_none() };
+        let meant = Meant {
+            own: false,
+            is_whole: entry.allow.is_none(),
+            with_hosts: entry.allow_net.is_none(),
+            with_credentials: entry.credentials.is_none(),
+        };
         let mut config = Self::resolve_for(&options, meant)?;
         config.undo.tenant.clone_from(&entry.name);
         Ok(config)

@@ -137,6 +137,11 @@ impl Rules {
         !self.denies(&to) && (!is_special(address) || self.allow.matches(&to))
     }
 
+    /// Whether something of what this rule names may be reached.
+    pub(super) fn reaches(&self, rule: &Rule) -> bool {
+        self.allow.covering(rule, None).is_some() && self.deny.covering(rule, None).is_none()
+    }
+
     /// Whether a name may be reached at some port.
     pub fn knows(&self, name: &str) -> bool {
         let allowed = self.allow.of_name(name);

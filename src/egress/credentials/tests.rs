@@ -1,0 +1,138 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+
+use super::*;
+use crate::egress::Host;
+
+const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+
+fn credential(name: &str, secret: &str, place: &str) -> Credential {
+    Credential::new(name.to_owned(), Secret::new(secret.into()), vec![place.parse().unwrap()]).unwrap()
+}
+
+fn to(host: &str, port: u16) -> Destination {
+    Destination { host: Host::Name(host.to_owned()), port }
+}
+
+fn filled(all: &Credentials, asked: &Asked<'_>, value: &str) -> (String, Vec<Pair>) {
+    let (mut value, mut written) = (value.as_bytes().to_vec(), Vec::new());
+    all.fill(asked, &mut value, &mut written);
+    (String::from_utf8(value).unwrap(), written)
+}
+
+#[test]
+fn a_stand_in_is_as_long_as_its_secret_and_known_by_sight() {
+    for length in [MIN_SECRET_BYTES, 16, 17, 33, 34, 40, 300, MAX_SECRET_BYTES] {
+        let one = credential("A", &"x".repeat(length), "https://a.example").stand_in;
+        assert_eq!(one.len(), length);
+        assert!(one.starts_with(&MARK[..MARK.len().min(length.saturating_sub(RANDOM_CHARACTERS))]), "{one}");
+        assert_ne!(one, credential("A", &"x".repeat(length), "https://a.example").stand_in);
+    }
+    assert!(!format!("{:?}", credential("A", SECRET, "https://a.example")).contains("ghp_"));
+}
+
+#[test]
+fn what_cannot_be_a_secret_is_refused() {
+    let said =
+        |secret: &str| Credential::new("A".to_owned(), Secret::new(secret.into()), Vec::new()).unwrap_err().to_string();
+    assert_eq!(said("1234567"), "has 7 bytes; 8 to 8192 are allowed");
+    assert_eq!(said(&"x".repeat(8193)), "has 8193 bytes; 8 to 8192 are allowed");
+    assert_eq!(said("12345678\n"), "holds a control character, which no field of HTTP can hold");
+}
+
+#[test]
+fn the_secret_is_put_only_where_it_is_meant_for() {
+    let one = credential("GH", SECRET, "https://api.example.com");
+    let stand_in = one.stand_in.clone();
+    let all = Credentials::new(vec![one]);
+    let (good, evil, other_port) = (to("api.example.com", 443), to("evil.example.com", 443), to("api.example.com", 80));
+    let asked = |scheme, to| Asked { scheme, to, method: "GET", path: "/" };
+    let value = format!("Bearer {stand_in}");
+    let put = filled(&all, &asked(Scheme::Https, &good), &value).0;
+    assert_eq!(put, format!("Bearer {SECRET}"));
+    for asked in [asked(Scheme::Http, &good), asked(Scheme::Https, &evil), asked(Scheme::Https, &other_port)] {
+        assert_eq!(filled(&all, &asked, &value), (value.clone(), Vec::new()), "{asked:?}");
+        assert_eq!(all.astray(&asked, value.as_bytes()).collect::<Vec<_>>(), ["GH"]);
+        assert!(!all.is_for(asked.scheme, asked.to));
+    }
+    assert_eq!(all.astray(&asked(Scheme::Https, &good), value.as_bytes()).count(), 0);
+    assert_eq!(all.astray(&asked(Scheme::Http, &good), b"Bearer x").count(), 0);
+    let cookie = format!("a={stand_in}; b={stand_in}");
+    assert_eq!(filled(&all, &asked(Scheme::Https, &good), &cookie).0, format!("a={SECRET}; b={SECRET}"));
+}
+
+#[test]
+fn basic_is_taken_apart_and_its_answer_too() {
+    let one = credential("GH", SECRET, "https://api.example.com");
+    let stand_in = one.stand_in.clone();
+    let all = Credentials::new(vec![one]);
+    let good = to("api.example.com", 443);
+    let asked = Asked { scheme: Scheme::Https, to: &good, method: "GET", path: "/" };
+    for (before, after, user) in [("", "", "x"), ("basic  ", " ", "git"), ("BASIC ", "", "users")] {
+        for engine in [STANDARD, STANDARD_NO_PAD] {
+            let name = if before.is_empty() { "Basic " } else { before };
+            let of = |secret: &str| engine.encode(format!("{user}:{secret}"));
+            let value = format!("{name}{}{after}", of(&stand_in));
+            let (put, written) = filled(&all, &asked, &value);
+            assert_eq!(put, format!("{name}{}{after}", of(SECRET)));
+            let expected = Pair { text: Secret::new(of(SECRET).into_bytes()), instead: of(&stand_in).into_bytes() };
+            assert_eq!(written, [expected]);
+            let wrong = Asked { scheme: Scheme::Http, ..asked };
+            assert_eq!(all.astray(&wrong, value.as_bytes()).collect::<Vec<_>>(), ["GH"]);
+        }
+    }
+    let plain = format!("Basic {}", STANDARD.encode("user:another"));
+    assert_eq!(filled(&all, &asked, &plain), (plain.clone(), Vec::new()));
+    let as_user = format!("Basic {}", STANDARD.encode(format!("{stand_in}:")));
+    assert_eq!(filled(&all, &asked, &as_user).0, format!("Basic {}", STANDARD.encode(format!("{SECRET}:"))));
+}
+
+#[test]
+fn what_is_no_place_is_refused_with_the_reason() {
+    let cases = [
+        ("api.example.com", "does not say how it is spoken there; begin with https://"),
+        (
+            "postgres://db.example.com",
+            "has the scheme `postgres`, for which no credential is supported; https and http are",
+        ),
+        ("https://a b@api.example.com", "names a user that is not letters, digits, `-`, `.` and `_`"),
+        ("https://api.example.com:0", "has the port `0`; 1 to 65535 or `*` is allowed"),
+    ];
+    for (text, expected) in cases {
+        let error = text.parse::<Place>().unwrap_err();
+        assert_eq!((error.rule.as_str(), error.why.as_ref()), (text, expected));
+    }
+    let place: Place = "https://alice@git.example.com:8443".parse().unwrap();
+    assert_eq!((place.user.as_deref(), place.authority.as_str()), (Some("alice"), "git.example.com:8443"));
+}
+
+proptest! {
+    /// Whatever a field holds, nothing but stand-ins changes, and no length does.
+    #[test]
+    fn a_field_without_a_stand_in_stays(value in prop::collection::vec(any::<u8>(), 0..80), is_basic in any::<bool>()) {
+        let all = Credentials::new(vec![credential("GH", SECRET, "https://api.example.com")]);
+        let good = to("api.example.com", 443);
+        let asked = Asked { scheme: Scheme::Https, to: &good, method: "GET", path: "/" };
+        let value = if is_basic { [b"Basic ", &value[..]].concat() } else { value };
+        let (mut put, mut written) = (value.clone(), Vec::new());
+        all.fill(&asked, &mut put, &mut written);
+        prop_assert_eq!((put, written), (value, Vec::new()));
+    }
+
+    #[test]
+    fn what_was_put_is_taken_back(before in "[ -~]{0,20}", after in "[ -~]{0,20}", cut in 0..60_usize) {
+        let one = credential("GH", SECRET, "https://api.example.com");
+        let text = format!("{before}{}{after}", one.stand_in);
+        let all = Credentials::new(vec![one]);
+        let good = to("api.example.com", 443);
+        let asked = Asked { scheme: Scheme::Https, to: &good, method: "GET", path: "/" };
+        let (put, _) = filled(&all, &asked, &text);
+        prop_assert_eq!(put.len(), text.len());
+        let mut concealer = all.concealer(Scheme::Https, &good);
+        let (first, second) = put.as_bytes().split_at(cut.min(put.len()));
+        let parts = [concealer.take(first), concealer.take(second), concealer.end()];
+        prop_assert_eq!(parts.map(Option::unwrap).concat(), text.as_bytes());
+    }
+}
