@@ -113,8 +113,10 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 /// Takes secrets out of the environment of commands, wherever they are, and adds what they use in their place. One
 /// that has the name of a credential is replaced by that.
 pub(super) fn stand_in(environment: &mut Vec<(OsString, OsString)>, credentials: &Credentials) -> Result<()> {
-    for (_, value) in environment.iter_mut() {
-        *value = OsString::from_vec(credentials.conceal(value.as_bytes()));
+    let concealer = credentials.conceals();
+    for (name, value) in environment.iter_mut() {
+        let concealed = concealer.whole(value.as_bytes());
+        *value = OsString::from_vec(concealed.with_context(|| format!("`{}` cannot be looked at", name.display()))?);
     }
     for Credential { name, stand_in, .. } in credentials.iter() {
         environment.retain(|(known, _)| known != name.as_str());
@@ -135,11 +137,8 @@ fn git(environment: &mut Vec<(OsString, OsString)>, credentials: &Credentials) -
     };
     let mut last = first;
     for Credential { stand_in, places, .. } in credentials.iter() {
-        for place in places {
-            let scheme = match place.scheme {
-                Scheme::Https => "https",
-                Scheme::Http => "http",
-            };
+        for place in places.iter().filter(|place| place.scheme != Scheme::Postgres) {
+            let scheme = place.scheme.word();
             let user = place.user.as_deref().unwrap_or(GIT_USER);
             let key = format!("credential.{scheme}://{}.helper", place.authority);
             let helper =

@@ -115,6 +115,8 @@ pub const RELAY_QUIET_MS: u64 = 1_000;
 pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
 /// How long a TLS handshake may take on either side of a recorded connection, in milliseconds.
 pub const UPSTREAM_TLS_MS: u64 = 10_000;
+/// How long the login to a database may take that is done for a program, in milliseconds.
+pub const DATABASE_LOGIN_MS: u64 = 60_000;
 /// How long a connection may be silent before its server is taken for one that speaks first, in milliseconds; also how
 /// long the rest of the bytes that tell a protocol may take.
 pub const SERVER_FIRST_MS: u64 = 300;

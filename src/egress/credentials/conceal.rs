@@ -12,7 +12,7 @@ pub struct Pair {
 }
 
 /// Replaces texts in one stream. What may be the beginning of one is held back until it is told.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Concealer {
     pairs: Vec<Pair>,
     /// `None` if they would take too much memory: then nothing can be passed on.
@@ -47,6 +47,13 @@ impl Concealer {
         let until = self.replace(false)?;
         let rest = self.held.split_off(until);
         Some(std::mem::replace(&mut self.held, rest))
+    }
+
+    /// A text of its own, beside the stream.
+    pub fn whole(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let mut alone = Self { held: Vec::new(), ..self.clone() };
+        alone.held.extend_from_slice(text);
+        alone.end()
     }
 
     /// What was held back, at the end of what belongs together.

@@ -26,7 +26,10 @@ pub fn fill(value: &mut Vec<u8>, stand_in: &[u8], secret: &[u8], written: &mut V
     // With as much padding as there was.
     filled.truncate(before.len());
     value.splice(token, filled.iter().copied());
-    written.push(Pair { text: Secret::new(filled), instead: before });
+    let pair = Pair { text: Secret::new(filled), instead: before };
+    if !written.contains(&pair) {
+        written.push(pair);
+    }
 }
 
 /// Whether this is in a value, or in what Basic holds.

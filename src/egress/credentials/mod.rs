@@ -80,8 +80,8 @@ impl Credential {
         Ok(Self { name, stand_in, secret, places })
     }
 
-    fn is_for(&self, scheme: Scheme, to: &Destination) -> bool {
-        self.places.iter().any(|place| place.names(scheme, to))
+    fn is_for(&self, to: &Destination) -> bool {
+        self.places.iter().any(|place| place.names(to))
     }
 }
 
@@ -97,6 +97,11 @@ fn stand_in(length: usize) -> io::Result<String> {
     }
     let digits = random.into_iter().map(|byte| char::from(DIGITS[usize::from(byte) % DIGITS.len()]));
     Ok(mark.chars().chain(digits).collect())
+}
+
+fn concealer<'a>(credentials: impl Iterator<Item = &'a Credential>) -> Concealer {
+    let pair = |it: &Credential| Pair { text: it.secret.clone(), instead: it.stand_in.clone().into_bytes() };
+    Concealer::new(credentials.map(pair).collect())
 }
 
 /// All of a server.
@@ -126,29 +131,18 @@ impl Credentials {
     }
 
     /// Whether one is for something there.
-    pub fn is_for(&self, scheme: Scheme, to: &Destination) -> bool {
-        self.0.iter().any(|credential| credential.is_for(scheme, to))
+    pub fn are_for(&self, to: &Destination) -> bool {
+        self.0.iter().any(|credential| credential.is_for(to))
     }
 
-    /// What keeps the program from what is said to it there.
-    pub fn concealer(&self, scheme: Scheme, to: &Destination) -> Concealer {
-        let there = self.0.iter().filter(|credential| credential.is_for(scheme, to));
-        let pair = |credential: &Credential| Pair {
-            text: credential.secret.clone(),
-            instead: credential.stand_in.clone().into_bytes(),
-        };
-        Concealer::new(there.map(pair).collect())
+    /// What keeps the program from what is said to it there, however it is spoken.
+    pub fn concealer(&self, to: &Destination) -> Concealer {
+        concealer(self.0.iter().filter(|credential| credential.is_for(to)))
     }
 
-    /// Texts in which no secret is to be, with the stand-ins instead.
-    pub fn conceal(&self, text: &[u8]) -> Vec<u8> {
-        let pair = |credential: &Credential| Pair {
-            text: credential.secret.clone(),
-            instead: credential.stand_in.clone().into_bytes(),
-        };
-        let mut concealer = Concealer::new(self.0.iter().map(pair).collect());
-        let whole = concealer.take(text).zip(concealer.end());
-        whole.map(|(most, rest)| [most, rest].concat()).unwrap_or_default()
+    /// What takes all of them out of a text.
+    pub fn conceals(&self) -> Concealer {
+        concealer(self.0.iter())
     }
 
     /// Puts the real values into a field's value where the request is what they are for. What was written there in another form is
@@ -158,6 +152,20 @@ impl Credentials {
         for Credential { stand_in, secret, .. } in meant {
             field::fill(value, stand_in.as_bytes(), secret.bytes(), written);
         }
+    }
+
+    /// Whether one is for a login there.
+    pub fn log_in(&self, to: &Destination) -> bool {
+        self.0.iter().any(|it| it.places.iter().any(|place| place.scheme == Scheme::Postgres && place.names(to)))
+    }
+
+    /// The password in the place of the one that a program gives for a login there.
+    pub fn password(&self, to: &Destination, given: &[u8]) -> Vec<u8> {
+        let is_meant = |it: &&Credential| {
+            let is_there = |place: &Place| place.scheme == Scheme::Postgres && place.names(to);
+            it.stand_in.as_bytes() == given && it.places.iter().any(is_there)
+        };
+        self.0.iter().find(is_meant).map_or(given, |it| it.secret.bytes()).to_vec()
     }
 
     /// The names of those whose stand-in is in a field's value although they are for nothing there.

@@ -6,12 +6,25 @@ use super::Asked;
 use crate::egress::rule::{Destination, Rule, RuleError};
 use crate::egress::rules::Rules;
 
+/// Where PostgreSQL listens if nobody says otherwise.
+const POSTGRES_PORT: u16 = 5432;
+
 /// How it is spoken there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Https,
     /// HTTP without TLS, where the operator wants that.
     Http,
+    /// The password of a login.
+    Postgres,
+}
+
+impl Scheme {
+    const ALL: [(&'static str, Self); 3] = [("https", Self::Https), ("http", Self::Http), ("postgres", Self::Postgres)];
+
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(_, scheme)| *scheme == self).map_or("", |(word, _)| word)
+    }
 }
 
 /// Hosts, and what is asked of them.
@@ -32,15 +45,12 @@ impl FromStr for Place {
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
         let error = |why: String| RuleError { rule: text.to_owned(), why: why.into() };
-        let (scheme, rest) = match text.split_once("://") {
-            Some(("https", rest)) => (Scheme::Https, rest),
-            Some(("http", rest)) => (Scheme::Http, rest),
-            Some((scheme, _)) => {
-                return Err(error(format!(
-                    "has the scheme `{scheme}`, for which no credential is supported; https and http are"
-                )));
-            }
-            None => return Err(error("does not say how it is spoken there; begin with https://".to_owned())),
+        let known = Scheme::ALL.map(|(word, _)| format!("{word}://")).join(", ");
+        let Some((word, rest)) = text.split_once("://") else {
+            return Err(error(format!("does not say how it is spoken there; it begins with one of {known}")));
+        };
+        let Some((_, scheme)) = Scheme::ALL.iter().find(|(known, _)| *known == word) else {
+            return Err(error(format!("begins with `{word}://`, for which no credential is supported; {known} are")));
         };
         let (authority, path) = rest.find('/').map_or((rest, ""), |end| rest.split_at(end));
         let (user, authority) = match authority.rsplit_once('@') {
@@ -53,22 +63,25 @@ impl FromStr for Place {
         if user.is_some_and(|user| !is_user(user)) {
             return Err(error("names a user that is not letters, digits, `-`, `.` and `_`".to_owned()));
         }
-        let word = match scheme {
-            Scheme::Https => "https",
-            Scheme::Http => "http",
+        let rule = match scheme {
+            Scheme::Https | Scheme::Http => format!("{word}://{authority}{path}"),
+            Scheme::Postgres if user.is_some() || !path.is_empty() => {
+                return Err(error("names a user or a database; name the host, and its port if that is not 5432".to_owned()));
+            }
+            Scheme::Postgres if authority.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']')) => authority.to_owned(),
+            Scheme::Postgres => format!("{authority}:{POSTGRES_PORT}"),
         };
-        let rule = format!("{word}://{authority}{path}");
         let named = |fault| RuleError { rule: text.to_owned(), ..fault };
         let rules = Rules::new(std::slice::from_ref(&rule), &[]).map_err(named)?;
         let rule = rule.parse().map_err(named)?;
-        Ok(Self { scheme, user: user.map(str::to_owned), authority: authority.to_owned(), rule, rules })
+        Ok(Self { scheme: *scheme, user: user.map(str::to_owned), authority: authority.to_owned(), rule, rules })
     }
 }
 
 impl Place {
     /// Whether something there is meant.
-    pub(super) fn names(&self, scheme: Scheme, to: &Destination) -> bool {
-        self.scheme == scheme && self.rules.allows(to)
+    pub(super) fn names(&self, to: &Destination) -> bool {
+        self.rules.allows(to)
     }
 
     /// Whether these rules let commands reach what is meant.
@@ -77,6 +90,6 @@ impl Place {
     }
 
     pub(super) fn matches(&self, asked: &Asked<'_>) -> bool {
-        self.names(asked.scheme, asked.to)
+        self.scheme == asked.scheme && self.names(asked.to)
     }
 }

@@ -55,7 +55,7 @@ fn the_secret_is_put_only_where_it_is_meant_for() {
     for asked in [asked(Scheme::Http, &good), asked(Scheme::Https, &evil), asked(Scheme::Https, &other_port)] {
         assert_eq!(filled(&all, &asked, &value), (value.clone(), Vec::new()), "{asked:?}");
         assert_eq!(all.astray(&asked, value.as_bytes()).collect::<Vec<_>>(), ["GH"]);
-        assert!(!all.is_for(asked.scheme, asked.to));
+        assert_eq!(all.are_for(asked.to), *asked.to == good);
     }
     assert_eq!(all.astray(&asked(Scheme::Https, &good), value.as_bytes()).count(), 0);
     assert_eq!(all.astray(&asked(Scheme::Http, &good), b"Bearer x").count(), 0);
@@ -90,12 +90,31 @@ fn basic_is_taken_apart_and_its_answer_too() {
 }
 
 #[test]
+fn a_password_is_put_in_the_place_of_its_stand_in() {
+    let one = credential("PGPASSWORD", SECRET, "postgres://db.example.com");
+    let stand_in = one.stand_in.clone();
+    let all = Credentials::new(vec![one]);
+    let (good, other) = (to("db.example.com", 5432), to("db.example.com", 443));
+    assert_eq!((all.log_in(&good), all.log_in(&other)), (true, false));
+    assert_eq!(all.password(&good, stand_in.as_bytes()), SECRET.as_bytes());
+    assert_eq!(all.password(&good, b"another"), b"another");
+    assert_eq!(all.password(&other, stand_in.as_bytes()), stand_in.as_bytes());
+    let with_port: Place = "postgres://[::1]:5433".parse().unwrap();
+    let there = Destination { host: Host::Address("::1".parse().unwrap()), port: 5433 };
+    assert!(with_port.names(&there) && "postgres://[::1]".parse::<Place>().unwrap().names(&Destination { port: 5432, ..there }));
+}
+
+#[test]
 fn what_is_no_place_is_refused_with_the_reason() {
     let cases = [
-        ("api.example.com", "does not say how it is spoken there; begin with https://"),
+        ("api.example.com", "does not say how it is spoken there; it begins with one of https://, http://, postgres://"),
         (
-            "postgres://db.example.com",
-            "has the scheme `postgres`, for which no credential is supported; https and http are",
+            "mysql://db.example.com",
+            "begins with `mysql://`, for which no credential is supported; https://, http://, postgres:// are",
+        ),
+        (
+            "postgres://me@db.example.com",
+            "names a user or a database; name the host, and its port if that is not 5432",
         ),
         ("https://a b@api.example.com", "names a user that is not letters, digits, `-`, `.` and `_`"),
         ("https://api.example.com:0", "has the port `0`; 1 to 65535 or `*` is allowed"),
@@ -130,7 +149,7 @@ proptest! {
         let asked = Asked { scheme: Scheme::Https, to: &good, method: "GET", path: "/" };
         let (put, _) = filled(&all, &asked, &text);
         prop_assert_eq!(put.len(), text.len());
-        let mut concealer = all.concealer(Scheme::Https, &good);
+        let mut concealer = all.concealer(&good);
         let (first, second) = put.as_bytes().split_at(cut.min(put.len()));
         let parts = [concealer.take(first), concealer.take(second), concealer.end()];
         prop_assert_eq!(parts.map(Option::unwrap).concat(), text.as_bytes());

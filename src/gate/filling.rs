@@ -1,0 +1,126 @@
+//! One opened connection to something that credentials are for: requests get the real values, answers lose them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RANGE, TRANSFER_ENCODING, UPGRADE,
+};
+use http::uri::Scheme as UriScheme;
+use http::{StatusCode, request, response};
+use hyper::ext::ReasonPhrase;
+
+use crate::egress::{Asked, Concealer, Credentials, Destination, Pair, Scheme};
+use crate::record::proxy::{Inspector, Refusal, Rewriter};
+
+/// Most forms of a credential on one connection: users of Basic.
+const MAX_WRITTEN: usize = 64;
+
+pub(super) struct Filling {
+    credentials: Arc<Credentials>,
+    to: Destination,
+    /// Who judges requests before.
+    rules: Option<Arc<dyn Inspector>>,
+    /// What was written on this connection in another form than the secret's own.
+    written: Mutex<Vec<Pair>>,
+}
+
+impl Filling {
+    pub(super) fn new(credentials: Arc<Credentials>, to: Destination, rules: Option<Arc<dyn Inspector>>) -> Self {
+        Self { credentials, to, rules, written: Mutex::default() }
+    }
+
+    fn written(&self) -> MutexGuard<'_, Vec<Pair>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn concealer(&self) -> Concealer {
+        let mut concealer = self.credentials.concealer(&self.to);
+        concealer.add(self.written().clone());
+        concealer
+    }
+}
+
+impl Inspector for Filling {
+    fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
+        if let Some(rules) = &self.rules {
+            rules.request(head)?;
+        }
+        // What is said then is not of HTTP, so a secret in it would not be seen.
+        if head.headers.contains_key(UPGRADE) {
+            return Err(Refusal("a connection to what a credential is for cannot change to another protocol".to_owned()));
+        }
+        let is_tls = head.uri.scheme() == Some(&UriScheme::HTTPS);
+        let scheme = if is_tls { Scheme::Https } else { Scheme::Http };
+        let asked = Asked { scheme, to: &self.to, method: head.method.as_str(), path: head.uri.path() };
+        let mut written = self.written();
+        for value in head.headers.values_mut() {
+            let mut bytes = value.as_bytes().to_vec();
+            self.credentials.fill(&asked, &mut bytes, &mut written);
+            if bytes != value.as_bytes() {
+                *value = HeaderValue::from_bytes(&bytes).map_err(|_| Refusal("a credential cannot stand in a field".to_owned()))?;
+                value.set_sensitive(true);
+            }
+        }
+        if written.len() > MAX_WRITTEN {
+            return Err(Refusal("one connection has used a credential under too many names".to_owned()));
+        }
+        drop(written);
+        // An answer that is coded, or that comes in parts, could hold what nobody would see.
+        head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        head.headers.remove(RANGE);
+        Ok(())
+    }
+
+    fn answer(&self, head: &mut response::Parts) -> Option<Box<dyn Rewriter>> {
+        // The words behind the status.
+        head.extensions.remove::<ReasonPhrase>();
+        let is_coded = |name, plain: &str| {
+            head.headers.get_all(name).iter().any(|value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(plain.as_bytes()))
+        };
+        if is_coded(CONTENT_ENCODING, "identity") || is_coded(TRANSFER_ENCODING, "chunked") {
+            head.status = StatusCode::BAD_GATEWAY;
+            head.headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("text/plain"))]);
+            return Some(Box::new(Withheld));
+        }
+        let mut concealing = Concealing(self.concealer());
+        concealing.trailers(&mut head.headers);
+        Some(Box::new(concealing))
+    }
+}
+
+/// Takes secrets out of one body.
+struct Concealing(Concealer);
+
+impl Rewriter for Concealing {
+    fn piece(&mut self, bytes: Bytes) -> Bytes {
+        self.0.take(&bytes).unwrap_or_default().into()
+    }
+
+    fn rest(&mut self) -> Bytes {
+        self.0.end().unwrap_or_default().into()
+    }
+
+    fn trailers(&mut self, fields: &mut HeaderMap) {
+        for value in fields.values_mut() {
+            let concealed = self.0.whole(value.as_bytes()).unwrap_or_default();
+            if concealed != value.as_bytes() {
+                // It was one, and what stands for a secret is text.
+                *value = HeaderValue::from_bytes(&concealed).unwrap_or(HeaderValue::from_static(""));
+            }
+        }
+    }
+}
+
+/// In the place of a body that nobody could look into.
+struct Withheld;
+
+impl Rewriter for Withheld {
+    fn piece(&mut self, _: Bytes) -> Bytes {
+        Bytes::new()
+    }
+
+    fn rest(&mut self) -> Bytes {
+        Bytes::from_static(b"replay: the server's answer is coded, so a credential in it could not be seen\n")
+    }
+}
