@@ -24,7 +24,7 @@ use crate::limits::MAX_RESOLVE_THREADS;
 use crate::outbound::Verifier;
 use crate::record::Target;
 use crate::record::net::ca::Authority;
-use crate::record::proxy::{Attempt, Dialed, Door, Misfit, Mode, Proxy, Sockets, Wires};
+use crate::record::proxy::{Attempt, Dialed, Door, Inspector, Misfit, Mode, Proxy, Sockets, Wires};
 use crate::sandbox::addresses;
 
 /// Decides by rules for all commands of a server.
@@ -215,6 +215,10 @@ impl Door for Ruled {
             self.block(target, Some(why), by, &Destination { host: Host::Address(address), port: target.port });
         }
         good
+    }
+
+    fn opens(&self, _target: &Target, _by: ProgramName) -> Option<Arc<dyn Inspector>> {
+        None
     }
 
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {

@@ -93,6 +93,8 @@ pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
 pub const RECORDED_CONNECTION_BYTES: usize = 2 * RELAY_BUFFER_KEPT_BYTES;
 /// Longest head of an HTTP/1 message that is understood, in bytes.
 pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
+/// The same on a connection of a command that is opened, and what is read ahead of it at most.
+pub const MAX_OPENED_HEAD_BYTES: usize = 256 * 1024;
 /// Most fields in it.
 pub const MAX_HTTP_FIELDS: usize = 1024;
 /// Requests that may wait for their answers on one HTTP/1 connection.
