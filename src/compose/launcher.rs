@@ -160,7 +160,8 @@ fn launch(
         launcher
     } else {
         let gate =
-            Gate::start(rules.clone(), tier == Tier::Namespaces, account.clone()).context("the network by rule")?;
+            Gate::start(rules.clone(), config.sandbox.credentials.clone(), tier == Tier::Namespaces, account.clone())
+                .context("the network by rule")?;
         launcher.guarded_by(Arc::new(gate))
     };
     let standing = WallStatus {

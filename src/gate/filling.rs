@@ -3,15 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use http::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RANGE, TRANSFER_ENCODING, UPGRADE,
-};
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue, RANGE, TRANSFER_ENCODING, UPGRADE};
 use http::uri::Scheme as UriScheme;
-use http::{StatusCode, request, response};
+use http::{request, response};
 use hyper::ext::ReasonPhrase;
 
 use crate::egress::{Asked, Concealer, Credentials, Destination, Pair, Scheme};
-use crate::record::proxy::{Inspector, Refusal, Rewriter};
+use crate::record::proxy::{Inspector, Misfit, Refusal, Rewriter};
 
 /// Most forms of a credential on one connection: users of Basic.
 const MAX_WRITTEN: usize = 64;
@@ -21,13 +19,25 @@ pub(super) struct Filling {
     to: Destination,
     /// Who judges requests before.
     rules: Option<Arc<dyn Inspector>>,
+    /// Told why a request does not go on.
+    told: Box<dyn Fn(&str) + Send + Sync>,
     /// What was written on this connection in another form than the secret's own.
     written: Mutex<Vec<Pair>>,
 }
 
 impl Filling {
-    pub(super) fn new(credentials: Arc<Credentials>, to: Destination, rules: Option<Arc<dyn Inspector>>) -> Self {
-        Self { credentials, to, rules, written: Mutex::default() }
+    pub(super) fn new(
+        credentials: Arc<Credentials>,
+        to: Destination,
+        rules: Option<Arc<dyn Inspector>>,
+        told: Box<dyn Fn(&str) + Send + Sync>,
+    ) -> Self {
+        Self { credentials, to, rules, told, written: Mutex::default() }
+    }
+
+    fn refusal(&self, why: &str) -> Refusal {
+        (self.told)(why);
+        Refusal(format!("replay: {why}"))
     }
 
     fn written(&self) -> MutexGuard<'_, Vec<Pair>> {
@@ -48,22 +58,28 @@ impl Inspector for Filling {
         }
         // What is said then is not of HTTP, so a secret in it would not be seen.
         if head.headers.contains_key(UPGRADE) {
-            return Err(Refusal("a connection to what a credential is for cannot change to another protocol".to_owned()));
+            return Err(self.refusal("a connection to what a credential is for cannot change to another protocol"));
         }
         let is_tls = head.uri.scheme() == Some(&UriScheme::HTTPS);
         let scheme = if is_tls { Scheme::Https } else { Scheme::Http };
         let asked = Asked { scheme, to: &self.to, method: head.method.as_str(), path: head.uri.path() };
+        let stray = |value: &HeaderValue| self.credentials.astray(&asked, value.as_bytes()).next();
+        if let Some(name) = head.headers.values().find_map(stray) {
+            return Err(self.refusal(&format!("{name} was sent in a request that its --for does not name")));
+        }
         let mut written = self.written();
         for value in head.headers.values_mut() {
             let mut bytes = value.as_bytes().to_vec();
             self.credentials.fill(&asked, &mut bytes, &mut written);
             if bytes != value.as_bytes() {
-                *value = HeaderValue::from_bytes(&bytes).map_err(|_| Refusal("a credential cannot stand in a field".to_owned()))?;
+                let filled = HeaderValue::from_bytes(&bytes);
+                *value =
+                    filled.map_err(|_| self.refusal("the value of a credential cannot stand in a field of HTTP"))?;
                 value.set_sensitive(true);
             }
         }
         if written.len() > MAX_WRITTEN {
-            return Err(Refusal("one connection has used a credential under too many names".to_owned()));
+            return Err(self.refusal("one connection has used a credential under too many names"));
         }
         drop(written);
         // An answer that is coded, or that comes in parts, could hold what nobody would see.
@@ -72,20 +88,28 @@ impl Inspector for Filling {
         Ok(())
     }
 
-    fn answer(&self, head: &mut response::Parts) -> Option<Box<dyn Rewriter>> {
+    fn misfit(&self, misfit: Misfit) -> Refusal {
+        match &self.rules {
+            Some(rules) => rules.misfit(misfit),
+            None => self.refusal(&misfit.to_string()),
+        }
+    }
+
+    fn answer(&self, head: &mut response::Parts) -> Result<Option<Box<dyn Rewriter>>, Refusal> {
         // The words behind the status.
         head.extensions.remove::<ReasonPhrase>();
         let is_coded = |name, plain: &str| {
-            head.headers.get_all(name).iter().any(|value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(plain.as_bytes()))
+            head.headers
+                .get_all(name)
+                .iter()
+                .any(|value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(plain.as_bytes()))
         };
         if is_coded(CONTENT_ENCODING, "identity") || is_coded(TRANSFER_ENCODING, "chunked") {
-            head.status = StatusCode::BAD_GATEWAY;
-            head.headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("text/plain"))]);
-            return Some(Box::new(Withheld));
+            return Err(self.refusal("the answer is coded, so a credential in it could not be seen"));
         }
         let mut concealing = Concealing(self.concealer());
         concealing.trailers(&mut head.headers);
-        Some(Box::new(concealing))
+        Ok(Some(Box::new(concealing)))
     }
 }
 
@@ -109,18 +133,5 @@ impl Rewriter for Concealing {
                 *value = HeaderValue::from_bytes(&concealed).unwrap_or(HeaderValue::from_static(""));
             }
         }
-    }
-}
-
-/// In the place of a body that nobody could look into.
-struct Withheld;
-
-impl Rewriter for Withheld {
-    fn piece(&mut self, _: Bytes) -> Bytes {
-        Bytes::new()
-    }
-
-    fn rest(&mut self) -> Bytes {
-        Bytes::from_static(b"replay: the server's answer is coded, so a credential in it could not be seen\n")
     }
 }

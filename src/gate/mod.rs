@@ -5,6 +5,7 @@
 //! or this process ends, none is made any more.
 
 mod blocked_list;
+mod filling;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -17,14 +18,15 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
 
 use self::blocked_list::BlockedList;
+use self::filling::Filling;
 use crate::budget::Account;
-use crate::egress::{Destination, Host, Rules, canonical};
+use crate::egress::{Credentials, Destination, Host, Rules, canonical};
 use crate::exec::{Blocked, Flow, Gatekeeper, Guarded, Interception, Listening, Mark, ProgramName, readable};
 use crate::limits::MAX_RESOLVE_THREADS;
 use crate::outbound::Verifier;
 use crate::record::Target;
 use crate::record::net::ca::Authority;
-use crate::record::proxy::{Attempt, Dialed, Door, Inspector, Misfit, Mode, Proxy, Sockets, Wires};
+use crate::record::proxy::{Attempt, Dialed, Door, Inspector, Misfit, Mode, Proxy, RealPassword, Sockets, Wires};
 use crate::sandbox::addresses;
 
 /// Decides by rules for all commands of a server.
@@ -35,6 +37,7 @@ pub struct Gate {
 
 struct Shared {
     rules: Rules,
+    credentials: Arc<Credentials>,
     /// Whether commands have a loopback device that is theirs.
     has_loopback: bool,
     authority: Arc<Authority>,
@@ -68,7 +71,7 @@ impl std::fmt::Debug for Guard {
 
 impl Gate {
     /// Starts its threads, which have what the calling thread has.
-    pub fn start(rules: Rules, has_loopback: bool, account: Account) -> io::Result<Self> {
+    pub fn start(rules: Rules, credentials: Credentials, has_loopback: bool, account: Account) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(MAX_RESOLVE_THREADS)
@@ -78,7 +81,8 @@ impl Gate {
             .build()?;
         let authority = Arc::new(Authority::new().map_err(io::Error::other)?);
         let verifier = Arc::new(Verifier::new(authority.provider(), Vec::new()));
-        let shared = Arc::new(Shared { rules, has_loopback, authority, verifier, account });
+        let shared =
+            Arc::new(Shared { rules, credentials: Arc::new(credentials), has_loopback, authority, verifier, account });
         Ok(Self { runtime: Some(runtime), shared })
     }
 }
@@ -217,8 +221,21 @@ impl Door for Ruled {
         good
     }
 
-    fn opens(&self, _target: &Target, _by: ProgramName) -> Option<Arc<dyn Inspector>> {
-        None
+    fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>> {
+        let (to, credentials) = (destination(target)?, &self.shared.credentials);
+        if !credentials.are_for(&to) {
+            return None;
+        }
+        let (blocked, target) = (Arc::clone(&self.blocked), target.clone());
+        let told = Box::new(move |why: &str| blocked.add(&target, Some(why.to_owned()), by, None));
+        Some(Arc::new(Filling::new(Arc::clone(credentials), to, None, told)))
+    }
+
+    fn password(&self, target: &Target) -> Option<Box<RealPassword>> {
+        let (to, credentials) = (destination(target)?, Arc::clone(&self.shared.credentials));
+        credentials
+            .log_in(&to)
+            .then(|| Box::new(move |given: &[u8]| credentials.password(&to, given)) as Box<RealPassword>)
     }
 
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {

@@ -80,8 +80,12 @@ impl Credential {
         Ok(Self { name, stand_in, secret, places })
     }
 
-    fn is_for(&self, to: &Destination) -> bool {
-        self.places.iter().any(|place| place.names(to))
+    fn is_for_requests(&self, to: &Destination) -> bool {
+        self.places.iter().any(|place| place.scheme != Scheme::Postgres && place.names(to))
+    }
+
+    fn is_for_login(&self, to: &Destination) -> bool {
+        self.places.iter().any(|place| place.scheme == Scheme::Postgres && place.names(to))
     }
 }
 
@@ -130,14 +134,14 @@ impl Credentials {
         self.0.iter()
     }
 
-    /// Whether one is for something there.
+    /// Whether one is for requests there.
     pub fn are_for(&self, to: &Destination) -> bool {
-        self.0.iter().any(|credential| credential.is_for(to))
+        self.0.iter().any(|it| it.is_for_requests(to))
     }
 
     /// What keeps the program from what is said to it there, however it is spoken.
     pub fn concealer(&self, to: &Destination) -> Concealer {
-        concealer(self.0.iter().filter(|credential| credential.is_for(to)))
+        concealer(self.0.iter().filter(|it| it.is_for_requests(to)))
     }
 
     /// What takes all of them out of a text.
@@ -156,16 +160,13 @@ impl Credentials {
 
     /// Whether one is for a login there.
     pub fn log_in(&self, to: &Destination) -> bool {
-        self.0.iter().any(|it| it.places.iter().any(|place| place.scheme == Scheme::Postgres && place.names(to)))
+        self.0.iter().any(|it| it.is_for_login(to))
     }
 
     /// The password in the place of the one that a program gives for a login there.
     pub fn password(&self, to: &Destination, given: &[u8]) -> Vec<u8> {
-        let is_meant = |it: &&Credential| {
-            let is_there = |place: &Place| place.scheme == Scheme::Postgres && place.names(to);
-            it.stand_in.as_bytes() == given && it.places.iter().any(is_there)
-        };
-        self.0.iter().find(is_meant).map_or(given, |it| it.secret.bytes()).to_vec()
+        let meant = self.0.iter().find(|it| it.stand_in.as_bytes() == given && it.is_for_login(to));
+        meant.map_or(given, |it| it.secret.bytes()).to_vec()
     }
 
     /// The names of those whose stand-in is in a field's value although they are for nothing there.

@@ -66,9 +66,13 @@ impl FromStr for Place {
         let rule = match scheme {
             Scheme::Https | Scheme::Http => format!("{word}://{authority}{path}"),
             Scheme::Postgres if user.is_some() || !path.is_empty() => {
-                return Err(error("names a user or a database; name the host, and its port if that is not 5432".to_owned()));
+                return Err(error(
+                    "names a user or a database; name the host, and its port if that is not 5432".to_owned(),
+                ));
             }
-            Scheme::Postgres if authority.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']')) => authority.to_owned(),
+            Scheme::Postgres if authority.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']')) => {
+                authority.to_owned()
+            }
             Scheme::Postgres => format!("{authority}:{POSTGRES_PORT}"),
         };
         let named = |fault| RuleError { rule: text.to_owned(), ..fault };

@@ -101,21 +101,24 @@ fn a_password_is_put_in_the_place_of_its_stand_in() {
     assert_eq!(all.password(&other, stand_in.as_bytes()), stand_in.as_bytes());
     let with_port: Place = "postgres://[::1]:5433".parse().unwrap();
     let there = Destination { host: Host::Address("::1".parse().unwrap()), port: 5433 };
-    assert!(with_port.names(&there) && "postgres://[::1]".parse::<Place>().unwrap().names(&Destination { port: 5432, ..there }));
+    assert!(
+        with_port.names(&there)
+            && "postgres://[::1]".parse::<Place>().unwrap().names(&Destination { port: 5432, ..there })
+    );
 }
 
 #[test]
 fn what_is_no_place_is_refused_with_the_reason() {
     let cases = [
-        ("api.example.com", "does not say how it is spoken there; it begins with one of https://, http://, postgres://"),
+        (
+            "api.example.com",
+            "does not say how it is spoken there; it begins with one of https://, http://, postgres://",
+        ),
         (
             "mysql://db.example.com",
             "begins with `mysql://`, for which no credential is supported; https://, http://, postgres:// are",
         ),
-        (
-            "postgres://me@db.example.com",
-            "names a user or a database; name the host, and its port if that is not 5432",
-        ),
+        ("postgres://me@db.example.com", "names a user or a database; name the host, and its port if that is not 5432"),
         ("https://a b@api.example.com", "names a user that is not letters, digits, `-`, `.` and `_`"),
         ("https://api.example.com:0", "has the port `0`; 1 to 65535 or `*` is allowed"),
     ];

@@ -10,6 +10,7 @@ mod h2;
 mod h2_play;
 mod http_play;
 mod hub;
+mod login;
 mod miss;
 mod nameserver;
 mod opened;
@@ -43,7 +44,7 @@ use tokio::time::timeout;
 
 use self::attempts::{Attempts, Decision};
 use self::hub::Hub;
-#[expect(unused_imports, reason = "rules about requests come with the next change")]
+pub use self::login::RealPassword;
 pub use self::opened::{Inspector, Refusal, Rewriter};
 pub use self::outcome::{Counts, Note, Recorded};
 pub use self::pass::Misfit;
@@ -96,6 +97,8 @@ pub trait Door: Send + Sync {
     fn leads_to(&self, target: &Target, address: IpAddr, by: ProgramName) -> bool;
     /// Who judges what is asked for on a connection that was admitted, if it has to be opened for that.
     fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>>;
+    /// What gives the real password of a login to a database, if programs that connect there do not have it.
+    fn password(&self, target: &Target) -> Option<Box<RealPassword>>;
     /// A connection that was admitted was ended: what was said first does not fit the target.
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName);
 }

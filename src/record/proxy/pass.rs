@@ -11,7 +11,7 @@ use super::Door;
 use super::context::Context;
 use super::opening::is_settings;
 use super::stream::Stream;
-use super::{opened, splice, tls};
+use super::{login, opened, splice, tls};
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
 use crate::record::http::h1::{self, Answered, Message, Reader};
@@ -77,6 +77,12 @@ pub async fn converse(
             door.ended(target, misfit.clone(), by);
         }
     };
+    if let Some(real) = door.password(target) {
+        return tokio::select! {
+            served = login::serve(context, &*real, client, server) => served,
+            () = context.stopped() => Ok(()),
+        };
+    }
     if let Some(inspector) = door.opens(target, by) {
         let served = tokio::select! {
             served = opened::serve(context, inspector, client, server) => served,

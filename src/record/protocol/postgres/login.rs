@@ -17,7 +17,9 @@ enum Stage {
     /// The server has not asked for anything.
     Begun,
     /// The program is asked for its password, which the server wants in plain text, or by SCRAM.
-    Asked { scram: bool },
+    Asked {
+        scram: bool,
+    },
     Proving(Scram),
     /// The server has proven that it knows the password.
     Proven,
@@ -95,7 +97,8 @@ impl<'a> Login<'a> {
                 _ => Err("the server said something other than a login asks for"),
             };
         };
-        let (code, rest) = said[HEAD..].split_at_checked(4).ok_or("a message of PostgreSQL is shorter than what it holds")?;
+        let (code, rest) =
+            said[HEAD..].split_at_checked(4).ok_or("a message of PostgreSQL is shorter than what it holds")?;
         match (&mut self.stage, code) {
             (Stage::Begun | Stage::Asked { .. } | Stage::Proven, [0, 0, 0, 0]) => {
                 self.stage = Stage::Done;
@@ -201,7 +204,10 @@ mod tests {
             assert_eq!(Login::new("abc".to_owned(), &real).server_said(&said), Err(other));
         }
         let mut login = Login::new("abc".to_owned(), &real);
-        assert_eq!(login.client_said(&message(b'p', &[b"stand-in\0"])), Err("the program did not answer with a password"));
+        assert_eq!(
+            login.client_said(&message(b'p', &[b"stand-in\0"])),
+            Err("the program did not answer with a password")
+        );
         let refused = failure("no");
         assert_eq!(login.server_said(&refused), Ok(to_client(&refused)));
     }

@@ -20,7 +20,7 @@ mod tests;
 use crate::record::call::Protocol;
 use crate::record::protocol::database::Database;
 pub(in crate::record) use forms::{again, unify};
-pub(in crate::record) use login::{Beginning, Login, SSL_REQUEST, Sent, beginning, failure, next};
+pub(in crate::record) use login::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
 pub(in crate::record) use message::is_aborted;
 pub(in crate::record) use startup::{nameless, startup_of, who};
 

@@ -105,7 +105,9 @@ mod tests {
     #[test]
     fn a_challenge_that_is_none_is_a_fault() {
         let mut scram = Scram::new(b"pencil".to_vec(), "abc".to_owned());
-        for said in ["", "r=abcd", "r=abc,s=,i=1", "r=xabcd,s=,i=1", "r=abcd,s=!,i=1", "r=abcd,s=,i=0", "r=abcd,s=,i=1000001"] {
+        for said in
+            ["", "r=abcd", "r=abc,s=,i=1", "r=xabcd,s=,i=1", "r=abcd,s=!,i=1", "r=abcd,s=,i=0", "r=abcd,s=,i=1000001"]
+        {
             assert!(scram.last("user", said.as_bytes()).is_err(), "{said}");
         }
         assert!(!scram.is_server(b""));
