@@ -3,6 +3,8 @@
 //! All servers are on the loopback device of a network of the test's own, and have names there. Each test runs in both tiers, and
 //! where the tests run as root also as a user without rights.
 
+mod credentials;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;

@@ -1,0 +1,121 @@
+"""Servers on the loopback device that want a secret, and say what they were told. They end with their standard input. Argument:
+the directory of the test, which has the secret, a certificate and its key, and a repository of git."""
+
+import base64
+import contextlib
+import gzip
+import json
+import os
+import pathlib
+import re
+import socket
+import ssl
+import sys
+import threading
+
+place = pathlib.Path(sys.argv[1])
+secret = (place / "secret").read_text().strip()
+notes = (place / "notes").open("a", buffering=1)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(place / "server.pem", place / "server.key")
+stored = ["nothing"]
+
+
+def holders() -> list[str]:
+    """The processes that have the secret in their environment or memory, but for this one and the server itself."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if int(pid) == os.getpid() or " sandbox run " in command or " --mcp-server " in command:
+                continue
+            texts = [pathlib.Path(f"/proc/{pid}/environ").read_bytes(), command.encode()]
+            with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+                for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+                    area = re.match(r"([0-9a-f]+)-([0-9a-f]+) r", line)
+                    if area and "[v" not in line:
+                        start, end = (int(number, 16) for number in area.groups())
+                        with contextlib.suppress(OSError, OverflowError, ValueError):
+                            memory.seek(start)
+                            texts.append(memory.read(end - start))
+            if any(secret.encode() in text for text in texts):
+                found.append(command)
+    return found
+
+
+def answer(stream, line: str, fields: dict[str, str]) -> None:
+    path = line.split()[1]
+    kind = "Content-Type: application/json\r\n"
+
+    def say(more: str, content: bytes) -> None:
+        stream.sendall(f"HTTP/1.1 200 {fields.get('x-words', 'OK')}\r\n{kind}{more}".encode() + b"\r\n" + content)
+
+    echo = json.dumps(fields, sort_keys=True).encode()
+    if path == "/drip":
+        say("Transfer-Encoding: chunked\r\nTrailer: X-Said\r\n", b"")
+        for byte in echo:
+            stream.sendall(b"1\r\n%c\r\n" % byte)
+        stream.sendall(f"0\r\nX-Said: {fields.get('authorization')}\r\n\r\n".encode())
+    elif path == "/coded":
+        echo = gzip.compress(echo)
+        say(f"Content-Encoding: gzip\r\nContent-Length: {len(echo)}\r\n", echo)
+    elif path == "/fields":
+        said = fields.get("authorization")
+        say(f"X-Said: {said}\r\nSet-Cookie: it={said}\r\nContent-Length: 3\r\n", b"ok\n")
+    elif path == "/stored":
+        stored.append(fields.get("authorization", stored[-1]))
+        say(f"Content-Length: {len(stored[-1])}\r\n", stored[-1].encode())
+    elif path == "/holders":
+        said = json.dumps(holders()).encode()
+        say(f"Content-Length: {len(said)}\r\n", said)
+    elif path.startswith("/repository.git/"):
+        expected = base64.b64encode(f"x-access-token:{secret}".encode()).decode()
+        if fields.get("authorization") != f"Basic {expected}":
+            stream.sendall(b'HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm="git"\r\nContent-Length: 0\r\n\r\n')
+            return
+        file = place / path.lstrip("/").split("?")[0]
+        if not file.is_file():
+            stream.sendall(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")
+            return
+        kind = ""
+        say(f"Content-Length: {file.stat().st_size}\r\n", file.read_bytes())
+    else:
+        say(f"Content-Length: {len(echo)}\r\n", echo)
+
+
+def serve(stream, name: str) -> None:
+    data = b""
+    with contextlib.suppress(OSError), stream:
+        if name.endswith(":443"):
+            stream = context.wrap_socket(stream, server_side=True)
+        while True:
+            while b"\r\n\r\n" not in data:
+                more = stream.recv(65536)
+                if not more:
+                    return
+                data += more
+            head, data = data.split(b"\r\n\r\n", 1)
+            line, *rest = head.decode().splitlines()
+            fields = {key.lower(): value for key, value in (field.split(": ", 1) for field in rest)}
+            shown = fields.get("authorization", "-").replace(secret, "SECRET")
+            if shown.startswith("Basic "):
+                shown = "Basic " + base64.b64decode(shown[6:]).decode().replace(secret, "SECRET")
+            shown = re.sub("replay-cr[a-z0-9-]*", "STAND-IN", shown)
+            notes.write(f"{name} {line} {shown} {fields.get('accept-encoding')}\n")
+            answer(stream, line, fields)
+
+
+def accept(listener, name: str) -> None:
+    while True:
+        stream, _ = listener.accept()
+        threading.Thread(target=serve, args=(stream, name), daemon=True).start()
+
+
+for name in ["11.0.0.2:443", "11.0.0.2:80", "11.0.0.3:80"]:
+    address, _, port = name.rpartition(":")
+    listener = socket.socket()
+    listener.bind((address, int(port)))
+    listener.listen(64)
+    threading.Thread(target=accept, args=(listener, name), daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
