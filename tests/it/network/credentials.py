@@ -21,26 +21,38 @@ context.load_cert_chain(place / "server.pem", place / "server.key")
 stored = ["nothing"]
 
 
-def holders() -> list[str]:
-    """The processes that have the secret in their environment or memory, but for this one and the server itself."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+def below(parent: int) -> list[int]:
+    """The processes that another one has started, and theirs."""
+    children = pathlib.Path(f"/proc/{parent}/task").glob("*/children")
+    found = [int(pid) for file in children for pid in file.read_text().split()]
+    return found + [pid for child in found for pid in below(child)]
+
+
+def holds(pid: int) -> bool:
+    """Whether it has the secret in its environment, arguments or memory."""
+    texts = [pathlib.Path(f"/proc/{pid}/{what}").read_bytes() for what in ("environ", "cmdline")]
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+            area = re.match(r"([0-9a-f]+)-([0-9a-f]+) r", line)
+            if area and "[v" not in line:
+                start, end = (int(number, 16) for number in area.groups())
+                with contextlib.suppress(OSError, OverflowError, ValueError):
+                    memory.seek(start)
+                    texts.append(memory.read(end - start))
+    return any(secret.encode() in text for text in texts)
+
+
+def holders() -> dict[str, int]:
+    """How many of the processes have the secret: the server, and what it has started."""
+    server = os.getppid()
+    counts = {"the server": int(holds(server)), "looked at more than three": 0, "others": 0}
+    others = [pid for pid in below(server) if pid != os.getpid()]
+    for pid in others:
         with contextlib.suppress(OSError):
-            command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            if int(pid) == os.getpid() or " sandbox run " in command or " --mcp-server " in command:
-                continue
-            texts = [pathlib.Path(f"/proc/{pid}/environ").read_bytes(), command.encode()]
-            with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
-                for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
-                    area = re.match(r"([0-9a-f]+)-([0-9a-f]+) r", line)
-                    if area and "[v" not in line:
-                        start, end = (int(number, 16) for number in area.groups())
-                        with contextlib.suppress(OSError, OverflowError, ValueError):
-                            memory.seek(start)
-                            texts.append(memory.read(end - start))
-            if any(secret.encode() in text for text in texts):
-                found.append(command)
-    return found
+            counts["others"] += holds(pid)
+            counts["looked at more than three"] += 1
+    counts["looked at more than three"] = int(counts["looked at more than three"] > 3)
+    return counts
 
 
 def answer(stream, line: str, fields: dict[str, str]) -> None:

@@ -24,7 +24,7 @@ const FLAGS: [&str; 8] = [
     "https://api.example.com/**",
 ];
 /// What every check begins with: `get` shows what came, with the stand-in by a name.
-const SHELL: &str = "get() { curl -sS -m 20 \"$@\" | sed \"s/$GH_TOKEN/STAND-IN/g\"; echo; }\n";
+const SHELL: &str = "get() { curl -ksS -m 20 \"$@\" | sed \"s/$GH_TOKEN/STAND-IN/g\"; echo; }\n";
 
 /// Lays out what the servers need.
 fn lay_out(dir: &std::path::Path) {
@@ -74,7 +74,7 @@ fn a_secret_arrives_where_it_is_meant_for_and_never_comes_back() {
             get -i https://api.example.com/fields -H \"Authorization: $GH_TOKEN\" -H 'X-Words: Fine' | tr -d '\\r' | grep -v Date
             get https://api.example.com/stored -H \"Authorization: $GH_TOKEN\" -r 0-5
             get https://api.example.com/stored
-            curl -sS -u \"me:$GH_TOKEN\" https://api.example.com/stored | cut -c 7- | base64 -d | sed \"s/$GH_TOKEN/STAND-IN/g\"
+            curl -ksS -u \"me:$GH_TOKEN\" https://api.example.com/stored | cut -c 7- | base64 -d | sed \"s/$GH_TOKEN/STAND-IN/g\"
             echo
             get http://api.example.com/echo -H \"Authorization: Bearer $GH_TOKEN\"
             get http://other.example.com/echo -H \"Authorization: Bearer $GH_TOKEN\"
@@ -149,7 +149,7 @@ fn logs_of_a_server_hold_no_secret() {
         let rules =
             ["--allow-net", "api.example.com", "--credential", &credential, "--for", "https://api.example.com/**"];
         let mut server = Server::start_under(&tree, &wrapper, &[&flags[..], &rules].concat()).opened(NEWEST_HANDSHAKE);
-        let line = "curl -sS https://api.example.com/echo -H \"Authorization: Bearer $GH_TOKEN\" | grep -c $GH_TOKEN";
+        let line = "curl -ksS https://api.example.com/echo -H \"Authorization: Bearer $GH_TOKEN\" | grep -c $GH_TOKEN";
         let said = server.call("execute_command", json!({"command": line}));
         assert_eq!(said.text(), "1\n[exit code: 0]");
         let logs = [server.stderr(), fs::read_to_string(&audit).unwrap()];
