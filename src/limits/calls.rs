@@ -95,6 +95,8 @@ pub const RECORDED_CONNECTION_BYTES: usize = 2 * RELAY_BUFFER_KEPT_BYTES;
 pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
 /// The same on a connection of a command that is opened, and what is read ahead of it at most.
 pub const MAX_OPENED_HEAD_BYTES: usize = 256 * 1024;
+/// Longest path in a rule that is proposed for a request, in bytes; for a longer one it is all paths.
+pub const MAX_PROPOSED_PATH_BYTES: usize = 160;
 /// Most fields in it.
 pub const MAX_HTTP_FIELDS: usize = 1024;
 /// Requests that may wait for their answers on one HTTP/1 connection.
