@@ -9,7 +9,7 @@ mod rules;
 mod sets;
 mod special_addresses;
 
-pub use credentials::{Asked, Concealer, Credential, Credentials, MAX_SECRET_BYTES, Pair, Place, Scheme, Secret};
+pub use credentials::{Concealer, Credential, Credentials, MAX_SECRET_BYTES, Pair, Place, Scheme, Secret};
 pub use host_name::canonical;
 pub use request::Asked;
 pub use rule::{Destination, Host};

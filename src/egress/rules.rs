@@ -119,7 +119,12 @@ impl Table {
             (Some(_), None) => false,
             (Some(wide), Some(narrow)) => wide.cover(narrow),
         };
-        let covers = |entry: &&Entry| entry.ports.covers(rule.ports) && Some(entry.text) != but && requests(entry);
+        self.covering_where(rule, |entry| Some(entry.text) != but && requests(entry))
+    }
+
+    /// The text of a rule that this is true of, and that names all of the hosts and ports.
+    fn covering_where(&self, rule: &Rule, is_one: impl Fn(&Entry) -> bool) -> Option<usize> {
+        let covers = |entry: &&Entry| entry.ports.covers(rule.ports) && is_one(entry);
         let found = match &rule.hosts {
             Hosts::Name(name) => self.of_name(name).find(covers),
             Hosts::Below(name) => self.below.get(name).into_iter().chain(self.above(name)).flatten().find(covers),
@@ -200,9 +205,10 @@ impl Rules {
         }
     }
 
-    /// Whether something of what this rule names may be reached.
-    pub(super) fn reaches(&self, rule: &Rule) -> bool {
-        self.allow.covering(rule, None).is_some() && self.deny.covering(rule, None).is_none()
+    /// Whether connections to all that this rule names may be made, if only for some requests.
+    pub(super) fn reach(&self, rule: &Rule) -> bool {
+        let is_denied = || self.deny.covering_where(rule, |entry| entry.requests.is_none()).is_some();
+        self.allow.covering_where(rule, |_| true).is_some() && !is_denied()
     }
 
     /// Whether a name may be reached at some port.

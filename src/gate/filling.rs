@@ -8,7 +8,7 @@ use http::uri::Scheme as UriScheme;
 use http::{request, response};
 use hyper::ext::ReasonPhrase;
 
-use crate::egress::{Asked, Concealer, Credentials, Destination, Pair, Scheme};
+use crate::egress::{Asked, Concealer, Credentials, Destination, Pair};
 use crate::record::proxy::{Inspector, Misfit, Refusal, Rewriter};
 
 /// Most forms of a credential on one connection: users of Basic.
@@ -61,16 +61,15 @@ impl Inspector for Filling {
             return Err(self.refusal("a connection to what a credential is for cannot change to another protocol"));
         }
         let is_tls = head.uri.scheme() == Some(&UriScheme::HTTPS);
-        let scheme = if is_tls { Scheme::Https } else { Scheme::Http };
-        let asked = Asked { scheme, to: &self.to, method: head.method.as_str(), path: head.uri.path() };
-        let stray = |value: &HeaderValue| self.credentials.astray(&asked, value.as_bytes()).next();
+        let asked = Asked { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch: false };
+        let stray = |value: &HeaderValue| self.credentials.astray(&self.to, asked, value.as_bytes());
         if let Some(name) = head.headers.values().find_map(stray) {
             return Err(self.refusal(&format!("{name} was sent in a request that its --for does not name")));
         }
         let mut written = self.written();
         for value in head.headers.values_mut() {
             let mut bytes = value.as_bytes().to_vec();
-            self.credentials.fill(&asked, &mut bytes, &mut written);
+            self.credentials.fill(&self.to, asked, &mut bytes, &mut written);
             if bytes != value.as_bytes() {
                 let filled = HeaderValue::from_bytes(&bytes);
                 *value =

@@ -16,6 +16,7 @@ use thiserror::Error;
 pub use conceal::{Concealer, Pair};
 pub use place::{Place, Scheme};
 
+use super::request::Asked;
 use super::rule::Destination;
 
 /// Fewer bytes may stand anywhere by chance, so an answer could not be told from one that repeats them.
@@ -112,15 +113,6 @@ fn concealer<'a>(credentials: impl Iterator<Item = &'a Credential>) -> Concealer
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credentials(Vec<Credential>);
 
-/// A request, as far as it decides about credentials.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    pub scheme: Scheme,
-    pub to: &'a Destination,
-    pub method: &'a str,
-    pub path: &'a str,
-}
-
 impl Credentials {
     pub fn new(all: Vec<Credential>) -> Self {
         Self(all)
@@ -151,8 +143,8 @@ impl Credentials {
 
     /// Puts the real values into a field's value where the request is what they are for. What was written there in another form is
     /// added to what is to be concealed of the answer.
-    pub fn fill(&self, asked: &Asked<'_>, value: &mut Vec<u8>, written: &mut Vec<Pair>) {
-        let meant = self.0.iter().filter(|it| it.places.iter().any(|place| place.matches(asked)));
+    pub fn fill(&self, to: &Destination, asked: Asked<'_>, value: &mut Vec<u8>, written: &mut Vec<Pair>) {
+        let meant = self.0.iter().filter(|it| it.places.iter().any(|place| place.matches(to, asked)));
         for Credential { stand_in, secret, .. } in meant {
             field::fill(value, stand_in.as_bytes(), secret.bytes(), written);
         }
@@ -169,10 +161,11 @@ impl Credentials {
         meant.map_or(given, |it| it.secret.bytes()).to_vec()
     }
 
-    /// The names of those whose stand-in is in a field's value although they are for nothing there.
-    pub fn astray(&self, asked: &Asked<'_>, value: &[u8]) -> impl Iterator<Item = &str> {
-        let strays = self.0.iter().filter(|it| !it.places.iter().any(|place| place.matches(asked)));
-        strays.filter(|it| field::holds(value, it.stand_in.as_bytes())).map(|it| it.name.as_str())
+    /// The name of one whose stand-in is in a field's value although it is for nothing there.
+    pub fn astray(&self, to: &Destination, asked: Asked<'_>, value: &[u8]) -> Option<&str> {
+        let is_meant = |it: &Credential| it.places.iter().any(|place| place.matches(to, asked));
+        let stray = self.0.iter().find(|it| field::holds(value, it.stand_in.as_bytes()) && !is_meant(it));
+        stray.map(|it| it.name.as_str())
     }
 }
 

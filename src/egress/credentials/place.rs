@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use super::Asked;
+use crate::egress::request::Asked;
 use crate::egress::rule::{Destination, Rule, RuleError};
-use crate::egress::rules::Rules;
+use crate::egress::rules::{Rules, Verdict};
 
 /// Where PostgreSQL listens if nobody says otherwise.
 const POSTGRES_PORT: u16 = 5432;
@@ -64,6 +64,7 @@ impl FromStr for Place {
             return Err(error("names a user that is not letters, digits, `-`, `.` and `_`".to_owned()));
         }
         let rule = match scheme {
+            Scheme::Https | Scheme::Http if path.is_empty() => format!("{word}://{authority}/**"),
             Scheme::Https | Scheme::Http => format!("{word}://{authority}{path}"),
             Scheme::Postgres if user.is_some() || !path.is_empty() => {
                 return Err(error(
@@ -90,10 +91,10 @@ impl Place {
 
     /// Whether these rules let commands reach what is meant.
     pub fn is_within(&self, rules: &Rules) -> bool {
-        rules.reaches(&self.rule)
+        rules.reach(&self.rule)
     }
 
-    pub(super) fn matches(&self, asked: &Asked<'_>) -> bool {
-        self.scheme == asked.scheme && self.names(asked.to)
+    pub(super) fn matches(&self, to: &Destination, asked: Asked<'_>) -> bool {
+        self.scheme != Scheme::Postgres && self.rules.judge(to, asked) == Verdict::Allowed
     }
 }

@@ -16,9 +16,14 @@ fn to(host: &str, port: u16) -> Destination {
     Destination { host: Host::Name(host.to_owned()), port }
 }
 
-fn filled(all: &Credentials, asked: &Asked<'_>, value: &str) -> (String, Vec<Pair>) {
+/// A request of this path.
+fn asked(is_tls: bool, path: &str) -> Asked<'_> {
+    Asked { is_tls, method: "GET", path, may_switch: false }
+}
+
+fn filled(all: &Credentials, (to, asked): (&Destination, Asked<'_>), value: &str) -> (String, Vec<Pair>) {
     let (mut value, mut written) = (value.as_bytes().to_vec(), Vec::new());
-    all.fill(asked, &mut value, &mut written);
+    all.fill(to, asked, &mut value, &mut written);
     (String::from_utf8(value).unwrap(), written)
 }
 
@@ -44,23 +49,28 @@ fn what_cannot_be_a_secret_is_refused() {
 
 #[test]
 fn the_secret_is_put_only_where_it_is_meant_for() {
-    let one = credential("GH", SECRET, "https://api.example.com");
+    let one = credential("GH", SECRET, "https://api.example.com/repos/**");
     let stand_in = one.stand_in.clone();
     let all = Credentials::new(vec![one]);
     let (good, evil, other_port) = (to("api.example.com", 443), to("evil.example.com", 443), to("api.example.com", 80));
-    let asked = |scheme, to| Asked { scheme, to, method: "GET", path: "/" };
     let value = format!("Bearer {stand_in}");
-    let put = filled(&all, &asked(Scheme::Https, &good), &value).0;
-    assert_eq!(put, format!("Bearer {SECRET}"));
-    for asked in [asked(Scheme::Http, &good), asked(Scheme::Https, &evil), asked(Scheme::Https, &other_port)] {
-        assert_eq!(filled(&all, &asked, &value), (value.clone(), Vec::new()), "{asked:?}");
-        assert_eq!(all.astray(&asked, value.as_bytes()).collect::<Vec<_>>(), ["GH"]);
-        assert_eq!(all.are_for(asked.to), *asked.to == good);
+    let meant = (&good, asked(true, "/repos/a"));
+    assert_eq!(filled(&all, meant, &value).0, format!("Bearer {SECRET}"));
+    for (to, asked) in [
+        (&good, asked(false, "/repos/a")),
+        (&good, asked(true, "/user")),
+        (&good, asked(true, "/repos/../user")),
+        (&evil, asked(true, "/repos/a")),
+        (&other_port, asked(false, "/repos/a")),
+    ] {
+        assert_eq!(filled(&all, (to, asked), &value), (value.clone(), Vec::new()), "{to} {asked:?}");
+        assert_eq!(all.astray(to, asked, value.as_bytes()), Some("GH"));
+        assert_eq!(all.are_for(to), *to == good);
     }
-    assert_eq!(all.astray(&asked(Scheme::Https, &good), value.as_bytes()).count(), 0);
-    assert_eq!(all.astray(&asked(Scheme::Http, &good), b"Bearer x").count(), 0);
+    assert_eq!(all.astray(meant.0, meant.1, value.as_bytes()), None);
+    assert_eq!(all.astray(&evil, meant.1, b"Bearer x"), None);
     let cookie = format!("a={stand_in}; b={stand_in}");
-    assert_eq!(filled(&all, &asked(Scheme::Https, &good), &cookie).0, format!("a={SECRET}; b={SECRET}"));
+    assert_eq!(filled(&all, meant, &cookie).0, format!("a={SECRET}; b={SECRET}"));
 }
 
 #[test]
@@ -69,24 +79,23 @@ fn basic_is_taken_apart_and_its_answer_too() {
     let stand_in = one.stand_in.clone();
     let all = Credentials::new(vec![one]);
     let good = to("api.example.com", 443);
-    let asked = Asked { scheme: Scheme::Https, to: &good, method: "GET", path: "/" };
+    let meant = (&good, asked(true, "/"));
     for (before, after, user) in [("", "", "x"), ("basic  ", " ", "git"), ("BASIC ", "", "users")] {
         for engine in [STANDARD, STANDARD_NO_PAD] {
             let name = if before.is_empty() { "Basic " } else { before };
             let of = |secret: &str| engine.encode(format!("{user}:{secret}"));
             let value = format!("{name}{}{after}", of(&stand_in));
-            let (put, written) = filled(&all, &asked, &value);
+            let (put, written) = filled(&all, meant, &value);
             assert_eq!(put, format!("{name}{}{after}", of(SECRET)));
             let expected = Pair { text: Secret::new(of(SECRET).into_bytes()), instead: of(&stand_in).into_bytes() };
             assert_eq!(written, [expected]);
-            let wrong = Asked { scheme: Scheme::Http, ..asked };
-            assert_eq!(all.astray(&wrong, value.as_bytes()).collect::<Vec<_>>(), ["GH"]);
+            assert_eq!(all.astray(&good, asked(false, "/"), value.as_bytes()), Some("GH"));
         }
     }
     let plain = format!("Basic {}", STANDARD.encode("user:another"));
-    assert_eq!(filled(&all, &asked, &plain), (plain.clone(), Vec::new()));
+    assert_eq!(filled(&all, meant, &plain), (plain.clone(), Vec::new()));
     let as_user = format!("Basic {}", STANDARD.encode(format!("{stand_in}:")));
-    assert_eq!(filled(&all, &asked, &as_user).0, format!("Basic {}", STANDARD.encode(format!("{SECRET}:"))));
+    assert_eq!(filled(&all, meant, &as_user).0, format!("Basic {}", STANDARD.encode(format!("{SECRET}:"))));
 }
 
 #[test]
@@ -120,7 +129,7 @@ fn what_is_no_place_is_refused_with_the_reason() {
         ),
         ("postgres://me@db.example.com", "names a user or a database; name the host, and its port if that is not 5432"),
         ("https://a b@api.example.com", "names a user that is not letters, digits, `-`, `.` and `_`"),
-        ("https://api.example.com:0", "has the port `0`; 1 to 65535 or `*` is allowed"),
+        ("https://api.example.com:0/", "has the port `0`; 1 to 65535 or `*` is allowed"),
     ];
     for (text, expected) in cases {
         let error = text.parse::<Place>().unwrap_err();
@@ -136,10 +145,9 @@ proptest! {
     fn a_field_without_a_stand_in_stays(value in prop::collection::vec(any::<u8>(), 0..80), is_basic in any::<bool>()) {
         let all = Credentials::new(vec![credential("GH", SECRET, "https://api.example.com")]);
         let good = to("api.example.com", 443);
-        let asked = Asked { scheme: Scheme::Https, to: &good, method: "GET", path: "/" };
         let value = if is_basic { [b"Basic ", &value[..]].concat() } else { value };
         let (mut put, mut written) = (value.clone(), Vec::new());
-        all.fill(&asked, &mut put, &mut written);
+        all.fill(&good, asked(true, "/"), &mut put, &mut written);
         prop_assert_eq!((put, written), (value, Vec::new()));
     }
 
@@ -149,8 +157,7 @@ proptest! {
         let text = format!("{before}{}{after}", one.stand_in);
         let all = Credentials::new(vec![one]);
         let good = to("api.example.com", 443);
-        let asked = Asked { scheme: Scheme::Https, to: &good, method: "GET", path: "/" };
-        let (put, _) = filled(&all, &asked, &text);
+        let (put, _) = filled(&all, (&good, asked(true, "/")), &text);
         prop_assert_eq!(put.len(), text.len());
         let mut concealer = all.concealer(&good);
         let (first, second) = put.as_bytes().split_at(cut.min(put.len()));
