@@ -9,7 +9,7 @@ mod sets;
 mod special_addresses;
 
 pub use host_name::canonical;
-pub use request::Asked;
+pub use request::RequestLine;
 pub use rule::{Destination, Host};
 pub use rules::{Rules, Verdict};
 pub use sets::SETS;

@@ -46,9 +46,9 @@ pub trait Inspector: Send + Sync {
     /// A request is refused, since it does not fit its connection.
     fn misfit(&self, misfit: Misfit) -> Refusal;
 
-    /// Sees the head of an answer, which it may change; with what rewrites the body behind it, if that has to be.
-    fn answer(&self, _head: &mut response::Parts) -> Option<Box<dyn Rewriter>> {
-        None
+    /// Judges the head of an answer, which it may change; with what rewrites the body behind it, if that has to be.
+    fn answer(&self, _head: &mut response::Parts) -> Result<Option<Box<dyn Rewriter>>, Refusal> {
+        Ok(None)
     }
 }
 
@@ -63,9 +63,17 @@ pub trait Rewriter: Send {
     fn trailers(&mut self, _fields: &mut HeaderMap) {}
 }
 
-/// Why a request does not go on: a sentence for whoever reads the answer, which has the status 403.
+/// Why a request does not go on, or an answer: a sentence for whoever reads the one in its place, which has the status 403 or 502.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(pub String);
+
+impl Refusal {
+    fn as_answer(self, status: StatusCode) -> Response<Said> {
+        let mut refused = Response::new(Said::text(self.0));
+        *refused.status_mut() = status;
+        refused
+    }
+}
 
 /// Who asks the real server.
 enum Sender {
@@ -267,10 +275,8 @@ impl Opened {
             Ok(()) => self.inspector.request(&mut head),
             Err(misfit) => Err(self.inspector.misfit(misfit)),
         };
-        if let Err(Refusal(why)) = judged {
-            let mut refused = Response::new(Said::text(why));
-            *refused.status_mut() = StatusCode::FORBIDDEN;
-            return Ok(refused);
+        if let Err(refusal) = judged {
+            return Ok(refusal.as_answer(StatusCode::FORBIDDEN));
         }
         if let Sender::Http1(_) = self.sender {
             let origin = head.uri.path_and_query().cloned();
@@ -282,8 +288,10 @@ impl Opened {
             *self.switched() = Some((switch, upgrade::on(&mut answer)));
         }
         let (mut head, body) = answer.into_parts();
-        let rewriter = self.inspector.answer(&mut head);
-        Ok(Response::from_parts(head, Said::passing(body, rewriter)))
+        Ok(match self.inspector.answer(&mut head) {
+            Ok(rewriter) => Response::from_parts(head, Said::passing(body, rewriter)),
+            Err(refusal) => refusal.as_answer(StatusCode::BAD_GATEWAY),
+        })
     }
 
     fn switched(&self) -> MutexGuard<'_, Option<(OnUpgrade, OnUpgrade)>> {
