@@ -11,7 +11,7 @@ mod special_addresses;
 
 pub use credentials::{Concealer, Credential, Credentials, MAX_SECRET_BYTES, Pair, Place, Scheme, Secret};
 pub use host_name::canonical;
-pub use request::Asked;
+pub use request::RequestLine;
 pub use rule::{Destination, Host};
 pub use rules::{Rules, Verdict};
 pub use sets::SETS;

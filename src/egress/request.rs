@@ -17,7 +17,7 @@ const ENCODED: &AsciiSet =
 
 /// A request, as far as rules are about it.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct RequestLine<'a> {
     pub is_tls: bool,
     pub method: &'a str,
     /// Without the query.
@@ -153,19 +153,19 @@ impl Requests {
     }
 
     /// The least that allows this request.
-    pub(super) fn of(asked: Asked<'_>) -> Self {
+    pub(super) fn of(asked: RequestLine<'_>) -> Self {
         let methods = if asked.may_switch { BTreeSet::new() } else { BTreeSet::from([asked.method.to_owned()]) };
         Self { is_tls: asked.is_tls, methods, path: PathPattern::of(&Path::read(asked.path)) }
     }
 
-    pub(super) fn allow(&self, asked: Asked<'_>, path: &Path<'_>) -> bool {
+    pub(super) fn allow(&self, asked: RequestLine<'_>, path: &Path<'_>) -> bool {
         let has_path = path.0.as_ref().map_or(self.path.is_all(), |path| self.path.has(path, str::eq));
         let has_method = self.methods.is_empty() || !asked.may_switch && self.methods.contains(asked.method);
         self.is_tls == asked.is_tls && has_method && has_path
     }
 
     /// The same of a rule that denies: where servers differ, it holds.
-    pub(super) fn deny(&self, asked: Asked<'_>, path: &Path<'_>) -> bool {
+    pub(super) fn deny(&self, asked: RequestLine<'_>, path: &Path<'_>) -> bool {
         let has_path =
             path.0.as_ref().is_none_or(|path| self.path.has(path, |one, text| one.eq_ignore_ascii_case(text)));
         let has_method = self.methods.is_empty() || self.methods.contains(asked.method);
@@ -241,7 +241,7 @@ pub(super) mod tests {
             path in "(/[abc]?){0,4}/?",
             encoded in any::<u8>(),
         ) {
-            let asked = |path| Asked { is_tls: requests.is_tls, method: "GET", path, may_switch: false };
+            let asked = |path| RequestLine { is_tls: requests.is_tls, method: "GET", path, may_switch: false };
             let has_method = requests.methods.is_empty() || requests.methods.contains("GET");
             let is_odd = path.is_empty() || path.contains("//");
             let expected = has_method && if is_odd { requests.path.is_all() } else { naive(&requests.path, &path) };

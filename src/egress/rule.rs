@@ -8,7 +8,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::host_name::{canonical, ends_in_number, punycode};
-use super::request::{Asked, Requests};
+use super::request::{RequestLine, Requests};
 
 /// The ports of a rule that names none: those of HTTP and HTTPS.
 const WEB: [u16; 2] = [80, 443];
@@ -119,7 +119,7 @@ impl Destination {
     }
 
     /// The same for a request.
-    pub fn rule_for(&self, asked: Asked<'_>) -> Rule {
+    pub fn rule_for(&self, asked: RequestLine<'_>) -> Rule {
         Rule { ports: Ports::One(self.port), requests: Some(Requests::of(asked)), ..self.rule() }
     }
 }
@@ -394,7 +394,7 @@ pub(super) mod tests {
             assert_eq!((destination.to_string().as_str(), destination.rule().to_string().as_str()), (shown, rule));
         }
         let long = format!("/{}", "a".repeat(200));
-        let asked = |method, path, may_switch| Asked { is_tls: true, method, path, may_switch };
+        let asked = |method, path, may_switch| RequestLine { is_tls: true, method, path, may_switch };
         let cases = [
             (asked("POST", "/repos/x", false), "POST https://example.com/repos/x"),
             (asked("GET", "/a/'$(id)", false), "GET https://example.com/a/%27%24%28id%29"),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
-use super::request::{Asked, Path, Requests, is_method};
+use super::request::{Path, RequestLine, Requests, is_method};
 use super::rule::{Destination, Host, Hosts, Network, Ports, Rule, RuleError};
 use super::sets::rules_of;
 use super::special_addresses::is_special;
@@ -162,6 +162,11 @@ impl Rules {
         *self == Self::default()
     }
 
+    /// Whether there are connections that have to be opened.
+    pub fn are_about_requests(&self) -> bool {
+        !(self.allow.requests.is_empty() && self.deny.requests.is_empty())
+    }
+
     /// Whether a connection may be made there, if only for some requests.
     pub fn allows(&self, to: &Destination) -> bool {
         self.allow.any(to, |_| true) && !self.denies(to)
@@ -186,12 +191,12 @@ impl Rules {
         allow().or_else(|| self.deny.opens(to).map(|rule| ("--deny-net", rule)))
     }
 
-    pub fn judge(&self, to: &Destination, asked: Asked<'_>) -> Verdict {
+    pub fn judge(&self, to: &Destination, asked: RequestLine<'_>) -> Verdict {
         if !is_method(asked.method) {
             return Verdict::OddMethod;
         }
         let path = Path::read(asked.path);
-        let of = |entry: &Entry, holds: fn(&Requests, Asked<'_>, &Path<'_>) -> bool| {
+        let of = |entry: &Entry, holds: fn(&Requests, RequestLine<'_>, &Path<'_>) -> bool| {
             entry.requests.as_ref().is_none_or(|requests| holds(requests, asked, &path))
         };
         if self.deny.any(to, |entry| of(entry, Requests::deny)) {
@@ -377,12 +382,12 @@ mod tests {
             ("10.0.0.5", "GET", "/a//b", Allowed),
         ];
         for (host, method, path, expected) in cases {
-            let asked = Asked { is_tls: true, method, path, may_switch: false };
+            let asked = RequestLine { is_tls: true, method, path, may_switch: false };
             assert_eq!(rules.judge(&to(host, 443), asked), expected, "{host} {method} {path}");
         }
-        let asked = Asked { is_tls: false, method: "GET", path: "/repos/a", may_switch: false };
+        let asked = RequestLine { is_tls: false, method: "GET", path: "/repos/a", may_switch: false };
         assert_eq!(rules.judge(&to("api.example", 443), asked), Missing);
-        let asked = |path| Asked { is_tls: true, method: "GET", path, may_switch: true };
+        let asked = |path| RequestLine { is_tls: true, method: "GET", path, may_switch: true };
         assert_eq!(rules.judge(&to("api.example", 443), asked("/repos/a")), Missing);
         assert_eq!(rules.judge(&to("api.example", 443), asked("/v1/a/x")), Allowed);
         let opens = |host, port| rules.opens(&to(host, port));

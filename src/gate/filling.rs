@@ -8,36 +8,28 @@ use http::uri::Scheme as UriScheme;
 use http::{request, response};
 use hyper::ext::ReasonPhrase;
 
-use crate::egress::{Asked, Concealer, Credentials, Destination, Pair};
+use super::judge::Judge;
+use crate::egress::{Concealer, Credentials, Pair, RequestLine};
 use crate::record::proxy::{Inspector, Misfit, Refusal, Rewriter};
 
 /// Most forms of a credential on one connection: users of Basic.
 const MAX_WRITTEN: usize = 64;
 
 pub(super) struct Filling {
+    judge: Judge,
     credentials: Arc<Credentials>,
-    to: Destination,
-    /// Who judges requests before.
-    rules: Option<Arc<dyn Inspector>>,
-    /// Told why a request does not go on.
-    told: Box<dyn Fn(&str) + Send + Sync>,
     /// What was written on this connection in another form than the secret's own.
     written: Mutex<Vec<Pair>>,
 }
 
 impl Filling {
-    pub(super) fn new(
-        credentials: Arc<Credentials>,
-        to: Destination,
-        rules: Option<Arc<dyn Inspector>>,
-        told: Box<dyn Fn(&str) + Send + Sync>,
-    ) -> Self {
-        Self { credentials, to, rules, told, written: Mutex::default() }
+    pub(super) fn new(judge: Judge, credentials: Arc<Credentials>) -> Self {
+        Self { judge, credentials, written: Mutex::default() }
     }
 
     fn refusal(&self, why: &str) -> Refusal {
-        (self.told)(why);
-        Refusal(format!("replay: {why}"))
+        let Judge { door, target, by, .. } = &self.judge;
+        Refusal(door.add(target, None, Some(why.to_owned()), *by, None).to_string())
     }
 
     fn written(&self) -> MutexGuard<'_, Vec<Pair>> {
@@ -45,7 +37,7 @@ impl Filling {
     }
 
     fn concealer(&self) -> Concealer {
-        let mut concealer = self.credentials.concealer(&self.to);
+        let mut concealer = self.credentials.concealer(&self.judge.to);
         concealer.add(self.written().clone());
         concealer
     }
@@ -53,23 +45,21 @@ impl Filling {
 
 impl Inspector for Filling {
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
-        if let Some(rules) = &self.rules {
-            rules.request(head)?;
-        }
+        self.judge.request(head)?;
         // What is said then is not of HTTP, so a secret in it would not be seen.
         if head.headers.contains_key(UPGRADE) {
             return Err(self.refusal("a connection to what a credential is for cannot change to another protocol"));
         }
         let is_tls = head.uri.scheme() == Some(&UriScheme::HTTPS);
-        let asked = Asked { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch: false };
-        let stray = |value: &HeaderValue| self.credentials.astray(&self.to, asked, value.as_bytes());
+        let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch: false };
+        let stray = |value: &HeaderValue| self.credentials.astray(&self.judge.to, line, value.as_bytes());
         if let Some(name) = head.headers.values().find_map(stray) {
             return Err(self.refusal(&format!("{name} was sent in a request that its --for does not name")));
         }
         let mut written = self.written();
         for value in head.headers.values_mut() {
             let mut bytes = value.as_bytes().to_vec();
-            self.credentials.fill(&self.to, asked, &mut bytes, &mut written);
+            self.credentials.fill(&self.judge.to, line, &mut bytes, &mut written);
             if bytes != value.as_bytes() {
                 let filled = HeaderValue::from_bytes(&bytes);
                 *value =
@@ -88,10 +78,7 @@ impl Inspector for Filling {
     }
 
     fn misfit(&self, misfit: Misfit) -> Refusal {
-        match &self.rules {
-            Some(rules) => rules.misfit(misfit),
-            None => self.refusal(&misfit.to_string()),
-        }
+        self.judge.misfit(misfit)
     }
 
     fn answer(&self, head: &mut response::Parts) -> Result<Option<Box<dyn Rewriter>>, Refusal> {

@@ -16,7 +16,7 @@ use thiserror::Error;
 pub use conceal::{Concealer, Pair};
 pub use place::{Place, Scheme};
 
-use super::request::Asked;
+use super::request::RequestLine;
 use super::rule::Destination;
 
 /// Fewer bytes may stand anywhere by chance, so an answer could not be told from one that repeats them.
@@ -143,8 +143,8 @@ impl Credentials {
 
     /// Puts the real values into a field's value where the request is what they are for. What was written there in another form is
     /// added to what is to be concealed of the answer.
-    pub fn fill(&self, to: &Destination, asked: Asked<'_>, value: &mut Vec<u8>, written: &mut Vec<Pair>) {
-        let meant = self.0.iter().filter(|it| it.places.iter().any(|place| place.matches(to, asked)));
+    pub fn fill(&self, to: &Destination, line: RequestLine<'_>, value: &mut Vec<u8>, written: &mut Vec<Pair>) {
+        let meant = self.0.iter().filter(|it| it.places.iter().any(|place| place.matches(to, line)));
         for Credential { stand_in, secret, .. } in meant {
             field::fill(value, stand_in.as_bytes(), secret.bytes(), written);
         }
@@ -162,8 +162,8 @@ impl Credentials {
     }
 
     /// The name of one whose stand-in is in a field's value although it is for nothing there.
-    pub fn astray(&self, to: &Destination, asked: Asked<'_>, value: &[u8]) -> Option<&str> {
-        let is_meant = |it: &Credential| it.places.iter().any(|place| place.matches(to, asked));
+    pub fn astray(&self, to: &Destination, line: RequestLine<'_>, value: &[u8]) -> Option<&str> {
+        let is_meant = |it: &Credential| it.places.iter().any(|place| place.matches(to, line));
         let stray = self.0.iter().find(|it| field::holds(value, it.stand_in.as_bytes()) && !is_meant(it));
         stray.map(|it| it.name.as_str())
     }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::egress::request::Asked;
+use crate::egress::request::RequestLine;
 use crate::egress::rule::{Destination, Rule, RuleError};
 use crate::egress::rules::{Rules, Verdict};
 
@@ -94,7 +94,7 @@ impl Place {
         rules.reach(&self.rule)
     }
 
-    pub(super) fn matches(&self, to: &Destination, asked: Asked<'_>) -> bool {
-        self.scheme != Scheme::Postgres && self.rules.judge(to, asked) == Verdict::Allowed
+    pub(super) fn matches(&self, to: &Destination, line: RequestLine<'_>) -> bool {
+        self.scheme != Scheme::Postgres && self.rules.judge(to, line) == Verdict::Allowed
     }
 }

@@ -17,11 +17,11 @@ fn to(host: &str, port: u16) -> Destination {
 }
 
 /// A request of this path.
-fn asked(is_tls: bool, path: &str) -> Asked<'_> {
-    Asked { is_tls, method: "GET", path, may_switch: false }
+fn asked(is_tls: bool, path: &str) -> RequestLine<'_> {
+    RequestLine { is_tls, method: "GET", path, may_switch: false }
 }
 
-fn filled(all: &Credentials, (to, asked): (&Destination, Asked<'_>), value: &str) -> (String, Vec<Pair>) {
+fn filled(all: &Credentials, (to, asked): (&Destination, RequestLine<'_>), value: &str) -> (String, Vec<Pair>) {
     let (mut value, mut written) = (value.as_bytes().to_vec(), Vec::new());
     all.fill(to, asked, &mut value, &mut written);
     (String::from_utf8(value).unwrap(), written)

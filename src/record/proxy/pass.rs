@@ -7,7 +7,6 @@ use std::net::IpAddr;
 
 use tokio::io::AsyncWriteExt as _;
 
-use super::Door;
 use super::context::Context;
 use super::opening::is_settings;
 use super::stream::Stream;
@@ -15,7 +14,6 @@ use super::{login, opened, splice, tls};
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
 use crate::record::http::h1::{self, Answered, Message, Reader};
-use crate::sandbox::intercept::ProgramName;
 
 /// What does not fit the name of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,26 +62,20 @@ enum Spoken {
 }
 
 /// Passes a connection on until both sides have ended, or until the program says what does not fit.
-pub async fn converse(
-    context: &Context,
-    door: &dyn Door,
-    by: ProgramName,
-    client: Stream,
-    server: Stream,
-) -> io::Result<()> {
-    let target = &context.link.target;
+pub async fn converse(context: &Context, client: Stream, server: Stream) -> io::Result<()> {
+    let (target, door) = (&context.link.target, context.shared.wires.door());
     let ended = |error: &io::Error| {
-        if let Some(misfit) = error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>()) {
-            door.ended(target, misfit.clone(), by);
+        if let (Some(door), Some(misfit)) = (door, error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>())) {
+            door.ended(target, misfit.clone(), context.by);
         }
     };
-    if let Some(real) = door.password(target) {
+    if let Some(real) = door.and_then(|door| door.password(target)) {
         return tokio::select! {
             served = login::serve(context, &*real, client, server) => served,
             () = context.stopped() => Ok(()),
         };
     }
-    if let Some(inspector) = door.opens(target, by) {
+    if let Some(inspector) = door.and_then(|door| door.opens(target, context.by)) {
         let served = tokio::select! {
             served = opened::serve(context, inspector, client, server) => served,
             () = context.stopped() => Ok(()),
