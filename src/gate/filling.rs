@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue, RANGE, TRANSFER_ENCODING, UPGRADE};
 use http::uri::Scheme as UriScheme;
-use http::{request, response};
+use http::{StatusCode, request, response};
 use hyper::ext::ReasonPhrase;
 
 use super::judge::Judge;
@@ -34,12 +34,6 @@ impl Filling {
 
     fn written(&self) -> MutexGuard<'_, Vec<Pair>> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn concealer(&self) -> Concealer {
-        let mut concealer = self.credentials.concealer(&self.judge.to);
-        concealer.add(self.written().clone());
-        concealer
     }
 }
 
@@ -90,10 +84,11 @@ impl Inspector for Filling {
                 .iter()
                 .any(|value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(plain.as_bytes()))
         };
-        if is_coded(CONTENT_ENCODING, "identity") || is_coded(TRANSFER_ENCODING, "chunked") {
+        let has_body = ![StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&head.status);
+        if has_body && is_coded(CONTENT_ENCODING, "identity") || is_coded(TRANSFER_ENCODING, "chunked") {
             return Err(self.refusal("the answer is coded, so a credential in it could not be seen"));
         }
-        let mut concealing = Concealing(self.concealer());
+        let mut concealing = Concealing(self.credentials.concealer(&self.judge.to, self.written().clone()));
         concealing.trailers(&mut head.headers);
         Ok(Some(Box::new(concealing)))
     }

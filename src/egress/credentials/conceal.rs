@@ -1,5 +1,7 @@
 //! Texts replaced by others of the same length in bytes that come in pieces.
 
+use std::sync::Arc;
+
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
 
 use super::Secret;
@@ -12,33 +14,32 @@ pub struct Pair {
 }
 
 /// Replaces texts in one stream. What may be the beginning of one is held back until it is told.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Concealer {
-    pairs: Vec<Pair>,
-    /// `None` if they would take too much memory: then nothing can be passed on.
-    matcher: Option<AhoCorasick>,
+    texts: Arc<Texts>,
     held: Vec<u8>,
 }
 
-impl Concealer {
-    pub fn new(pairs: Vec<Pair>) -> Self {
-        let mut concealer = Self { pairs: Vec::new(), matcher: None, held: Vec::new() };
-        concealer.add(pairs);
-        concealer
-    }
+#[derive(Debug)]
+struct Texts {
+    pairs: Vec<Pair>,
+    /// `None` if they would take too much memory: then nothing can be passed on.
+    matcher: Option<AhoCorasick>,
+}
 
-    /// From now on these are replaced, too.
-    pub fn add(&mut self, pairs: Vec<Pair>) {
-        let new = pairs.into_iter().filter(|pair| pair.text.bytes().len() == pair.instead.len());
-        let new: Vec<Pair> = new.filter(|pair| !self.pairs.contains(pair)).collect();
-        if new.is_empty() && self.matcher.is_some() {
-            return;
-        }
-        self.pairs.extend(new);
-        let texts = self.pairs.iter().map(|pair| pair.text.bytes());
+impl Texts {
+    fn new(pairs: impl Iterator<Item = Pair>) -> Arc<Self> {
+        let pairs: Vec<Pair> = pairs.filter(|pair| pair.text.bytes().len() == pair.instead.len()).collect();
         let mut builder = AhoCorasick::builder();
         builder.match_kind(MatchKind::LeftmostLongest).start_kind(StartKind::Unanchored);
-        self.matcher = builder.build(texts).ok();
+        let matcher = builder.build(pairs.iter().map(|pair| pair.text.bytes())).ok();
+        Arc::new(Self { pairs, matcher })
+    }
+}
+
+impl Concealer {
+    pub fn new(pairs: impl Iterator<Item = Pair>) -> Self {
+        Self { texts: Texts::new(pairs), held: Vec::new() }
     }
 
     /// What goes on of what came; `None` if nothing can.
@@ -51,9 +52,7 @@ impl Concealer {
 
     /// A text of its own, beside the stream.
     pub fn whole(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let mut alone = Self { held: Vec::new(), ..self.clone() };
-        alone.held.extend_from_slice(text);
-        alone.end()
+        Self { texts: Arc::clone(&self.texts), held: text.to_vec() }.end()
     }
 
     /// What was held back, at the end of what belongs together.
@@ -64,14 +63,15 @@ impl Concealer {
 
     /// Replaces what is there; where the rest begins that waits for more.
     fn replace(&mut self, is_end: bool) -> Option<usize> {
-        let matcher = self.matcher.as_ref()?;
+        let texts = Arc::clone(&self.texts);
+        let matcher = texts.matcher.as_ref()?;
         let mut from = 0;
         loop {
             let waits = if is_end { self.held.len() } else { self.beginning(from) };
             let input = Input::new(&self.held).range(from..).anchored(Anchored::No);
             match matcher.find(input) {
                 Some(found) if found.start() < waits => {
-                    self.held[found.range()].copy_from_slice(&self.pairs[found.pattern().as_usize()].instead);
+                    self.held[found.range()].copy_from_slice(&texts.pairs[found.pattern().as_usize()].instead);
                     from = found.end();
                 }
                 _ => return Some(waits),
@@ -81,11 +81,14 @@ impl Concealer {
 
     /// Where the rest begins that may be the beginning of a text: at the first place.
     fn beginning(&self, from: usize) -> usize {
-        let longest = self.pairs.iter().map(|pair| pair.text.bytes().len()).max().unwrap_or_default();
+        let longest = self.texts.pairs.iter().map(|pair| pair.text.bytes().len()).max().unwrap_or_default();
         let first = from.max((self.held.len() + 1).saturating_sub(longest));
         let begins = |at: &usize| {
             let rest = &self.held[*at..];
-            self.pairs.iter().any(|pair| pair.text.bytes().len() > rest.len() && pair.text.bytes().starts_with(rest))
+            self.texts
+                .pairs
+                .iter()
+                .any(|pair| pair.text.bytes().len() > rest.len() && pair.text.bytes().starts_with(rest))
         };
         (first..self.held.len()).find(begins).unwrap_or(self.held.len())
     }
@@ -102,7 +105,7 @@ mod tests {
             text: Secret::new(text.as_bytes().to_vec()),
             instead: instead.as_bytes().to_vec(),
         };
-        Concealer::new(pairs.iter().map(pair).collect())
+        Concealer::new(pairs.iter().map(pair))
     }
 
     fn through(concealer: &mut Concealer, pieces: &[&[u8]]) -> String {

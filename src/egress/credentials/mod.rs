@@ -81,6 +81,10 @@ impl Credential {
         Ok(Self { name, stand_in, secret, places })
     }
 
+    fn concealing(&self) -> Pair {
+        Pair { text: self.secret.clone(), instead: self.stand_in.clone().into_bytes() }
+    }
+
     fn is_for_requests(&self, to: &Destination) -> bool {
         self.places.iter().any(|place| place.scheme != Scheme::Postgres && place.names(to))
     }
@@ -102,11 +106,6 @@ fn stand_in(length: usize) -> io::Result<String> {
     }
     let digits = random.into_iter().map(|byte| char::from(DIGITS[usize::from(byte) % DIGITS.len()]));
     Ok(mark.chars().chain(digits).collect())
-}
-
-fn concealer<'a>(credentials: impl Iterator<Item = &'a Credential>) -> Concealer {
-    let pair = |it: &Credential| Pair { text: it.secret.clone(), instead: it.stand_in.clone().into_bytes() };
-    Concealer::new(credentials.map(pair).collect())
 }
 
 /// All of a server.
@@ -131,14 +130,15 @@ impl Credentials {
         self.0.iter().any(|it| it.is_for_requests(to))
     }
 
-    /// What keeps the program from what is said to it there, however it is spoken.
-    pub fn concealer(&self, to: &Destination) -> Concealer {
-        concealer(self.0.iter().filter(|it| it.is_for_requests(to)))
+    /// What keeps the program from secrets in what is said to it there, and from what was written there in another form.
+    pub fn concealer(&self, to: &Destination, written: Vec<Pair>) -> Concealer {
+        let there = self.0.iter().filter(|it| it.is_for_requests(to));
+        Concealer::new(there.map(Credential::concealing).chain(written))
     }
 
     /// What takes all of them out of a text.
     pub fn conceals(&self) -> Concealer {
-        concealer(self.0.iter())
+        Concealer::new(self.0.iter().map(Credential::concealing))
     }
 
     /// Puts the real values into a field's value where the request is what they are for. What was written there in another form is

@@ -159,7 +159,7 @@ proptest! {
         let good = to("api.example.com", 443);
         let (put, _) = filled(&all, (&good, asked(true, "/")), &text);
         prop_assert_eq!(put.len(), text.len());
-        let mut concealer = all.concealer(&good);
+        let mut concealer = all.concealer(&good, Vec::new());
         let (first, second) = put.as_bytes().split_at(cut.min(put.len()));
         let parts = [concealer.take(first), concealer.take(second), concealer.end()];
         prop_assert_eq!(parts.map(Option::unwrap).concat(), text.as_bytes());

@@ -8,10 +8,13 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import ssl
+import subprocess
 import sys
 import threading
+import time
 
 place = pathlib.Path(sys.argv[1])
 secret = (place / "secret").read_text().strip()
@@ -123,11 +126,41 @@ def accept(listener, name: str) -> None:
         threading.Thread(target=serve, args=(stream, name), daemon=True).start()
 
 
+def database() -> subprocess.Popen:
+    """PostgreSQL, once it listens."""
+    who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    flags = ["-h", "11.0.0.2", "-k", "", "-c", "ssl=on", "-c", "fsync=off"]
+    log = (place / "postgres.log").open("w")
+    process = subprocess.Popen([*who, "postgres", "-D", place / "postgres", *flags], stdin=subprocess.DEVNULL, stderr=log, cwd="/")
+    while process.poll() is None:
+        with contextlib.suppress(OSError):
+            socket.create_connection(("11.0.0.2", 5432)).close()
+            break
+        time.sleep(0.05)
+    return process
+
+
+def without_tls(listener) -> None:
+    """As a PostgreSQL server that speaks no TLS, at its start; notes what it is told."""
+    while True:
+        stream, _ = listener.accept()
+        with stream:
+            notes.write(f"11.0.0.3:5432 {stream.recv(100)!r}\n")
+            stream.sendall(b"N")
+            notes.write(f"11.0.0.3:5432 {stream.recv(100)!r}\n")
+
+
+listener = socket.create_server(("11.0.0.3", 5432))
+threading.Thread(target=without_tls, args=(listener,), daemon=True).start()
 for name in ["11.0.0.2:443", "11.0.0.2:80", "11.0.0.3:80"]:
     address, _, port = name.rpartition(":")
     listener = socket.socket()
     listener.bind((address, int(port)))
     listener.listen(64)
     threading.Thread(target=accept, args=(listener, name), daemon=True).start()
+started = database() if (place / "postgres").is_dir() else None
 print("ready", flush=True)
 sys.stdin.read()
+if started:
+    started.send_signal(signal.SIGINT)
+    started.wait()
