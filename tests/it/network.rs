@@ -3,6 +3,8 @@
 //! All servers are on the loopback device of a network of the test's own, and have names there. Each test runs in both tiers, and
 //! where the tests run as root also as a user without rights.
 
+mod requests;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -94,6 +96,10 @@ impl World {
             let _ = fs::remove_file(self.tree.path().join(name));
         }
         let mut command = Command::new("unshare");
+        let root = self.tree.path().join("root.pem");
+        if root.exists() {
+            command.env("SSL_CERT_FILE", root);
+        }
         command.args(own_network()).arg("sh").arg(self.tree.path().join("world.sh")).arg(self.tree.path());
         command.arg(&self.program).args(subcommand).args(["--sandbox", self.setting.tier]);
         let work = self.tree.path().join("work");

@@ -43,8 +43,7 @@ use tokio::time::timeout;
 
 use self::attempts::{Attempts, Decision};
 use self::hub::Hub;
-#[expect(unused_imports, reason = "rules about requests come with the next change")]
-pub use self::opened::{Inspector, Refusal, Rewriter};
+pub use self::opened::{Inspector, Refusal};
 pub use self::outcome::{Counts, Note, Recorded};
 pub use self::pass::Misfit;
 use self::stream::Stream;
