@@ -4,6 +4,7 @@
 //! where the tests run as root also as a user without rights.
 
 mod credentials;
+mod requests;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -96,6 +97,10 @@ impl World {
             let _ = fs::remove_file(self.tree.path().join(name));
         }
         let mut command = Command::new("unshare");
+        let root = self.tree.path().join("root.pem");
+        if root.exists() {
+            command.env("SSL_CERT_FILE", root);
+        }
         command.args(own_network()).arg("sh").arg(self.tree.path().join("world.sh")).arg(self.tree.path());
         command.arg(&self.program).args(subcommand).args(["--sandbox", self.setting.tier]);
         let work = self.tree.path().join("work");

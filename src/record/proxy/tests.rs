@@ -4,6 +4,7 @@ mod bodies;
 mod generic;
 mod http1;
 mod http2;
+mod opened;
 mod opening;
 mod tls;
 
@@ -30,6 +31,7 @@ pub const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Net {
     routes: Mutex<HashMap<SocketAddr, SocketAddr>>,
     hosts: HashMap<&'static str, Vec<IpAddr>>,
+    door: Option<Arc<dyn Door>>,
 }
 
 /// A connection on its way.
@@ -43,6 +45,10 @@ fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
 }
 
 impl Wires for Net {
+    fn door(&self) -> Option<&dyn Door> {
+        self.door.as_deref()
+    }
+
     fn destination(&self, accepted_local: SocketAddr, _peer: SocketAddr) -> Option<Attempt> {
         self.routes.lock().unwrap().get(&accepted_local).map(|to| Attempt {
             key: 0,
@@ -113,9 +119,14 @@ pub fn setup(mode: Mode, to: SocketAddr, system: &[u8]) -> Setup {
 
 /// The same with the memory of this account.
 pub fn setup_within(mode: Mode, to: SocketAddr, system: &[u8], account: Account) -> Setup {
+    setup_behind(None, mode, to, system, account)
+}
+
+/// The same with what decides about connections.
+pub fn setup_behind(door: Option<Arc<dyn Door>>, mode: Mode, to: SocketAddr, system: &[u8], account: Account) -> Setup {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let net = Net::default();
+    let net = Net { door, ..Net::default() };
     net.routes.lock().unwrap().insert(address, to);
     let authority = Arc::new(Authority::new().unwrap());
     let sockets = Sockets { tcp: vec![listener], ..Sockets::default() };
