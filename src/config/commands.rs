@@ -88,7 +88,9 @@ impl SandboxConfig {
         let (network, loopback_asked) = network(options, profile, mode)?;
         let hosts = rules(options, profile, mode)?;
         let declared = [&options.credentials.credentials[..], &profile.credentials].concat();
-        let (credentials, secret_files) = credentials::resolve(&declared, &hosts, world)?;
+        let (credentials, secret_files) =
+            credentials::resolve(&declared, &hosts, &world.here, |name| world.variable(name))?;
+        credentials.iter().try_for_each(|one| own(OsStr::new(&one.name)))?;
         let home = options.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
         let roots = true_roots(grants);
@@ -313,7 +315,7 @@ fn env_rules(
 }
 
 /// HOME and TMPDIR say where the walls put them.
-pub(super) fn own(name: &OsStr) -> Result<()> {
+fn own(name: &OsStr) -> Result<()> {
     if name == "HOME" || name == "TMPDIR" {
         let remedy =
             if name == "HOME" { "--home read-only shows commands the real one" } else { "it is always private" };

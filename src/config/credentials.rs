@@ -1,12 +1,11 @@
 //! Credentials as they were declared -> what stands for them, and what commands have of them.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::commands::World;
 use crate::cli::DeclaredCredential;
 use crate::egress::{Credential, Credentials, MAX_SECRET_BYTES, Place, Rules, Scheme, Secret};
 use crate::secrets::{identity, reading};
@@ -20,7 +19,8 @@ const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
 pub(super) fn resolve(
     declared: &[DeclaredCredential],
     rules: &Rules,
-    world: &World,
+    here: &Path,
+    variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<(Credentials, Vec<PathBuf>)> {
     let (mut all, mut files): (Vec<Credential>, Vec<PathBuf>) = (Vec::new(), Vec::new());
     for DeclaredCredential { credential, places } in declared {
@@ -39,12 +39,12 @@ pub(super) fn resolve(
             );
         }
         let secret = match from.split_once(':') {
-            Some(("env", variable)) => {
-                let value = world.variable(variable);
-                value.with_context(|| format!("--credential {name}: the variable `{variable}` is not set"))?.into_vec()
+            Some(("env", named)) => {
+                let value = variable(named);
+                value.with_context(|| format!("--credential {name}: the variable `{named}` is not set"))?.into_vec()
             }
             Some(("file", path)) => {
-                let path = super::absolute(&world.here, Path::new(path));
+                let path = super::absolute(here, Path::new(path));
                 let secret = read(&path).with_context(said)?;
                 files.push(path);
                 secret
@@ -76,7 +76,7 @@ fn check_name(name: &str) -> Result<()> {
     if name.is_empty() || !is_name {
         bail!("it is no name of a variable");
     }
-    super::commands::own(OsStr::new(name))
+    Ok(())
 }
 
 fn place_of(text: &str, rules: &Rules) -> Result<Place> {
@@ -113,6 +113,9 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 /// Takes secrets out of the environment of commands, wherever they are, and adds what they use in their place. One
 /// that has the name of a credential is replaced by that.
 pub(super) fn stand_in(environment: &mut Vec<(OsString, OsString)>, credentials: &Credentials) -> Result<()> {
+    if credentials.is_empty() {
+        return Ok(());
+    }
     let concealer = credentials.conceals();
     for (name, value) in environment.iter_mut() {
         let concealed = concealer.whole(value.as_bytes());

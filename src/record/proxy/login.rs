@@ -99,7 +99,7 @@ async fn begin(context: &Context, mut client: Stream) -> io::Result<(Stream, Beg
             Beginning::Tls => {
                 client.write_all(b"S").await?;
                 client.flush().await?;
-                // What came before the encryption and is not of it is nobody's (CVE-2021-23222).
+                // It can only be the beginning of the handshake.
                 client.put_back_now(rest);
                 let hello = tls::read_hello(&mut client).await?;
                 let protocol = hello.offers.first().cloned();

@@ -102,7 +102,9 @@ pub trait Door: Send + Sync {
     /// Who judges what is asked for on a connection that was admitted, if it has to be opened for that.
     fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>>;
     /// What gives the real password of a login to a database, if programs that connect there do not have it.
-    fn password(&self, target: &Target) -> Option<Box<RealPassword>>;
+    fn password(&self, _target: &Target) -> Option<Box<RealPassword>> {
+        None
+    }
     /// A connection that was admitted was ended: what was said first does not fit the target.
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName);
 }
