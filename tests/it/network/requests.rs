@@ -53,10 +53,12 @@ fn requests_of_a_rule_and_no_others_reach_the_real_server() {
     everywhere(|world| {
         certificates(world);
         world.file("requests.py", include_str!("requests.py"));
-        let ran = world.run(&RULES, "python3 requests.py");
-        assert_eq!(ran.out, include_str!("requests.out"), "{:?}: {}", world.setting, ran.err);
-        assert_eq!(ran.err, include_str!("requests.err"), "{:?}", world.setting);
-        let reached: String = ran.notes.into_iter().map(|note| note + "\n").collect();
-        assert_eq!(reached, include_str!("requests.notes"), "{:?}", world.setting);
+        let lines = ["python3 requests.py", "python3 requests.py programs"];
+        let [requests, programs] = lines.map(|line| world.run(&RULES, line));
+        let out = requests.out + &programs.out;
+        assert_eq!(out, include_str!("requests.out"), "{:?}: {}{}", world.setting, requests.err, programs.err);
+        assert_eq!(requests.err + &programs.err, include_str!("requests.err"), "{:?}", world.setting);
+        let notes = requests.notes.into_iter().chain(programs.notes).map(|note| note + "\n");
+        assert_eq!(notes.collect::<String>(), include_str!("requests.notes"), "{:?}", world.setting);
     });
 }
