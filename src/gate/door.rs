@@ -3,12 +3,16 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use http::header::UPGRADE;
+use http::request;
+use http::uri::Scheme;
+
 use super::blocked_list::BlockedList;
-use super::judge::Judge;
-use crate::egress::{Destination, Host, Rules, canonical};
+use crate::egress::{Destination, Host, RequestLine, Rules, Verdict, canonical};
 use crate::exec::{Blocked, Guarded, ProgramName};
+use crate::limits::MAX_SHOWN_URL_BYTES;
 use crate::record::Target;
-use crate::record::proxy::{Door, Inspector, Misfit};
+use crate::record::proxy::{Door, Inspector, Misfit, Refusal};
 
 /// Cheap to clone; all clones are the same.
 #[derive(Clone, Debug)]
@@ -33,10 +37,6 @@ impl RuledDoor {
         Self { rules, has_loopback, blocked: Arc::default() }
     }
 
-    pub(super) fn rules(&self) -> &Rules {
-        &self.rules
-    }
-
     /// Whether this is the commands' own loopback: no rule gives them the machine's.
     pub(super) fn is_own(&self, to: SocketAddr) -> bool {
         let destination = Destination { host: Host::Address(to.ip()), port: to.port() };
@@ -55,7 +55,7 @@ impl RuledDoor {
     }
 
     /// What was asked for there if it was more than a connection, and the rule that would allow it.
-    pub(super) fn add(
+    fn add(
         &self,
         target: &Target,
         asked: Option<String>,
@@ -67,7 +67,7 @@ impl RuledDoor {
     }
 
     /// A connection or a request was ended, since what was said does not fit the target.
-    pub(super) fn end(&self, target: &Target, misfit: Misfit, by: ProgramName) -> Blocked {
+    fn end(&self, target: &Target, misfit: Misfit, by: ProgramName) -> Blocked {
         let opening =
             || destination(target).and_then(|to| self.rules.opens(&to).map(|(flag, rule)| format!("{flag} '{rule}'")));
         let (why, other) = match misfit {
@@ -127,5 +127,39 @@ impl Door for RuledDoor {
 
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {
         self.end(target, misfit, by);
+    }
+}
+
+/// Judges the requests of one opened connection.
+struct Judge {
+    door: RuledDoor,
+    target: Target,
+    to: Destination,
+    by: ProgramName,
+}
+
+impl Inspector for Judge {
+    fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
+        let (is_tls, may_switch) = (head.uri.scheme() == Some(&Scheme::HTTPS), head.headers.contains_key(UPGRADE));
+        let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch };
+        let missing = || Some(self.to.rule_for(line).to_string());
+        let (why, rule) = match self.door.rules.judge(&self.to, line) {
+            Verdict::Allowed => return Ok(()),
+            Verdict::Missing => (None, missing()),
+            Verdict::OddPath => (Some("servers read its path in several ways"), missing()),
+            Verdict::OddMethod => (Some("a method is in capital letters"), None),
+            Verdict::Denied => (Some("--deny-net names it"), None),
+        };
+        let url = head.uri.to_string();
+        let url = url.split('?').next().unwrap_or_default();
+        let end = url.floor_char_boundary(MAX_SHOWN_URL_BYTES);
+        let rest = if end < url.len() { "..." } else { "" };
+        let asked = format!("{} {}{rest}", line.method, &url[..end]);
+        let blocked = self.door.add(&self.target, Some(asked), why.map(str::to_owned), self.by, rule);
+        Err(Refusal(blocked.to_string()))
+    }
+
+    fn misfit(&self, misfit: Misfit) -> Refusal {
+        Refusal(self.door.end(&self.target, misfit, self.by).to_string())
     }
 }

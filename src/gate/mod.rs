@@ -6,7 +6,6 @@
 
 mod blocked_list;
 mod door;
-mod judge;
 mod trust;
 mod ways;
 

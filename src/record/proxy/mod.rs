@@ -10,6 +10,7 @@ mod h2;
 mod h2_play;
 mod http_play;
 mod hub;
+mod misfit;
 mod miss;
 mod nameserver;
 mod opened;
@@ -43,9 +44,10 @@ use tokio::time::timeout;
 
 use self::attempts::{Attempts, Decision};
 use self::hub::Hub;
+pub use self::misfit::Misfit;
 pub use self::opened::{Inspector, Refusal};
 pub use self::outcome::{Counts, Note, Recorded};
-pub use self::pass::Misfit;
+
 use self::stream::Stream;
 use crate::budget::Account;
 use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES};

@@ -29,7 +29,7 @@ use tokio::io::copy_bidirectional;
 use self::body::Said;
 use super::context::Context;
 use super::hub::Hub;
-use super::pass::{Misfit, fits};
+use super::misfit::{Misfit, fits};
 use super::stream::Stream;
 use super::tls;
 use crate::limits::{

@@ -93,7 +93,7 @@ ATTEMPTS = {
     "absolute with a port": tls("GET https://SECURE.example.com:443/repos/a"),
     "encoded": tls("GET /%72epos/a"),
     "plain": plain(request("PUT /plain/a", CLOSE, "Content-Length: 0")),
-    "address": lambda: said(socket.create_connection(("11.0.0.4", 8080), 10), request("GET /one", CLOSE, host="11.0.0.4:8080")),
+    "address": lambda: said(socket.create_connection(("11.0.0.5", 8080), 10), request("GET /one", CLOSE, host="11.0.0.5:8080")),
     "whole host": lambda: said(over_tls("whole.example.com"), request("GET /a/b?../c;d", CLOSE, host="whole.example.com")),
     "old version": raw(b"GET /repos/a HTTP/1.0\r\nHost: secure.example.com\r\n\r\n"),
     # What no rule names.
