@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::gatekeeper::Guarded;
-use super::interception::{Interception, Listening};
+use super::interception::{Interception, Listening, in_memory};
 use super::job::Countdown;
 use super::poll::{readable, received};
 use super::streams::{END_OF_INPUT, Streams, output_pipe};
@@ -62,16 +61,6 @@ struct With<'a> {
     waiting: Listening,
     signals: Option<BorrowedFd<'a>>,
     on_start: &'a mut OnStart<'a>,
-}
-
-/// A nameless file with these bytes, at its beginning.
-pub(super) fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
-    let file = memfd_create("certificates", MemfdFlags::CLOEXEC).map_err(ExecError::follow)?;
-    let mut written = 0;
-    while written < bytes.len() {
-        written += rustix::io::pwrite(&file, &bytes[written..], written as u64).map_err(ExecError::follow)?;
-    }
-    Ok(file)
 }
 
 /// How a command is run that is waited for: by whom, among which others, and what it is held to.

@@ -21,9 +21,8 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use thiserror::Error;
 
 use super::activity::Activity;
-use super::foreground::in_memory;
 use super::gatekeeper::Gatekeeper;
-use super::interception::Listening;
+use super::interception::{Listening, in_memory};
 use super::poll::readable;
 use super::{ExecError, Job};
 use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};

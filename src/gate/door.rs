@@ -3,13 +3,17 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use http::header::UPGRADE;
+use http::request;
+use http::uri::Scheme;
+
 use super::blocked_list::BlockedList;
 use super::filling::Filling;
-use super::judge::Judge;
-use crate::egress::{Credentials, Destination, Host, Rules, canonical};
+use crate::egress::{Credentials, Destination, Host, RequestLine, Rules, Verdict, canonical};
 use crate::exec::{Blocked, Guarded, ProgramName};
+use crate::limits::MAX_SHOWN_URL_BYTES;
 use crate::record::Target;
-use crate::record::proxy::{Door, Inspector, Misfit, RealPassword};
+use crate::record::proxy::{Door, Inspector, Misfit, RealPassword, Refusal};
 
 /// Cheap to clone; all clones are the same.
 #[derive(Clone, Debug)]
@@ -35,10 +39,6 @@ impl RuledDoor {
         Self { rules, credentials, has_loopback, blocked: Arc::default() }
     }
 
-    pub(super) fn rules(&self) -> &Rules {
-        &self.rules
-    }
-
     /// Whether this is the commands' own loopback: no rule gives them the machine's.
     pub(super) fn is_own(&self, to: SocketAddr) -> bool {
         let destination = Destination { host: Host::Address(to.ip()), port: to.port() };
@@ -57,7 +57,7 @@ impl RuledDoor {
     }
 
     /// What was asked for there if it was more than a connection, and the rule that would allow it.
-    pub(super) fn add(
+    fn add(
         &self,
         target: &Target,
         asked: Option<String>,
@@ -69,7 +69,7 @@ impl RuledDoor {
     }
 
     /// A connection or a request was ended, since what was said does not fit the target.
-    pub(super) fn end(&self, target: &Target, misfit: Misfit, by: ProgramName) -> Blocked {
+    fn end(&self, target: &Target, misfit: Misfit, by: ProgramName) -> Blocked {
         let opening = || {
             let to = destination(target)?;
             let rule = self.rules.opens(&to).map(|(flag, rule)| format!("{flag} '{rule}'"));
@@ -130,8 +130,15 @@ impl Door for RuledDoor {
         if !fills && self.rules.opens(&to).is_none() {
             return None;
         }
-        let judge = Judge { door: self.clone(), target: target.clone(), to, by };
-        Some(if fills { Arc::new(Filling::new(judge, Arc::clone(&self.credentials))) } else { Arc::new(judge) })
+        let judge = Arc::new(Judge { door: self.clone(), target: target.clone(), to: to.clone(), by });
+        if !fills {
+            return Some(judge);
+        }
+        let told = Arc::clone(&judge);
+        let refuse = move |why: &str| {
+            Refusal(told.door.add(&told.target, None, Some(why.to_owned()), told.by, None).to_string())
+        };
+        Some(Arc::new(Filling::new(judge, to, Box::new(refuse), Arc::clone(&self.credentials))))
     }
 
     fn password(&self, target: &Target) -> Option<Box<RealPassword>> {
@@ -141,5 +148,39 @@ impl Door for RuledDoor {
 
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {
         self.end(target, misfit, by);
+    }
+}
+
+/// Judges the requests of one opened connection.
+struct Judge {
+    door: RuledDoor,
+    target: Target,
+    to: Destination,
+    by: ProgramName,
+}
+
+impl Inspector for Judge {
+    fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
+        let (is_tls, may_switch) = (head.uri.scheme() == Some(&Scheme::HTTPS), head.headers.contains_key(UPGRADE));
+        let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch };
+        let missing = || Some(self.to.rule_for(line).to_string());
+        let (why, rule) = match self.door.rules.judge(&self.to, line) {
+            Verdict::Allowed => return Ok(()),
+            Verdict::Missing => (None, missing()),
+            Verdict::OddPath => (Some("servers read its path in several ways"), missing()),
+            Verdict::OddMethod => (Some("a method is in capital letters"), None),
+            Verdict::Denied => (Some("--deny-net names it"), None),
+        };
+        let url = head.uri.to_string();
+        let url = url.split('?').next().unwrap_or_default();
+        let end = url.floor_char_boundary(MAX_SHOWN_URL_BYTES);
+        let rest = if end < url.len() { "..." } else { "" };
+        let asked = format!("{} {}{rest}", line.method, &url[..end]);
+        let blocked = self.door.add(&self.target, Some(asked), why.map(str::to_owned), self.by, rule);
+        Err(Refusal(blocked.to_string()))
+    }
+
+    fn misfit(&self, misfit: Misfit) -> Refusal {
+        Refusal(self.door.end(&self.target, misfit, self.by).to_string())
     }
 }

@@ -8,28 +8,33 @@ use http::uri::Scheme as UriScheme;
 use http::{StatusCode, request, response};
 use hyper::ext::ReasonPhrase;
 
-use super::judge::Judge;
-use crate::egress::{Concealer, Credentials, Pair, RequestLine};
+use crate::egress::{Concealer, Credentials, Destination, Pair, RequestLine};
 use crate::record::proxy::{Inspector, Misfit, Refusal, Rewriter};
 
 /// Most forms of a credential on one connection: users of Basic.
 const MAX_WRITTEN: usize = 64;
 
+/// Makes a refusal of a reason, and has it told.
+pub(super) type Refuse = Box<dyn Fn(&str) -> Refusal + Send + Sync>;
+
 pub(super) struct Filling {
-    judge: Judge,
+    /// Who judges requests before.
+    judge: Arc<dyn Inspector>,
+    to: Destination,
+    refuse: Refuse,
     credentials: Arc<Credentials>,
     /// What was written on this connection in another form than the secret's own.
     written: Mutex<Vec<Pair>>,
 }
 
 impl Filling {
-    pub(super) fn new(judge: Judge, credentials: Arc<Credentials>) -> Self {
-        Self { judge, credentials, written: Mutex::default() }
-    }
-
-    fn refusal(&self, why: &str) -> Refusal {
-        let Judge { door, target, by, .. } = &self.judge;
-        Refusal(door.add(target, None, Some(why.to_owned()), *by, None).to_string())
+    pub(super) fn new(
+        judge: Arc<dyn Inspector>,
+        to: Destination,
+        refuse: Refuse,
+        credentials: Arc<Credentials>,
+    ) -> Self {
+        Self { judge, to, refuse, credentials, written: Mutex::default() }
     }
 
     fn written(&self) -> MutexGuard<'_, Vec<Pair>> {
@@ -42,27 +47,27 @@ impl Inspector for Filling {
         self.judge.request(head)?;
         // What is said then is not of HTTP, so a secret in it would not be seen.
         if head.headers.contains_key(UPGRADE) {
-            return Err(self.refusal("a connection to what a credential is for cannot change to another protocol"));
+            return Err((self.refuse)("a connection to what a credential is for cannot change to another protocol"));
         }
         let is_tls = head.uri.scheme() == Some(&UriScheme::HTTPS);
         let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch: false };
-        let stray = |value: &HeaderValue| self.credentials.astray(&self.judge.to, line, value.as_bytes());
+        let stray = |value: &HeaderValue| self.credentials.astray(&self.to, line, value.as_bytes());
         if let Some(name) = head.headers.values().find_map(stray) {
-            return Err(self.refusal(&format!("{name} was sent in a request that its --for does not name")));
+            return Err((self.refuse)(&format!("{name} was sent in a request that its --for does not name")));
         }
         let mut written = self.written();
         for value in head.headers.values_mut() {
             let mut bytes = value.as_bytes().to_vec();
-            self.credentials.fill(&self.judge.to, line, &mut bytes, &mut written);
+            self.credentials.fill(&self.to, line, &mut bytes, &mut written);
             if bytes != value.as_bytes() {
                 let filled = HeaderValue::from_bytes(&bytes);
                 *value =
-                    filled.map_err(|_| self.refusal("the value of a credential cannot stand in a field of HTTP"))?;
+                    filled.map_err(|_| (self.refuse)("the value of a credential cannot stand in a field of HTTP"))?;
                 value.set_sensitive(true);
             }
         }
         if written.len() > MAX_WRITTEN {
-            return Err(self.refusal("one connection has used a credential under too many names"));
+            return Err((self.refuse)("one connection has used a credential under too many names"));
         }
         drop(written);
         // An answer that is coded, or that comes in parts, could hold what nobody would see.
@@ -86,9 +91,9 @@ impl Inspector for Filling {
         };
         let has_body = ![StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&head.status);
         if has_body && is_coded(CONTENT_ENCODING, "identity") || is_coded(TRANSFER_ENCODING, "chunked") {
-            return Err(self.refusal("the answer is coded, so a credential in it could not be seen"));
+            return Err((self.refuse)("the answer is coded, so a credential in it could not be seen"));
         }
-        let mut concealing = Concealing(self.credentials.concealer(&self.judge.to, self.written().clone()));
+        let mut concealing = Concealing(self.credentials.concealer(&self.to, self.written().clone()));
         concealing.trailers(&mut head.headers);
         Ok(Some(Box::new(concealing)))
     }

@@ -93,7 +93,7 @@ impl World {
 
     /// The same with another subcommand.
     fn run_with(&self, subcommand: &[&str], flags: &[&str], line: &str) -> Ran {
-        for name in ["ready", "alive", "notes"] {
+        for name in ["ready", "ready-too", "alive", "notes"] {
             let _ = fs::remove_file(self.tree.path().join(name));
         }
         let mut command = Command::new("unshare");

@@ -28,7 +28,8 @@ use tokio::io::copy_bidirectional;
 
 use self::body::Said;
 use super::context::Context;
-use super::pass::{Misfit, fits};
+use super::hub::Hub;
+use super::misfit::{Misfit, fits};
 use super::stream::Stream;
 use super::tls;
 use crate::limits::{
@@ -82,6 +83,7 @@ enum Sender {
 }
 
 struct Opened {
+    shared: Arc<Hub>,
     target: Target,
     is_tls: bool,
     inspector: Arc<dyn Inspector>,
@@ -109,6 +111,7 @@ pub async fn serve(
     let (client, server, protocol) =
         if is_tls { encrypted(context, client, server).await? } else { (client, server, None) };
     let opened = |sender| Opened {
+        shared: Arc::clone(&context.shared),
         target: context.link.target.clone(),
         is_tls,
         inspector,
@@ -183,7 +186,7 @@ async fn first(
     let finish = to_client_1::UpgradeableConnection::graceful_shutdown;
     let ended = drive(&opened, pin!(answering), asking.as_mut(), finish).await;
     let switched = opened.switched().take();
-    let Some((client, server)) = switched else { return ended.map_err(|error| misfit(context, error)) };
+    let Some((client, server)) = switched else { return ending(context, &opened, ended) };
     let (client, server) = tokio::try_join!(client, server).map_err(io::Error::other)?;
     copy_bidirectional(&mut TokioIo::new(client), &mut TokioIo::new(server)).await.map(|_| ())
 }
@@ -212,7 +215,7 @@ async fn second(
         .max_header_list_size(MAX_OPENED_HEAD_BYTES as u32)
         .serve_connection(TokioIo::new(client), service_fn(move |request| Arc::clone(&served).answer(request)));
     let ended = drive(&opened, pin!(answering), pin!(asking), to_client_2::Connection::graceful_shutdown).await;
-    ended.map_err(|error| misfit(context, error))
+    ending(context, &opened, ended)
 }
 
 /// Goes on until the program's side has ended. When the real server has gone nothing more can be asked of it.
@@ -238,13 +241,18 @@ async fn drive<C: Future<Output = hyper::Result<()>>>(
     answering.await
 }
 
-/// What ended a connection, as far as the program was told something by it.
-fn misfit(context: &Context, error: hyper::Error) -> io::Error {
-    let below = error.source().and_then(|below| below.downcast_ref::<io::Error>());
-    if below.is_some_and(|below| tls::distrusts(context, below)) {
-        return io::Error::other(Misfit::Distrust);
+/// How a connection ended, as far as the program is to be told of it.
+fn ending(context: &Context, opened: &Opened, ended: hyper::Result<()>) -> io::Result<()> {
+    let below = ended.as_ref().err().and_then(|error| error.source()?.downcast_ref::<io::Error>());
+    let is_distrust = below.is_some_and(|below| tls::distrusts(context, below));
+    match ended {
+        Err(error) if error.is_parse() => Err(io::Error::other(Misfit::Malformed)),
+        // Nothing was asked behind the handshake.
+        _ if is_distrust || opened.is_tls && !context.shared.is_trusted(&opened.target) => {
+            Err(io::Error::other(Misfit::Distrust))
+        }
+        ended => ended.map_err(io::Error::other),
     }
-    if error.is_parse() { io::Error::other(Misfit::Malformed) } else { io::Error::other(error) }
 }
 
 impl Sender {
@@ -269,6 +277,7 @@ impl Sender {
 impl Opened {
     /// Answers a request: with an error, which ends the connection or the stream, as the real server does.
     async fn answer(self: Arc<Self>, mut request: Request<Incoming>) -> hyper::Result<Response<Said>> {
+        self.shared.trusts(&self.target);
         let switch = upgrade::on(&mut request);
         let (mut head, body) = request.into_parts();
         let judged = match self.complete(&mut head) {

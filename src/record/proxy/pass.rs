@@ -1,54 +1,19 @@
 //! One connection that goes through: what the program says first is held against the name that it was let through for. TLS is
 //! not opened unless a rule is about what is said inside.
 
-use std::fmt;
 use std::io;
 use std::net::IpAddr;
 
 use tokio::io::AsyncWriteExt as _;
 
 use super::context::Context;
+use super::misfit::{Misfit, fits};
 use super::opening::is_settings;
 use super::stream::Stream;
 use super::{login, opened, splice, tls};
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
 use crate::record::http::h1::{self, Answered, Message, Reader};
-
-/// What does not fit the name of a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misfit {
-    /// The server is asked for under this other name.
-    Name(String),
-    /// It is not said which server is asked for.
-    NoName,
-    /// The server is asked to lead on to somebody else, or to speak HTTP/2 without TLS, which asks for several servers at once.
-    Tunnel,
-    /// Neither TLS nor HTTP, at a port of those.
-    Unknown,
-    /// What began like HTTP is none.
-    Malformed,
-    /// The certificate of the real server is not good, with the reason.
-    Certificate(String),
-    /// The program does not accept the certificate that opens its connection.
-    Distrust,
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name(name) => write!(out, "it was asked for as {name}"),
-            Self::NoName => out.write_str("TLS or HTTP did not say which server is asked for"),
-            Self::Tunnel => out.write_str("CONNECT and HTTP/2 without TLS lead on to other servers"),
-            Self::Unknown => out.write_str("neither TLS nor HTTP was spoken"),
-            Self::Malformed => out.write_str("what was said is no valid HTTP"),
-            Self::Certificate(reason) => write!(out, "the certificate of the server is not good: {reason}"),
-            Self::Distrust => out.write_str("the program does not trust the authority that opens its connection"),
-        }
-    }
-}
-
-impl std::error::Error for Misfit {}
 
 /// What the program speaks.
 enum Spoken {
@@ -188,11 +153,6 @@ async fn said_by_tls(target: &Target, client: &mut Stream) -> io::Result<()> {
     };
     let fits = name.map_or(Err(Misfit::NoName), |name| fits(target, &name));
     fits.map_err(io::Error::other)
-}
-
-pub(super) fn fits(target: &Target, name: &str) -> Result<(), Misfit> {
-    let name = name.trim_end_matches('.').to_ascii_lowercase();
-    if name == target.host { Ok(()) } else { Err(Misfit::Name(name)) }
 }
 
 /// Passes requests on, each once its head fits. Whether the connection becomes something else, which is not looked into.

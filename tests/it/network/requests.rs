@@ -17,7 +17,7 @@ const RULES: [&str; 20] = [
     "--allow-net",
     "PUT http://secure.example.com/plain/**",
     "--allow-net",
-    "GET http://11.0.0.4:8080/one",
+    "GET http://11.0.0.5:8080/one",
     "--allow-net",
     "whole.example.com",
     "--deny-net",
@@ -30,8 +30,8 @@ const RULES: [&str; 20] = [
     "closed.example.com",
 ];
 
-/// An authority that this machine trusts, and a server's certificate of it.
-fn certificates(world: &World) {
+/// An authority that this machine trusts, and servers with a certificate of it.
+fn servers(world: &World) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
@@ -46,17 +46,20 @@ fn certificates(world: &World) {
     fs::write(world.tree.path().join("root.pem"), &root).unwrap();
     fs::write(world.tree.path().join("server.pem"), server + &server_key.serialize_pem()).unwrap();
     world.file("own.pem", &root);
+    fs::write(world.tree.path().join("careful.py"), include_str!("careful.py")).unwrap();
 }
 
 #[test]
 fn requests_of_a_rule_and_no_others_reach_the_real_server() {
     everywhere(|world| {
-        certificates(world);
+        servers(world);
         world.file("requests.py", include_str!("requests.py"));
-        let ran = world.run(&RULES, "python3 requests.py");
-        assert_eq!(ran.out, include_str!("requests.out"), "{:?}: {}", world.setting, ran.err);
-        assert_eq!(ran.err, include_str!("requests.err"), "{:?}", world.setting);
-        let reached: String = ran.notes.into_iter().map(|note| note + "\n").collect();
-        assert_eq!(reached, include_str!("requests.notes"), "{:?}", world.setting);
+        let lines = ["python3 requests.py", "python3 requests.py programs"];
+        let [requests, programs] = lines.map(|line| world.run(&RULES, line));
+        let out = requests.out + &programs.out;
+        assert_eq!(out, include_str!("requests.out"), "{:?}: {}{}", world.setting, requests.err, programs.err);
+        assert_eq!(requests.err + &programs.err, include_str!("requests.err"), "{:?}", world.setting);
+        let notes = requests.notes.into_iter().chain(programs.notes).map(|note| note + "\n");
+        assert_eq!(notes.collect::<String>(), include_str!("requests.notes"), "{:?}", world.setting);
     });
 }
