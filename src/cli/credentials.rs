@@ -19,6 +19,7 @@ pub struct DeclaredCredential {
 }
 
 #[derive(Args)]
+#[expect(clippy::doc_markdown, reason = "help shows an address as it is typed")]
 struct Flags {
     /// Let commands use a secret that they cannot read
     ///
@@ -38,6 +39,8 @@ struct Flags {
 #[derive(Clone, Debug, Default)]
 pub struct CredentialArgs {
     pub credentials: Vec<DeclaredCredential>,
+    /// Whether those of a profile are not used beside them.
+    pub are_all: bool,
 }
 
 impl Args for CredentialArgs {
@@ -66,7 +69,8 @@ impl FromArgMatches for CredentialArgs {
             };
             of.places.push(place);
         }
-        Ok(Self { credentials: credentials.into_iter().map(|(_, credential)| credential).collect() })
+        let credentials = credentials.into_iter().map(|(_, credential)| credential).collect();
+        Ok(Self { credentials, are_all: false })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::absolute;
 use super::credentials;
 use super::profile::{Profile, System};
-use crate::cli::{Home, NetworkArg, Options, Sandbox};
+use crate::cli::{CredentialArgs, Home, NetworkArg, Options, Sandbox};
 use crate::egress::{Credentials, Rules};
 use crate::limits;
 use crate::policy::Grant;
@@ -87,7 +87,8 @@ impl SandboxConfig {
         let mode = options.sandbox.or(profile.sandbox).unwrap_or(Sandbox::Require);
         let (network, loopback_asked) = network(options, profile, mode)?;
         let hosts = rules(options, profile, mode)?;
-        let declared = [&options.credentials.credentials[..], &profile.credentials].concat();
+        let CredentialArgs { credentials: typed, are_all } = &options.credentials;
+        let declared = if *are_all { typed.clone() } else { [&typed[..], &profile.credentials].concat() };
         let (credentials, secret_files) =
             credentials::resolve(&declared, &hosts, &world.here, |name| world.variable(name))?;
         credentials.iter().try_for_each(|one| own(OsStr::new(&one.name)))?;

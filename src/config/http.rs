@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::ServerConfig;
 
 use super::{Config, Meant, client_limits};
-use crate::cli::{BURST, CALLS, CONNECTIONS, DeclaredCredential, HttpArgs, Options, RATE, ToolsetArg};
+use crate::cli::{BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE, ToolsetArg};
 use crate::limits::{MAX_HTTP_TENANTS, MAX_TLS_FILE_BYTES, MAX_TOKEN_FILE_BYTES};
 use crate::protocol::fault;
 use crate::secrets::reading;
@@ -312,17 +312,12 @@ impl Config {
         }
         options.deny_net.extend(entry.deny_net.iter().cloned());
         if let Some(own) = &entry.credentials {
-            options.credentials.credentials.clone_from(own);
+            options.credentials = CredentialArgs { credentials: own.clone(), are_all: true };
         }
         if let Some(allow) = &entry.allow {
             (options.allow, options.allow_read, options.allow_write) = (allow.clone(), Vec::new(), Vec::new());
         }
-        let meant = Meant {
-            own: false,
-            is_whole: entry.allow.is_none(),
-            with_hosts: entry.allow_net.is_none(),
-            with_credentials: entry.credentials.is_none(),
-        };
+        let meant = Meant { own: false, is_whole: entry.allow.is_none(), with_hosts: entry.allow_net.is_none() };
         let mut config = Self::resolve_for(&options, meant)?;
         config.undo.tenant.clone_from(&entry.name);
         Ok(config)

@@ -136,14 +136,12 @@ struct Meant {
     is_whole: bool,
     /// The hosts of the profile are, too.
     with_hosts: bool,
-    /// And its credentials are used.
-    with_credentials: bool,
 }
 
 impl Config {
     /// Resolves relative paths against the working directory and reads the profile.
     pub fn resolve(options: &Options) -> Result<Self> {
-        Self::resolve_for(options, Meant { own: false, is_whole: true, with_hosts: true, with_credentials: true })
+        Self::resolve_for(options, Meant { own: false, is_whole: true, with_hosts: true })
     }
 
     fn resolve_for(options: &Options, meant: Meant) -> Result<Self> {
@@ -157,9 +155,6 @@ impl Config {
         }
         if !meant.with_hosts {
             profile.allow_net.clear();
-        }
-        if !meant.with_credentials {
-            profile.credentials.clear();
         }
         let mut grants = Vec::new();
         for allow in &options.allow {
@@ -253,10 +248,7 @@ impl Config {
         if !said && !is_strict {
             options.network = Some(NetworkArg::Host);
         }
-        let mut config = Self::resolve_for(
-            &options,
-            Meant { own: run.is_some(), is_whole: true, with_hosts: true, with_credentials: true },
-        )?;
+        let mut config = Self::resolve_for(&options, Meant { own: run.is_some(), is_whole: true, with_hosts: true })?;
         here_first(&mut config.grants)?;
         if run.is_none() {
             config.toolsets.clear();

@@ -6,7 +6,7 @@ use crate::egress::request::RequestLine;
 use crate::egress::rule::{Destination, Rule, RuleError};
 use crate::egress::rules::{Rules, Verdict};
 
-/// Where PostgreSQL listens if nobody says otherwise.
+/// Where `PostgreSQL` listens if nobody says otherwise.
 const POSTGRES_PORT: u16 = 5432;
 
 /// How it is spoken there.

@@ -1,4 +1,4 @@
-//! One connection to a PostgreSQL server whose password the program does not have: it ends here until the login is over.
+//! One connection to a `PostgreSQL` server whose password the program does not have: it ends here until the login is over.
 
 use std::io;
 use std::time::Duration;
