@@ -26,7 +26,7 @@ struct Setting {
 }
 
 /// What came of a command.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Ran {
     out: String,
     err: String,

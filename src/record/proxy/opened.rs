@@ -178,6 +178,7 @@ async fn first(
     let answering = to_client_1::Builder::new()
         .preserve_header_case(true)
         .half_close(true)
+        .auto_date_header(false)
         .max_buf_size(MAX_OPENED_HEAD_BYTES)
         .max_headers(MAX_HTTP_FIELDS)
         .serve_connection(TokioIo::new(client), service_fn(|request| Arc::clone(&opened).answer(request)))
@@ -209,6 +210,7 @@ async fn second(
     let opened = Arc::new(opened(Sender::Http2(sender)));
     let served = Arc::clone(&opened);
     let answering = to_client_2::Builder::new(TokioExecutor::new())
+        .auto_date_header(false)
         .max_concurrent_streams(MAX_HTTP2_STREAMS)
         .initial_stream_window_size(HTTP2_WINDOW_BYTES)
         .initial_connection_window_size(4 * HTTP2_WINDOW_BYTES)

@@ -21,6 +21,17 @@ def take(stream, data, end):
     return before, data
 
 
+def sized(stream, data, length):
+    """So many bytes, and what comes behind them."""
+    pieces = bytearray(data)
+    while len(pieces) < length:
+        more = stream.recv(65536)
+        if not more:
+            raise ConnectionError
+        pieces += more
+    return bytes(pieces[:length]), bytes(pieces[length:])
+
+
 def careful(stream, name):
     data = b""
     with stream, contextlib.suppress(ConnectionError):
@@ -36,15 +47,12 @@ def careful(stream, name):
                     size, data = take(stream, data, b"\r\n")
                     if int(size, 16) == 0:
                         break
-                    while len(data) < int(size, 16) + 2:
-                        data += stream.recv(65536)
-                    body, data = body + data[: int(size, 16)], data[int(size, 16) + 2 :]
+                    piece, data = sized(stream, data, int(size, 16))
+                    body, (_, data) = body + piece, take(stream, data, b"\r\n")
                 trailers, data = take(stream, b"\r\n" + data, b"\r\n\r\n")
                 body += trailers
             else:
-                while len(data) < int(fields.get("content-length", 0)):
-                    data += stream.recv(65536)
-                body, data = data[: int(fields.get("content-length", 0))], data[int(fields.get("content-length", 0)) :]
+                body, data = sized(stream, data, int(fields.get("content-length", 0)))
             shown = body.decode("latin-1") if len(body) < 40 else f"{len(body)} bytes"
             notes.write(f"{name} {line} {fields['host']} {shown!r}\n")
             method, path, _ = line.split(" ")

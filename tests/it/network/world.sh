@@ -20,7 +20,7 @@ if [ -e "$1/careful.py" ]; then
   ip addr add 11.0.0.5 dev lo
   echo "11.0.0.5 secure.example.com whole.example.com closed.example.com bad.example.com" >> "$1/hosts"
   mkfifo "$1/ready-too"
-  python3 "$1/careful.py" "$1/notes" "$1/server.pem" 11.0.0.5:80 11.0.0.5:443 11.0.0.5:8080 < "$1/alive" > "$1/ready-too" &
+  python3 "$1/careful.py" "$1/notes" "$1/server.pem" 11.0.0.5:80 11.0.0.5:443 11.0.0.5:8080 < "$1/alive" > "$1/ready-too" 9>&- &
   read -r _ < "$1/ready-too"
 fi
 shift
