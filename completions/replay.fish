@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= sandbox= network= allow-network allow-net= deny-net= isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= sandbox= network= allow-network allow-net= deny-net= credential= for= isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -41,6 +41,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_needs_command" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_needs_command" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_needs_command" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_needs_command" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_needs_command" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -140,6 +142,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -207,6 +211,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -277,6 +283,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -364,6 +372,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -439,6 +449,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -505,6 +517,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -571,6 +585,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -638,6 +654,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -708,6 +726,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -774,6 +794,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -847,6 +869,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -921,6 +945,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -994,6 +1020,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1062,6 +1090,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1129,6 +1159,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1197,6 +1229,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1270,6 +1304,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1340,6 +1376,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1406,6 +1444,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1472,6 +1512,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1542,6 +1584,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1610,6 +1654,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1678,6 +1724,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1762,6 +1810,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1830,6 +1880,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1897,6 +1949,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -1964,6 +2018,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -2037,6 +2093,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -2111,6 +2169,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -2179,6 +2239,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -2247,6 +2309,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -2318,6 +2382,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -2391,6 +2457,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -2462,6 +2530,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -2542,6 +2612,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -2614,6 +2686,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
@@ -2680,6 +2754,8 @@ loopback\t'A loopback of their own'
 host\t'The system\'s network'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"

@@ -3,6 +3,7 @@
 mod audit;
 mod calls;
 mod changes;
+mod credentials;
 mod help;
 mod http;
 mod mock;
@@ -26,6 +27,7 @@ use crate::tools::TOOLS;
 pub use audit::{AuditAction, AuditArgs, UNENDED, Wanted};
 pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg};
 pub use changes::{ChangesAction, ChangesOf, UndoArguments};
+pub use credentials::{CredentialArgs, DeclaredCredential};
 pub use help::parse;
 pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile};
 pub use mock::{MockAction, MockServe, Redact};

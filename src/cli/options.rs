@@ -14,7 +14,7 @@ use super::ranges::{
     COMMANDS, CPU_SECS, FILE_BYTES, MEMORY_BYTES, MEMORY_MIB, OPEN_FILES, OUTPUT_BYTES, PROCESSES, SEARCH_MEMORY_MIB,
     TIMEOUT_SECS,
 };
-use super::{Isolation, PythonArgs, UndoArgs};
+use super::{CredentialArgs, Isolation, PythonArgs, UndoArgs};
 use crate::limits;
 
 /// Flags that every mode understands.
@@ -63,8 +63,8 @@ pub struct Options {
     /// Let commands reach these hosts, and nothing else of the network
     ///
     /// Repeatable. RULE is a host, `*.` and a host, an address or a network, each with `:PORT` or `:*` behind it or for ports 80 and
-    /// 443, or a set such as @npm (`replay net sets` lists them). An allowed name leads to a private address only if that is allowed,
-    /// too. Commands keep a loopback of their own.
+    /// 443, or a set such as @npm (`replay net sets` lists them), or requests, such as 'GET,HEAD https://api.example.com/v1/**'. An
+    /// allowed name leads to a private address only if that is allowed, too. Commands keep a loopback of their own.
     #[arg(long, global = true, help_heading = WALLS, value_name = "RULE")]
     pub allow_net: Vec<String>,
     /// Keep commands from these hosts, of those that --allow-net allows
@@ -72,6 +72,8 @@ pub struct Options {
     /// Repeatable.
     #[arg(long, global = true, help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
     pub deny_net: Vec<String>,
+    #[command(flatten)]
+    pub credentials: CredentialArgs,
     /// Choose how far a program is held whose calls are recorded or answered
     ///
     /// By default the best that the machine allows, but never `env`. If the flag is given and the machine does not allow that

@@ -11,7 +11,7 @@ use crate::budget::Account;
 use crate::cli::Sandbox;
 use crate::config::Config;
 use crate::exec::{BackgroundCommands, Launcher, Slots};
-use crate::gate::Gate;
+use crate::gate::{Gate, JAVA_OPTIONS, TrustPlace};
 use crate::journal::Journal;
 use crate::limits;
 use crate::policy::{Hidden, Policy, Root};
@@ -56,11 +56,12 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Journal>, accoun
             bail!(cannot_hide(&hidden.path, tier, &tried));
         }
         match launch(config, policy, journal, account, tier) {
-            Ok((standing, launcher, scratch)) => {
+            Ok(Launched { standing, launcher, gate, scratch }) => {
                 let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
                 let (most, bytes) = (config.max_background_commands, config.background_output_bytes);
                 return Ok(Commands {
                     launcher: Some(launcher),
+                    gate,
                     background: Some(BackgroundCommands::new(dir, most, bytes)),
                     scratch: Some(scratch),
                     ..bounds(WallStatus { tried, ..standing })
@@ -136,13 +137,21 @@ pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
     bail!("no private directory for commands can be made (TMPDIR says where): {}", reasons.join("; "))
 }
 
+/// What runs commands, and what holds them.
+struct Launched {
+    standing: WallStatus,
+    launcher: Launcher,
+    gate: Option<Arc<Gate>>,
+    scratch: Scratch,
+}
+
 fn launch(
     config: &Config,
     policy: &Policy,
     journal: Option<&Journal>,
     account: &Account,
     tier: Tier,
-) -> Result<(WallStatus, Launcher, Scratch)> {
+) -> Result<Launched> {
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let asked = config.sandbox.asked(&protected);
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
@@ -156,12 +165,19 @@ fn launch(
     let launcher =
         if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };
     let rules = &config.sandbox.rules;
-    let launcher = if rules.is_empty() {
-        launcher
-    } else {
-        let gate =
-            Gate::start(rules.clone(), tier == Tier::Namespaces, account.clone()).context("the network by rule")?;
-        launcher.guarded_by(Arc::new(gate))
+    let tmp = ready.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
+    let java_options = launcher.variable(JAVA_OPTIONS);
+    let place = TrustPlace { scratch: &scratch, tmp: &tmp, java_options };
+    let (roots, has_loopback) = (&config.calls.roots, tier == Tier::Namespaces);
+    let credentials = &config.sandbox.credentials;
+    let gate = || {
+        Gate::start(rules.clone(), credentials.clone(), has_loopback, place, roots, account.clone())
+            .context("the network by rule")
+    };
+    let gate = if rules.is_empty() { None } else { Some(Arc::new(gate()?)) };
+    let launcher = match &gate {
+        Some(gate) => launcher.guarded_by(Arc::clone(gate) as _),
+        None => launcher,
     };
     let standing = WallStatus {
         tier: Some(tier),
@@ -176,7 +192,7 @@ fn launch(
         gaps: gaps(&plan, asked, ready.memory.as_ref()).into_iter().chain(ready.gaps).collect(),
         memory: ready.memory,
     };
-    Ok((standing, launcher, scratch))
+    Ok(Launched { standing, launcher, gate, scratch })
 }
 
 /// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any more.

@@ -8,9 +8,10 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use super::absolute;
+use super::credentials;
 use super::profile::{Profile, System};
-use crate::cli::{Home, NetworkArg, Options, Sandbox};
-use crate::egress::Rules;
+use crate::cli::{CredentialArgs, Home, NetworkArg, Options, Sandbox};
+use crate::egress::{Credentials, Rules};
 use crate::limits;
 use crate::policy::Grant;
 use crate::sandbox::explain::Asked;
@@ -39,6 +40,10 @@ pub struct SandboxConfig {
     pub network: Network,
     /// What of the system's network commands reach all the same.
     pub rules: Rules,
+    /// Secrets that commands use without having them.
+    pub credentials: Credentials,
+    /// The files that those were read from.
+    pub secret_files: Vec<PathBuf>,
     /// Whether a loopback was asked for in so many words.
     pub loopback_asked: bool,
     /// What one command is held to.
@@ -82,6 +87,11 @@ impl SandboxConfig {
         let mode = options.sandbox.or(profile.sandbox).unwrap_or(Sandbox::Require);
         let (network, loopback_asked) = network(options, profile, mode)?;
         let hosts = rules(options, profile, mode)?;
+        let CredentialArgs { credentials: typed, are_all } = &options.credentials;
+        let declared = if *are_all { typed.clone() } else { [&typed[..], &profile.credentials].concat() };
+        let (credentials, secret_files) =
+            credentials::resolve(&declared, &hosts, &world.here, |name| world.variable(name))?;
+        credentials.iter().try_for_each(|one| own(OsStr::new(&one.name)))?;
         let home = options.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
         let roots = true_roots(grants);
@@ -114,10 +124,13 @@ impl SandboxConfig {
             let missing: Vec<_> = WITHOUT_NETWORK.iter().filter(unset).collect();
             environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
         }
+        credentials::stand_in(&mut environment, &credentials)?;
         Ok(Self {
             mode,
             network,
             rules: hosts,
+            credentials,
+            secret_files,
             loopback_asked,
             limits: limits(options, profile),
             processes_asked: options.limit_processes.or(profile.limits.processes).is_some(),

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "start-up reads the environment and the operator's own profile")]
 
 mod commands;
+mod credentials;
 mod http;
 mod memory;
 mod profile;
@@ -106,12 +107,10 @@ pub struct CallsConfig {
 }
 
 impl CallsConfig {
-    fn resolve(toolsets: &[Toolset], isolation: Option<Isolation>) -> Self {
-        if !toolsets.contains(&Toolset::Calls) {
-            return Self::default();
-        }
-        let roots = telemetry::authorities();
-        Self { roots, isolation, ..Self::default() }
+    fn resolve(toolsets: &[Toolset], isolation: Option<Isolation>, opens: bool) -> Self {
+        let is_there = toolsets.contains(&Toolset::Calls);
+        let roots = if is_there || opens { telemetry::authorities() } else { Vec::new() };
+        Self { roots, isolation: isolation.filter(|_| is_there), ..Self::default() }
     }
 }
 
@@ -179,13 +178,15 @@ impl Config {
         let toolsets = toolsets(&options.tools);
         let memory = options.memory_mib.map_or_else(memory::usual_bytes, |mib| mib * 1024 * 1024);
         let search_memory = (options.search_memory_mib * 1024 * 1024).min(memory / limits::SEARCH_MEMORY_SHARE);
+        let sandbox = SandboxConfig::resolve(options, &profile, &world, &grants)?;
+        let opens = sandbox.rules.are_about_requests() || !sandbox.credentials.is_empty();
         Ok(Self {
-            calls: CallsConfig::resolve(&toolsets, options.isolation),
+            calls: CallsConfig::resolve(&toolsets, options.isolation, opens),
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
             unprotect: options.unprotect.iter().chain(&profile.unprotect).map(|path| absolute(&here, path)).collect(),
             own_files: options.sandbox_profile.iter().flat_map(|path| own_file(&here, path)).collect(),
             hidden: Vec::new(),
-            sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
+            sandbox,
             undo: UndoConfig::resolve(options, &profile, &world, &grants)?,
             temporary: std::env::temp_dir(),
             ground: None,

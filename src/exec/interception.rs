@@ -9,6 +9,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 
 use super::ExecError;
@@ -18,6 +19,16 @@ use crate::sandbox::intercept::{Told, Wanted};
 use crate::sandbox::wire::{receive_packet, send_packet};
 
 pub use crate::sandbox::intercept::{Counts, Flow, Mark};
+
+/// A nameless file with these bytes, at its beginning.
+pub(super) fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
+    let file = memfd_create("certificates", MemfdFlags::CLOEXEC).map_err(ExecError::follow)?;
+    let mut written = 0;
+    while written < bytes.len() {
+        written += rustix::io::pwrite(&file, &bytes[written..], written as u64).map_err(ExecError::follow)?;
+    }
+    Ok(file)
+}
 
 /// The sockets that everything is led to. None of them blocks.
 #[derive(Debug)]

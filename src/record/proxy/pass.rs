@@ -1,47 +1,19 @@
 //! One connection that goes through: what the program says first is held against the name that it was let through for. TLS is
-//! not opened, so what is said inside is not seen.
+//! not opened unless a rule is about what is said inside.
 
-use std::fmt;
 use std::io;
 use std::net::IpAddr;
 
 use tokio::io::AsyncWriteExt as _;
 
-use super::Door;
 use super::context::Context;
+use super::misfit::{Misfit, fits};
 use super::opening::is_settings;
 use super::stream::Stream;
-use super::{splice, tls};
+use super::{login, opened, splice, tls};
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
 use crate::record::http::h1::{self, Answered, Message, Reader};
-use crate::sandbox::intercept::ProgramName;
-
-/// What does not fit the name of a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misfit {
-    /// The server is asked for under this other name.
-    Name(String),
-    /// It is not said which server is asked for.
-    NoName,
-    /// The server is asked to lead on to somebody else, or to speak HTTP/2 without TLS, which asks for several servers at once.
-    Tunnel,
-    /// Neither TLS nor HTTP, at a port of those.
-    Unknown,
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name(name) => write!(out, "it was asked for as {name}"),
-            Self::NoName => out.write_str("TLS or HTTP did not say which server is asked for"),
-            Self::Tunnel => out.write_str("CONNECT and HTTP/2 without TLS lead on to other servers"),
-            Self::Unknown => out.write_str("neither TLS nor HTTP was spoken"),
-        }
-    }
-}
-
-impl std::error::Error for Misfit {}
 
 /// What the program speaks.
 enum Spoken {
@@ -55,22 +27,33 @@ enum Spoken {
 }
 
 /// Passes a connection on until both sides have ended, or until the program says what does not fit.
-pub async fn converse(
-    context: &Context,
-    door: &dyn Door,
-    by: ProgramName,
-    client: Stream,
-    server: Stream,
-) -> io::Result<()> {
+pub async fn converse(context: &Context, client: Stream, server: Stream) -> io::Result<()> {
+    let (target, door) = (&context.link.target, context.shared.wires.door());
+    let ended = |error: &io::Error| {
+        if let (Some(door), Some(misfit)) = (door, error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>())) {
+            door.ended(target, misfit.clone(), context.by);
+        }
+    };
+    if let Some(real) = door.and_then(|door| door.password(target)) {
+        return tokio::select! {
+            served = login::serve(context, &*real, client, server) => served,
+            () = context.stopped() => Ok(()),
+        };
+    }
+    if let Some(inspector) = door.and_then(|door| door.opens(target, context.by)) {
+        let served = tokio::select! {
+            served = opened::serve(context, inspector, client, server) => served,
+            () = context.stopped() => Ok(()),
+        };
+        return served.inspect_err(ended);
+    }
     let mut ends = (client, server);
     let passed = tokio::select! {
-        passed = pass(&context.link.target, &mut ends) => passed,
+        passed = pass(target, &mut ends) => passed,
         () = context.stopped() => Ok(()),
     };
     let Err(error) = passed else { return Ok(()) };
-    if let Some(misfit) = error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>()) {
-        door.ended(&context.link.target, misfit.clone(), by);
-    }
+    ended(&error);
     // Each side hears that it was cut off.
     ends.0.reset();
     ends.1.reset();
@@ -170,11 +153,6 @@ async fn said_by_tls(target: &Target, client: &mut Stream) -> io::Result<()> {
     };
     let fits = name.map_or(Err(Misfit::NoName), |name| fits(target, &name));
     fits.map_err(io::Error::other)
-}
-
-fn fits(target: &Target, name: &str) -> Result<(), Misfit> {
-    let name = name.trim_end_matches('.').to_ascii_lowercase();
-    if name == target.host { Ok(()) } else { Err(Misfit::Name(name)) }
 }
 
 /// Passes requests on, each once its head fits. Whether the connection becomes something else, which is not looked into.

@@ -16,5 +16,12 @@ python3 "$1/servers.py" "$1/notes" 11.0.0.2:80 11.0.0.2:443 11.0.0.2:8080 11.0.0
 # The servers end with whoever has this open.
 exec 9> "$1/alive"
 read -r _ < "$1/ready"
+if [ -e "$1/careful.py" ]; then
+  ip addr add 11.0.0.5 dev lo
+  echo "11.0.0.5 secure.example.com whole.example.com closed.example.com bad.example.com" >> "$1/hosts"
+  mkfifo "$1/ready-too"
+  python3 "$1/careful.py" "$1/notes" "$1/server.pem" 11.0.0.5:80 11.0.0.5:443 11.0.0.5:8080 < "$1/alive" > "$1/ready-too" 9>&- &
+  read -r _ < "$1/ready-too"
+fi
 shift
 exec "$@"
