@@ -190,7 +190,9 @@ fn start(
     }
     let verifier = Arc::new(Verifier::new(authority.provider(), certificates(ground.roots)));
     let (runtime, wires, account) = (ground.gate.map(Gate::handle), Arc::clone(&ways), ground.account.clone());
-    Ok((Proxy::start(runtime, sockets, wires, mode, Arc::clone(authority), verifier, account)?, ways))
+    let proxy = Proxy::start(runtime, sockets, wires, mode, Arc::clone(authority), verifier, account)?;
+    ways.listen(proxy.runtime())?;
+    Ok((proxy, ways))
 }
 
 /// Puts the run's certificates where the command can read them; the variables that lead programs there.

@@ -16,10 +16,11 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
 
 pub use self::door::RuledDoor;
+use self::ways::watched;
 pub use self::ways::{Out, Ways};
 use crate::budget::Account;
 use crate::egress::Rules;
-use crate::exec::{Blocked, Gatekeeper, Guarded, Listening, readable};
+use crate::exec::{Blocked, Gatekeeper, Guarded, Listening};
 use crate::limits::MAX_RESOLVE_THREADS;
 use crate::outbound::Verifier;
 use crate::record::net::ca::Authority;
@@ -58,7 +59,7 @@ impl Gate {
     /// Starts its threads, which have what the calling thread has.
     pub fn start(rules: Rules, has_loopback: bool, account: Account) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(std::env::var("GATE_WORKERS").ok().and_then(|n| n.parse().ok()).unwrap_or(2))
             .max_blocking_threads(MAX_RESOLVE_THREADS)
             .thread_name("gate")
             .enable_io()
@@ -117,12 +118,13 @@ impl Guarded for Guard {
 impl Shared {
     /// Waits for the supervisor's first word; `None` if it is gone, and with it the command.
     async fn begin(&self, handle: &Handle, listening: Listening, door: Arc<RuledDoor>) -> io::Result<Option<Proxy>> {
-        let first_word = move || readable([Some(listening.as_fd())], None).and_then(|_| listening.begin());
-        let begun =
-            tokio::task::spawn_blocking(first_word).await.map_err(io::Error::other)?.map_err(io::Error::other)?;
-        let Some(interception) = begun else { return Ok(None) };
+        watched(listening.as_fd())?.readable().await?;
+        let Some(interception) = listening.begin().map_err(io::Error::other)? else { return Ok(None) };
         let (ways, sockets) = Ways::new(interception, Out::ByRule(door))?;
         let (authority, verifier) = (Arc::clone(&self.authority), Arc::clone(&self.verifier));
-        Proxy::start(Some(handle), sockets, ways, Mode::Pass, authority, verifier, self.account.clone()).map(Some)
+        let (wires, account) = (Arc::clone(&ways), self.account.clone());
+        let proxy = Proxy::start(Some(handle), sockets, wires, Mode::Pass, authority, verifier, account)?;
+        ways.listen(handle)?;
+        Ok(Some(proxy))
     }
 }
