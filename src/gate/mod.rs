@@ -59,7 +59,7 @@ impl Gate {
     /// Starts its threads, which have what the calling thread has.
     pub fn start(rules: Rules, has_loopback: bool, account: Account) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(std::env::var("GATE_WORKERS").ok().and_then(|n| n.parse().ok()).unwrap_or(2))
+            .worker_threads(2)
             .max_blocking_threads(MAX_RESOLVE_THREADS)
             .thread_name("gate")
             .enable_io()
