@@ -192,5 +192,7 @@ fn start(
     // Where a rule has a connection opened, this authority is met there, too.
     let verifier = Arc::new(Verifier::new(authority.provider(), certificates(trusted)));
     let (runtime, wires, account) = (ground.gate.map(Gate::handle), Arc::clone(&ways), ground.account.clone());
-    Ok((Proxy::start(runtime, sockets, wires, mode, Arc::clone(authority), verifier, account)?, ways))
+    let proxy = Proxy::start(runtime, sockets, wires, mode, Arc::clone(authority), verifier, account)?;
+    ways.listen(proxy.runtime())?;
+    Ok((proxy, ways))
 }

@@ -19,10 +19,11 @@ use tokio::sync::oneshot;
 
 pub use self::door::RuledDoor;
 pub use self::trust::{JAVA_OPTIONS, Trust, TrustPlace};
+use self::ways::watched;
 pub use self::ways::{Out, Ways};
 use crate::budget::Account;
 use crate::egress::{Credentials, Rules};
-use crate::exec::{Blocked, Gatekeeper, Guarded, Listening, Trusting, readable};
+use crate::exec::{Blocked, Gatekeeper, Guarded, Listening, Trusting};
 use crate::limits::MAX_RESOLVE_THREADS;
 use crate::outbound::Verifier;
 use crate::record::net::ca::{Authority, certificates};
@@ -139,12 +140,13 @@ impl Guarded for Guard {
 impl Shared {
     /// Waits for the supervisor's first word; `None` if it is gone, and with it the command.
     async fn begin(&self, handle: &Handle, listening: Listening, door: Arc<RuledDoor>) -> io::Result<Option<Proxy>> {
-        let first_word = move || readable([Some(listening.as_fd())], None).and_then(|_| listening.begin());
-        let begun =
-            tokio::task::spawn_blocking(first_word).await.map_err(io::Error::other)?.map_err(io::Error::other)?;
-        let Some(interception) = begun else { return Ok(None) };
+        watched(listening.as_fd())?.readable().await?;
+        let Some(interception) = listening.begin().map_err(io::Error::other)? else { return Ok(None) };
         let (ways, sockets) = Ways::new(interception, Out::ByRule(door))?;
         let (authority, verifier) = (Arc::clone(&self.authority), Arc::clone(&self.verifier));
-        Proxy::start(Some(handle), sockets, ways, Mode::Pass, authority, verifier, self.account.clone()).map(Some)
+        let (wires, account) = (Arc::clone(&ways), self.account.clone());
+        let proxy = Proxy::start(Some(handle), sockets, wires, Mode::Pass, authority, verifier, account)?;
+        ways.listen(handle)?;
+        Ok(Some(proxy))
     }
 }

@@ -2,11 +2,15 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
+
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::runtime::Handle;
 
 use super::door::RuledDoor;
 use crate::exec::{Counts, Flow, Interception, Mark};
@@ -43,10 +47,29 @@ impl Ways {
         Ok((Arc::new(Self { interception, out }), Sockets { tcp, udp, ..Sockets::default() }))
     }
 
+    /// Has this runtime hear what the interception says, until it says no more.
+    pub fn listen(self: &Arc<Self>, runtime: &Handle) -> io::Result<()> {
+        let entered = runtime.enter();
+        let channel = watched(self.interception.as_fd())?;
+        drop(entered);
+        let ways = Arc::downgrade(self);
+        let hear = move || match ways.upgrade() {
+            Some(ways) if ways.interception.hear() => Err(io::ErrorKind::WouldBlock.into()),
+            _ => Ok(()),
+        };
+        runtime.spawn(async move { channel.async_io(Interest::READABLE, hear).await });
+        Ok(())
+    }
+
     /// What there was besides connections.
     pub fn counts(&self) -> Counts {
         self.interception.counts()
     }
+}
+
+/// Tells when there is something to be read from a socket.
+pub(super) fn watched(socket: BorrowedFd<'_>) -> io::Result<UnixStream> {
+    UnixStream::from_std(socket.try_clone_to_owned()?.into())
 }
 
 fn attempt(flow: Flow) -> Attempt {

@@ -162,6 +162,10 @@ pub const RESOLVED_MS: u64 = 30_000;
 pub const MAX_QUESTION_BYTES: usize = 4096;
 /// Most things that a recording tells beside its calls, such as targets that it could not look into.
 pub const MAX_RECORDING_NOTES: usize = 256;
+/// Names of one command that the system's resolver is asked for at once.
+pub const MAX_LOOKUPS_AT_ONCE: usize = 16;
+/// Questions of names of one command that wait for an answer at once; more wait in the socket.
+pub const MAX_QUESTIONS: usize = 1024;
 /// Threads that resolve names for recorded connections.
 pub const MAX_RESOLVE_THREADS: usize = 64;
 /// Sockets for recorded connections that a supervisor is asked for at the same time: each is on its way in a message, of which

@@ -298,7 +298,8 @@ impl Confinement {
             Some(watcher) if self.supervisors.is_empty() => watcher.note_all()?,
             _ => self.watch_over(),
         }
-        let datagram_network = request.intercepts_calls().then(|| DatagramNetwork::start(&self.alone)).transpose()?;
+        let is_apart = self.sets_datagrams_apart(&request);
+        let datagram_network = is_apart.then(|| DatagramNetwork::start(&self.alone)).transpose()?;
         supervisors.extend(datagram_network.iter().map(|(_, maker)| maker.as_raw()));
         let noted = self.watcher.as_ref().map(Watcher::places).unwrap_or_default();
         let places = self.pinned.iter().chain(&noted).map(|guarded| guarded.path().into()).collect();
@@ -365,6 +366,12 @@ impl Confinement {
         Ok(None)
     }
 
+    /// Whether datagrams of the command need a network of their own: that of commands leads somewhere.
+    fn sets_datagrams_apart(&self, request: &Request) -> bool {
+        let leads_nowhere = self.start.tier == Tier::Namespaces && self.plan.network != Network::Host;
+        request.intercepts_calls() && !leads_nowhere
+    }
+
     /// The life of the copy.
     pub fn live(mut self, copied: Copied) -> ! {
         let Copied { line, group } = copied;
@@ -376,7 +383,8 @@ impl Confinement {
         let Order { mut request, places, kernel_kills, refused } = order;
         let writable = || writable.iter().map(PathBuf::as_path);
         let places: Vec<_> = places.iter().filter_map(|path| Guarded::new(path.as_path(), writable())).collect();
-        let datagram_network = if request.intercepts_calls() { fds.pop().map(DatagramNetwork::from) } else { None };
+        let is_apart = self.sets_datagrams_apart(&request);
+        let datagram_network = if is_apart { fds.pop().map(DatagramNetwork::from) } else { None };
         let Some(Handed { command, channel, bundle, stdio }) = Handed::sort(&request, fds) else { sys::exit_now(0) };
         let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, datagram_network));
         let entered = settled.and_then(|()| self.guard(&request.guard));

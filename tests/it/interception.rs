@@ -314,6 +314,11 @@ impl Proxy {
 
 /// Has every connection made.
 fn let_all(interception: &Arc<Interception>) {
+    let (channel, heard) = (interception.as_fd().try_clone_to_owned().unwrap(), Arc::downgrade(interception));
+    thread::spawn(move || {
+        let hears = || heard.upgrade().is_some_and(|interception| interception.hear());
+        while poll(&mut [PollFd::new(&channel, PollFlags::IN)], None).is_ok() && hears() {}
+    });
     let inside = Arc::downgrade(interception);
     interception.on_flow(move |flow| {
         if let Some(interception) = inside.upgrade() {

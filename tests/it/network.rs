@@ -10,8 +10,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::json;
 
 use crate::harness::Server;
@@ -182,8 +185,96 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
         tree.file("work/ask.py", ASK);
         let line = "python3 ask.py api.example.com=api.example.com; python3 connect.py example.org 4";
         let said = server.call("keploy_mock_record", json!({"command": line}));
-        assert_eq!(said.result()["structuredContent"]["callCount"], 1, "{}", said.whole());
+        assert_eq!(said.result()["structuredContent"]["protocols"], json!(["HTTP"]), "{}", said.whole());
         assert!(said.whole().contains(&told(4, "python3")), "{}", said.whole());
+    });
+}
+
+#[test]
+fn what_is_allowed_behaves_as_without_rules() {
+    everywhere(|world| {
+        let other = rcgen::generate_simple_self_signed(["other.example.net".to_owned()]).unwrap();
+        world.file("certificate.pem", &other.cert.pem());
+        world.file("wire.py", include_str!("network/wire.py"));
+        fs::write(world.tree.path().join("certificate.pem"), other.signing_key.serialize_pem() + &other.cert.pem())
+            .unwrap();
+        let ports = [8081, 8082, 8083, 8443].map(|port| format!("api.example.com:{port}"));
+        let flags = ports.iter().flat_map(|rule| ["--allow-net", rule]).chain(RULES).collect::<Vec<_>>();
+        let ran = world.run(&flags, "python3 wire.py certificate.pem");
+        assert_eq!(ran.out, include_str!("network/wire.out"), "{:?}: {}", world.setting, ran.err);
+        let end = "11.0.0.2:8082 300000 bytes after the end".to_owned();
+        assert!(ran.notes.contains(&end), "{:?}: {:?}", world.setting, ran.notes);
+    });
+}
+
+/// Goes on as long as an allowed connection can be made, and tries another one, too.
+const KEEP: &str = "import socket
+print('begun', flush=True)
+while True:
+    try:
+        socket.create_connection(('11.0.0.3', 80), 10)
+    except OSError:
+        pass
+    socket.create_connection(('api.example.com', 80), 10).close()
+";
+
+/// The processes whose command line ends so, with their parents, the nearest first.
+fn with_parents(end: &str) -> Vec<i32> {
+    let line = |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let ends = |pid: &String| {
+        line(pid).strip_suffix(b"\0").is_some_and(|line| line.ends_with(end.as_bytes()) && line.starts_with(b"python3"))
+    };
+    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let Some(first) = pids.filter(|name| name.parse::<i32>().is_ok()).find(ends) else { return Vec::new() };
+    let parent = |pid: &i32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<i32>().ok()).filter(|pid| *pid > 1)
+    };
+    std::iter::successors(first.parse().ok(), parent).collect()
+}
+
+#[test]
+fn whoever_is_killed_nothing_opens_and_nothing_hangs() {
+    everywhere(|world| {
+        if world.setting.nobody {
+            return;
+        }
+        // The program's shell may be the program itself: after them come the supervisor, the launcher and the server.
+        for steps_from_server in [0, 2] {
+            let tree = Tree::new();
+            tree.file("work/keep.py", KEEP);
+            for name in ["servers.py", "world.sh"] {
+                fs::copy(world.tree.path().join(name), tree.path(name)).unwrap();
+            }
+            let (script, dir) = (tree.text("world.sh"), tree.text(""));
+            let wrapper = [&["unshare"], &own_network()[..], &["sh", &script, &dir]].concat();
+            let allow = format!("{}:rw", tree.text("work"));
+            let flags = ["--allow", &allow, "--sandbox", world.setting.tier, "--tools", "command"];
+            let mut server =
+                Server::start_under(&tree, &wrapper, &[&flags[..], &RULES[..]].concat()).opened(NEWEST_HANDSHAKE);
+            let mark = tree.text("keep.mark");
+            let begun = server.call(
+                "execute_command",
+                json!({"command": format!("exec python3 keep.py {mark}"), "background": true}),
+            );
+            assert_eq!(begun.result()["structuredContent"]["commandId"], "c1", "{}", begun.whole());
+            let notes = || fs::read_to_string(tree.path("notes")).unwrap_or_default();
+            let until = Instant::now() + Duration::from_secs(60);
+            let chain = loop {
+                let chain = with_parents(&mark);
+                if let Some(at) = chain.iter().position(|pid| *pid == server.pid().as_raw_nonzero().get()) {
+                    break chain[..=at].to_vec();
+                }
+                assert!(Instant::now() < until, "{chain:?}");
+            };
+            let program = pidfd_open(Pid::from_raw(chain[0]).unwrap(), PidfdFlags::empty()).unwrap();
+            let victim = Pid::from_raw(chain[chain.len() - 1 - steps_from_server]).unwrap();
+            kill_process(victim, Signal::KILL).unwrap();
+            let mut ended = [PollFd::new(&program, PollFlags::IN)];
+            let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+            assert_eq!(poll(&mut ended, Some(&patience)), Ok(1), "{:?} {steps_from_server}", world.setting);
+            assert!(!notes().contains("11.0.0.3"), "{}", notes());
+        }
     });
 }
 

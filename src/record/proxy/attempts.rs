@@ -91,6 +91,10 @@ fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decision, Option<(Context, on
             Err(errno) => return (Decision::Refused(errno), None),
         },
     };
+    // Said at once, before a program that does not wait has gone on.
+    if shared.wires.door().is_some_and(|door| !door.admits(&context.link.target, context.by)) {
+        return (Decision::Refused(libc::EACCES), None);
+    }
     context.keep = keep;
     let (tell, told) = oneshot::channel();
     (Decision::Dialed(context.clone(), told), Some((context, tell)))

@@ -213,6 +213,10 @@ impl Proxy {
         Ok(Self { runtime, own, attempts, stop, served: Some(served) })
     }
 
+    pub fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
     /// Ends all connections and gives what was recorded. Not for tasks of its runtime.
     pub fn finish(mut self) -> Recorded {
         self.wait();

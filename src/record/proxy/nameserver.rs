@@ -12,13 +12,13 @@ use tokio::sync::Semaphore;
 use super::Mode;
 use super::hub::Hub;
 use super::stream::Stream;
-use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_RESOLVE_THREADS};
+use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_QUESTIONS};
 use crate::record::call::{Content, Dns, Exchange, Link, Target};
 use crate::record::net::dns::{DnsQuestion, SERVFAIL};
 
 pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
     let socket = Arc::new(socket);
-    let places = Arc::new(Semaphore::new(MAX_RESOLVE_THREADS));
+    let places = Arc::new(Semaphore::new(MAX_QUESTIONS));
     let mut stop = shared.stop.clone();
     let mut buffer = vec![0; MAX_QUESTION_BYTES];
     loop {
