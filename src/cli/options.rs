@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueEnum, ValueHint};
 use serde::Deserialize;
 
@@ -15,6 +16,7 @@ use super::ranges::{
     TIMEOUT_SECS,
 };
 use super::{Isolation, PythonArgs, UndoArgs};
+use crate::egress::names_of_sets;
 use crate::limits;
 
 /// Flags that every mode understands.
@@ -72,6 +74,21 @@ pub struct Options {
     /// Repeatable.
     #[arg(long, global = true, help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
     pub deny_net: Vec<String>,
+    /// Let commands reach the hosts of a set; the same as --allow-net @SET
+    ///
+    /// Whoever may publish at these hosts may read what commands send there. `replay net sets` lists the sets.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "SET", value_parser = PossibleValuesParser::new(names_of_sets()),
+        hide_possible_values = true)]
+    pub net: Vec<String>,
+    /// Log each decision about a connection of a command in this file, as a line of JSON
+    ///
+    /// The log is for --allow-net. It never holds up a connection: lines that cannot be written in time are lost, and the log
+    /// says how many. Agents must not be able to reach the file.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub net_log: Option<PathBuf>,
+    /// Whether commands reach everything, to learn which rules they need
+    #[arg(skip)]
+    pub learns_net: bool,
     /// Choose how far a program is held whose calls are recorded or answered
     ///
     /// By default the best that the machine allows, but never `env`. If the flag is given and the machine does not allow that

@@ -10,13 +10,15 @@ use super::undo;
 use crate::budget::Account;
 use crate::cli::Sandbox;
 use crate::config::Config;
+use crate::egress::WARNING;
 use crate::exec::{BackgroundCommands, Launcher, Slots};
-use crate::gate::Gate;
+use crate::gate::{Gate, NetLog, Watcher};
 use crate::journal::Journal;
 use crate::limits;
 use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::{Place, Plan, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside};
+use crate::secrets::open_log;
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
@@ -159,8 +161,12 @@ fn launch(
     let launcher = if rules.is_empty() {
         launcher
     } else {
-        let gate =
-            Gate::start(rules.clone(), tier == Tier::Namespaces, account.clone()).context("the network by rule")?;
+        for set in rules.sets() {
+            tracing::warn!("commands reach the hosts of {set}: {WARNING}");
+        }
+        let watchers = watchers(config)?;
+        let gate = Gate::start(rules.clone(), tier == Tier::Namespaces, watchers, account.clone());
+        let gate = gate.context("the network by rule")?;
         launcher.guarded_by(Arc::new(gate))
     };
     let standing = WallStatus {
@@ -177,6 +183,16 @@ fn launch(
         memory: ready.memory,
     };
     Ok((standing, launcher, scratch))
+}
+
+/// Who looks on at decisions about connections.
+fn watchers(config: &Config) -> Result<Vec<Arc<dyn Watcher>>> {
+    let log = config.net_log.as_deref().map(|path| {
+        let (file, _) = open_log(path).with_context(|| format!("--net-log `{}`", path.display()))?;
+        anyhow::Ok(Arc::new(NetLog::start(file).context("--net-log")?) as Arc<dyn Watcher>)
+    });
+    let learned = config.learned.clone().map(|learned| learned as Arc<dyn Watcher>);
+    Ok(log.transpose()?.into_iter().chain(learned).collect())
 }
 
 /// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any more.

@@ -8,7 +8,7 @@ mod undo_stores;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::budget::{Account, Budget};
 use crate::calls::{Isolation, Reach};
@@ -19,6 +19,7 @@ use crate::policy::{Pins, Policy, Root};
 use crate::python::Sessions;
 use crate::sandbox::{Network, WallStatus};
 use crate::search::memory::Memory;
+use crate::secrets::Reach as Reachable;
 use crate::server::Server;
 use crate::testrun::History;
 use crate::tools::{Calls, Commands, Registry, Services};
@@ -60,7 +61,24 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let writer = Writer::new(config.durability);
     let services =
         Services { account, policy, journal, writer, memory, python, commands, calls, tests: History::default() };
+    keep_net_log_from(&services, config)?;
     Ok(Server::new(registry, services, config.errors))
+}
+
+/// Fails, with the way out, where an agent could reach the log of connections.
+#[expect(clippy::disallowed_methods, reason = "a file of the operator's, named on the command line")]
+fn keep_net_log_from(services: &Services, config: &Config) -> Result<()> {
+    let logs = !config.sandbox.rules.is_empty() && services.commands.launcher.is_some();
+    let Some(path) = config.net_log.as_deref().filter(|_| logs) else { return Ok(()) };
+    let reach = Reachable::of(std::iter::once(services), config.sandbox.system.iter().map(|seen| seen.path.clone()));
+    reach.keeps_out("--net-log", path)?;
+    if std::fs::canonicalize(path).is_ok_and(|real| reach.covers(&real)) {
+        bail!(
+            "--net-log `{}` lies below an allowed directory, where agents could change it; put it elsewhere",
+            path.display()
+        );
+    }
+    Ok(())
 }
 
 /// Where programs run that are not told where.

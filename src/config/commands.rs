@@ -169,16 +169,18 @@ fn network(options: &Options, profile: &Profile, mode: Sandbox) -> Result<(Netwo
 
 /// Those of the command line and of the profile together.
 fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
-    let both = |typed: &[String], of_profile: &[String]| [typed, of_profile].concat();
-    let (allow, deny) = (both(&options.allow_net, &profile.allow_net), both(&options.deny_net, &profile.deny_net));
+    let sets: Vec<String> = options.net.iter().map(|set| format!("@{set}")).collect();
+    let allow = [&sets[..], &options.allow_net, &profile.allow_net].concat();
+    let deny = [&options.deny_net[..], &profile.deny_net].concat();
     let rules = Rules::new(&allow, &deny)?;
+    let rules = if options.learns_net { rules.learning() } else { rules };
     if rules.is_empty() {
         return Ok(rules);
     }
     if mode == Sandbox::Off {
         bail!("only a wall can hold commands to --allow-net and --deny-net, and it is switched off (sandbox off)");
     }
-    if allow.is_empty() {
+    if allow.is_empty() && !options.learns_net {
         bail!("--deny-net takes away from what --allow-net gives, and nothing is given");
     }
     if options.allow_network || options.network.or(profile.network).is_some() || profile.allow_network == Some(true) {

@@ -37,6 +37,9 @@ pub(super) struct Profile {
     pub(super) allow_net: Vec<String>,
     /// As --deny-net (a list)
     pub(super) deny_net: Vec<String>,
+    /// As --net-log
+    #[schemars(with = "String")]
+    pub(super) net_log: Option<PathBuf>,
     /// false refuses all commands
     pub(super) allow_exec: Option<bool>,
     /// false refuses all commands too: a shell that may start nothing is of no use
@@ -281,8 +284,8 @@ mod tests {
     fn every_key_says_what_it_means() {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
-        assert_eq!((keys.len(), all), (40, 40));
-        assert_eq!((keys[0].as_str(), keys[39].as_str()), ("read_only", "limits.undo_days"));
+        assert_eq!((keys.len(), all), (41, 41));
+        assert_eq!((keys[0].as_str(), keys[40].as_str()), ("read_only", "limits.undo_days"));
     }
 
     #[test]

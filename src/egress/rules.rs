@@ -5,17 +5,21 @@ use std::net::IpAddr;
 
 use super::rule::{Destination, Host, Hosts, Network, Ports, Rule, RuleError};
 use super::sets::rules_of;
-use super::special_addresses::is_special;
+use super::special_addresses::{danger, is_special};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     allow: Table,
     deny: Table,
+    /// Whether what no rule names is allowed, to learn what is needed.
+    is_learning: bool,
 }
 
 /// A look-up costs a step for each label of a name, or for each length of a prefix that some rule has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Table {
+    /// As they were written.
+    texts: Vec<String>,
     names: HashMap<String, Vec<Entry>>,
     /// By the name that they are below.
     below: HashMap<String, Vec<Entry>>,
@@ -34,7 +38,7 @@ struct Entry {
 impl Table {
     fn of(texts: &[String]) -> Result<(Self, Vec<Vec<Rule>>), RuleError> {
         let all = texts.iter().map(|text| rules_of(text)).collect::<Result<Vec<_>, _>>()?;
-        let mut table = Self::default();
+        let mut table = Self { texts: texts.to_vec(), ..Self::default() };
         for (text, rules) in all.iter().enumerate() {
             for Rule { hosts, ports } in rules {
                 let entry = Entry { ports: *ports, text };
@@ -74,11 +78,13 @@ impl Table {
         self.of_network(Network { first, prefix: Network::bits(first) })
     }
 
-    fn matches(&self, to: &Destination) -> bool {
-        match &to.host {
-            Host::Name(name) => self.of_name(name).any(|entry| entry.ports.has(to.port)),
-            Host::Address(address) => self.of_address(*address).any(|entry| entry.ports.has(to.port)),
-        }
+    fn matching(&self, to: &Destination) -> Option<&str> {
+        let has_port = |entry: &&Entry| entry.ports.has(to.port);
+        let found = match &to.host {
+            Host::Name(name) => self.of_name(name).find(has_port),
+            Host::Address(address) => self.of_address(*address).find(has_port),
+        };
+        found.map(|entry| self.texts[entry.text].as_str())
     }
 
     /// The text of a rule that holds for all that this one does, but for those of this text.
@@ -114,7 +120,13 @@ impl Rules {
                 return error(text, format!("denies nothing that `{}` does not deny", deny[by]));
             }
         }
-        Ok(Self { allow: allowed, deny: denied })
+        Ok(Self { allow: allowed, deny: denied, is_learning: false })
+    }
+
+    /// Allows what no rule names, too, but for addresses that are more than a host ([`danger`]).
+    #[must_use]
+    pub fn learning(self) -> Self {
+        Self { is_learning: true, ..self }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -122,26 +134,42 @@ impl Rules {
     }
 
     pub fn allows(&self, to: &Destination) -> bool {
-        self.allow.matches(to) && !self.denies(to)
+        let is_dangerous = matches!(to.host, Host::Address(address) if danger(address).is_some());
+        (self.is_learning && !is_dangerous || self.names(to)) && !self.denies(to)
+    }
+
+    /// Whether a rule allows it, if no other one denies it.
+    pub fn names(&self, to: &Destination) -> bool {
+        self.allow.matching(to).is_some()
     }
 
     /// Whether a rule says no, whatever others say.
     pub fn denies(&self, to: &Destination) -> bool {
-        self.deny.matches(to)
+        self.deny.matching(to).is_some()
+    }
+
+    /// The rule that says yes or no, as it was written.
+    pub fn deciding(&self, to: &Destination) -> Option<&str> {
+        self.deny.matching(to).or_else(|| self.allow.matching(to))
+    }
+
+    /// The sets that are allowed, as they were written.
+    pub fn sets(&self) -> impl Iterator<Item = &str> {
+        self.allow.texts.iter().map(String::as_str).filter(|text| text.starts_with('@'))
     }
 
     /// Whether a name that is allowed may be reached at this address. One that is not of the public Internet has to be
     /// allowed by itself: a name is worth no more than who answers for it.
     pub fn allows_resolved(&self, address: IpAddr, port: u16) -> bool {
         let to = Destination { host: Host::Address(address), port };
-        !self.denies(&to) && (!is_special(address) || self.allow.matches(&to))
+        !self.denies(&to) && (!is_special(address) || self.allows(&to))
     }
 
     /// Whether a name may be reached at some port.
     pub fn knows(&self, name: &str) -> bool {
-        let allowed = self.allow.of_name(name);
+        let allowed = self.allow.of_name(name).map(|entry| entry.ports);
         let is_denied = |ports: Ports| self.deny.of_name(name).any(|denied| denied.ports.covers(ports));
-        allowed.into_iter().any(|entry| !is_denied(entry.ports))
+        allowed.chain(self.is_learning.then_some(Ports::All)).any(|ports| !is_denied(ports))
     }
 }
 
@@ -210,6 +238,42 @@ mod tests {
     }
 
     #[test]
+    fn while_one_learns_everything_is_allowed_that_is_no_more_than_a_host() {
+        let rules = rules(&["127.0.0.1:1"], &["evil.example:*", "10.0.0.1"]).learning();
+        let cases = [
+            (to("any.example", 5432), true),
+            (to("evil.example", 443), false),
+            (to("10.0.0.2", 80), true),
+            (to("10.0.0.1", 80), false),
+            (to("169.254.169.254", 80), false),
+            (to("127.0.0.1", 1), true),
+            (to("127.0.0.1", 2), false),
+        ];
+        for (destination, expected) in cases {
+            assert_eq!(rules.allows(&destination), expected, "{destination}");
+            if let Host::Address(address) = destination.host {
+                assert_eq!(rules.allows_resolved(address, destination.port), expected, "{address}");
+            }
+        }
+        assert!(rules.knows("any.example") && !rules.knows("evil.example"));
+    }
+
+    #[test]
+    fn the_rule_that_decides_is_told_as_it_was_written() {
+        let rules = rules(&["@npm", "*.Example.com"], &["evil.example.com:443"]);
+        let cases = [
+            (to("registry.npmjs.org", 443), Some("@npm")),
+            (to("a.example.com", 80), Some("*.Example.com")),
+            (to("evil.example.com", 443), Some("evil.example.com:443")),
+            (to("example.org", 443), None),
+        ];
+        for (destination, expected) in cases {
+            assert_eq!(rules.deciding(&destination), expected, "{destination}");
+        }
+        assert_eq!(rules.sets().collect::<Vec<_>>(), ["@npm"]);
+    }
+
+    #[test]
     fn a_rule_without_effect_is_an_error_that_names_it() {
         let cases: [(&[&str], &[&str], &str); 7] = [
             (&["a.b", "A.b."], &[], "`a.b` allows nothing that `A.b.` does not allow"),
@@ -262,7 +326,7 @@ mod tests {
         ) {
             let print = |rules: &[Rule]| rules.iter().map(Rule::to_string).collect::<Vec<_>>();
             let (allowed, denied) = (Table::of(&print(&allow)).unwrap().0, Table::of(&print(&deny)).unwrap().0);
-            let rules = Rules { allow: allowed, deny: denied };
+            let rules = Rules { allow: allowed, deny: denied, is_learning: false };
             let hosts = [Host::Name(name), Host::Address(std::net::Ipv4Addr::from(bits).into())];
             for to in hosts.map(|host| Destination { host, port }) {
                 let expected = allow.iter().any(|rule| naive(rule, &to)) && !deny.iter().any(|rule| naive(rule, &to));

@@ -7,8 +7,8 @@ use super::interception::Listening;
 use crate::sandbox::Blocked;
 
 pub trait Gatekeeper: Debug + Send + Sync {
-    /// Decides about the connections of one command from now on, until what this gives is dropped.
-    fn guard(&self, listening: Listening) -> Arc<dyn Guarded>;
+    /// Decides about the connections of one command from now on, until what this gives is dropped. `title` is the tool and its command.
+    fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded>;
 }
 
 /// One command whose connections are decided about.

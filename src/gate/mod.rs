@@ -5,6 +5,10 @@
 //! or this process ends, none is made any more.
 
 mod blocked_list;
+mod door;
+mod learned;
+mod net_log;
+mod watching;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -16,15 +20,18 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
 
-use self::blocked_list::BlockedList;
+pub use self::door::RuledDoor;
+pub use self::learned::Learned;
+pub use self::net_log::NetLog;
+pub use self::watching::Watcher;
+use self::watching::{Origin, Watch};
 use crate::budget::Account;
-use crate::egress::{Destination, Host, Rules, canonical};
-use crate::exec::{Blocked, Flow, Gatekeeper, Guarded, Interception, Listening, Mark, ProgramName, readable};
+use crate::egress::Rules;
+use crate::exec::{Blocked, Flow, Gatekeeper, Guarded, Interception, Listening, Mark, readable};
 use crate::limits::MAX_RESOLVE_THREADS;
 use crate::outbound::Verifier;
-use crate::record::Target;
 use crate::record::net::ca::Authority;
-use crate::record::proxy::{Attempt, Dialed, Door, Misfit, Mode, Proxy, Sockets, Wires};
+use crate::record::proxy::{Attempt, Dialed, Mode, Proxy, Sockets, Wires};
 use crate::sandbox::addresses;
 
 /// Decides by rules for all commands of a server.
@@ -34,7 +41,8 @@ pub struct Gate {
 }
 
 struct Shared {
-    rules: Rules,
+    rules: Arc<Rules>,
+    watchers: Arc<[Arc<dyn Watcher>]>,
     /// Whether commands have a loopback device that is theirs.
     has_loopback: bool,
     authority: Arc<Authority>,
@@ -44,14 +52,14 @@ struct Shared {
 
 /// One command: it is over when this is dropped.
 struct Guard {
-    blocked: Arc<BlockedList>,
+    door: Arc<RuledDoor>,
     _over: oneshot::Sender<()>,
 }
 
 /// The ways of one command.
 struct Ways {
     interception: Interception,
-    shared: Arc<Shared>,
+    door: Arc<RuledDoor>,
 }
 
 impl std::fmt::Debug for Gate {
@@ -68,7 +76,12 @@ impl std::fmt::Debug for Guard {
 
 impl Gate {
     /// Starts its threads, which have what the calling thread has.
-    pub fn start(rules: Rules, has_loopback: bool, account: Account) -> io::Result<Self> {
+    pub fn start(
+        rules: Rules,
+        has_loopback: bool,
+        watchers: Vec<Arc<dyn Watcher>>,
+        account: Account,
+    ) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(MAX_RESOLVE_THREADS)
@@ -78,7 +91,14 @@ impl Gate {
             .build()?;
         let authority = Arc::new(Authority::new().map_err(io::Error::other)?);
         let verifier = Arc::new(Verifier::new(authority.provider(), Vec::new()));
-        let shared = Arc::new(Shared { rules, has_loopback, authority, verifier, account });
+        let shared = Arc::new(Shared {
+            rules: Arc::new(rules),
+            watchers: watchers.into(),
+            has_loopback,
+            authority,
+            verifier,
+            account,
+        });
         Ok(Self { runtime: Some(runtime), shared })
     }
 }
@@ -92,11 +112,12 @@ impl Drop for Gate {
 }
 
 impl Gatekeeper for Gate {
-    fn guard(&self, listening: Listening) -> Arc<dyn Guarded> {
+    fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded> {
         let (over, is_over) = oneshot::channel();
-        let blocked = Arc::new(BlockedList::default());
+        let watch = Watch { origin: Origin::of(title), watchers: Arc::clone(&self.shared.watchers) };
+        let door = Arc::new(RuledDoor::new(Arc::clone(&self.shared.rules), self.shared.has_loopback, watch));
         if let Some(runtime) = &self.runtime {
-            let (shared, told) = (Arc::clone(&self.shared), Arc::clone(&blocked));
+            let (shared, told) = (Arc::clone(&self.shared), Arc::clone(&door));
             let handle = runtime.handle().clone();
             runtime.spawn(async move {
                 match begin(&shared, &handle, listening, told).await {
@@ -109,7 +130,7 @@ impl Gatekeeper for Gate {
                 }
             });
         }
-        Arc::new(Guard { blocked, _over: over })
+        Arc::new(Guard { door, _over: over })
     }
 }
 
@@ -118,16 +139,16 @@ async fn begin(
     shared: &Arc<Shared>,
     runtime: &Handle,
     listening: Listening,
-    blocked: Arc<BlockedList>,
+    door: Arc<RuledDoor>,
 ) -> io::Result<Option<Proxy>> {
     let first_word = move || readable([Some(listening.as_fd())], None).and_then(|_| listening.begin());
     let begun = tokio::task::spawn_blocking(first_word).await.map_err(io::Error::other)?.map_err(io::Error::other)?;
-    begun.map(|interception| shared.serve(runtime, interception, blocked)).transpose()
+    begun.map(|interception| shared.serve(runtime, interception, door)).transpose()
 }
 
 impl Guarded for Guard {
     fn blocked(&self) -> Vec<Blocked> {
-        self.blocked.take()
+        self.door.blocked()
     }
 }
 
@@ -136,13 +157,12 @@ impl Shared {
         self: &Arc<Self>,
         runtime: &Handle,
         mut interception: Interception,
-        blocked: Arc<BlockedList>,
+        door: Arc<RuledDoor>,
     ) -> io::Result<Proxy> {
         let taken = interception.sockets().ok_or(io::ErrorKind::NotConnected)?;
         let tcp = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(Into::into).collect();
         let udp = [Some(taken.udp_4), taken.udp_6].into_iter().flatten().map(Into::into).collect();
-        let ways = Arc::new(Ways { interception, shared: Arc::clone(self) });
-        let door = Arc::new(Ruled { shared: Arc::clone(self), blocked });
+        let ways = Arc::new(Ways { interception, door: Arc::clone(&door) });
         Proxy::start_on(
             runtime,
             Sockets { tcp, udp, ..Sockets::default() },
@@ -152,78 +172,6 @@ impl Shared {
             Arc::clone(&self.verifier),
             self.account.clone(),
         )
-    }
-
-    /// Whether this is the commands' own loopback: no rule gives them the machine's.
-    fn is_own(&self, to: SocketAddr) -> bool {
-        let destination = Destination { host: Host::Address(to.ip()), port: to.port() };
-        self.has_loopback && to.ip().to_canonical().is_loopback() && !self.rules.allows(&destination)
-    }
-}
-
-/// What one command may reach.
-struct Ruled {
-    shared: Arc<Shared>,
-    blocked: Arc<BlockedList>,
-}
-
-/// `None` if nothing can be reached there.
-fn destination(target: &Target) -> Option<Destination> {
-    let host = match target.host.parse() {
-        Ok(address) => Host::Address(address),
-        Err(_) => Host::Name(canonical(&target.host)?),
-    };
-    Some(Destination { host, port: target.port })
-}
-
-impl Ruled {
-    /// A connection is not made for want of a rule about this, or because of one.
-    fn block(&self, target: &Target, why: Option<String>, by: ProgramName, missing: &Destination) {
-        let (why, rule) = if self.shared.rules.denies(missing) {
-            let said = "--deny-net names it";
-            (Some(why.map_or(said.to_owned(), |why| format!("{why}, {said}"))), None)
-        } else {
-            (why, Some(missing.rule().to_string()))
-        };
-        self.blocked.add(target, why, by, rule);
-    }
-}
-
-impl Door for Ruled {
-    fn admits(&self, target: &Target, by: ProgramName) -> bool {
-        let Some(to) = destination(target) else {
-            self.blocked.add(target, None, by, None);
-            return false;
-        };
-        let is_own = matches!(to.host, Host::Address(address) if self.shared.is_own((address, to.port).into()));
-        let admits = is_own || self.shared.rules.allows(&to);
-        if !admits {
-            self.block(target, None, by, &to);
-        }
-        admits
-    }
-
-    fn may_ask(&self, name: &str) -> bool {
-        self.shared.rules.knows(name)
-    }
-
-    fn leads_to(&self, target: &Target, address: IpAddr, by: ProgramName) -> bool {
-        // Of an address the rules have said it.
-        let good = target.host.parse::<IpAddr>().is_ok() || self.shared.rules.allows_resolved(address, target.port);
-        if !good {
-            let why = format!("it leads to {}", address.to_canonical());
-            self.block(target, Some(why), by, &Destination { host: Host::Address(address), port: target.port });
-        }
-        good
-    }
-
-    fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {
-        let why = Some(misfit.to_string());
-        let other = if let Misfit::Name(name) = misfit { canonical(&name) } else { None };
-        match other {
-            Some(name) => self.block(target, why, by, &Destination { host: Host::Name(name), port: target.port }),
-            None => self.blocked.add(target, why, by, None),
-        }
     }
 }
 
@@ -250,7 +198,7 @@ impl Wires for Ways {
     }
 
     fn dial(&self, to: SocketAddr, done: Dialed) {
-        if self.shared.is_own(to) {
+        if self.door.is_own(to) {
             self.interception.dial(to, done);
         } else {
             done(connecting(to));
@@ -258,7 +206,7 @@ impl Wires for Ways {
     }
 
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        addresses(name)
+        addresses(name).inspect_err(|why| self.door.unresolved(name, why))
     }
 }
 

@@ -19,6 +19,7 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
     recvmsg, sendmsg,
 };
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -187,20 +188,29 @@ pub enum Denied {
 }
 
 /// Connections of a command that no rule allows, all to one place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Blocked {
     /// Host and port.
     pub target: String,
-    /// What it is about the place that is not allowed, if it is not the place itself.
-    pub why: Option<String>,
+    pub times: u64,
     /// The programs that tried, as they call themselves.
     pub by: BTreeSet<String>,
-    pub times: u64,
-    /// The rule that would allow it, if one can.
+    /// What it is about the place that is not allowed, if it is not the place itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The rule that would allow it, where one is proposed to the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
 
 impl Blocked {
+    /// Those of all that was refused.
+    pub fn among(denied: &[Denied]) -> Vec<Self> {
+        let blocked =
+            |denied: &Denied| if let Denied::Blocked(blocked) = denied { Some(blocked.clone()) } else { None };
+        denied.iter().filter_map(blocked).collect()
+    }
+
     /// The place, as it stands among the paths that a call touched.
     pub fn url(&self) -> PathBuf {
         PathBuf::from(format!("tcp://{}", self.target))
@@ -221,7 +231,7 @@ impl fmt::Display for Blocked {
         write!(out, " ({}); ", by.join(", "))?;
         match &self.rule {
             Some(rule) => write!(out, "the operator can allow it with --allow-net {rule}"),
-            None => out.write_str("no rule can allow that"),
+            None => out.write_str("no rule is proposed for that"),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, refused};
 use super::{Context, Reply};
 use crate::error::Error;
-use crate::exec::ExecError;
+use crate::exec::{Blocked, ExecError};
 use crate::protocol::Content;
 use crate::testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 
@@ -25,6 +25,10 @@ pub struct Reported<R> {
     /// An item for each command.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changed: Vec<ChangesMade>,
+    /// As of other commands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Value>")]
+    blocked: Vec<Blocked>,
 }
 
 /// What has run.
@@ -93,7 +97,7 @@ impl<R> Ran<R> {
             size: log.text.len() as u64,
         }));
         let changed = changed.into_iter().map(|(_, made)| made).collect();
-        Reply::content(content).with(Reported { report: told(report), changed })
+        Reply::content(content).with(Reported { report: told(report), changed, blocked: Blocked::among(&denied) })
     }
 }
 
