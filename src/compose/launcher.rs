@@ -58,11 +58,12 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Journal>, accoun
             bail!(cannot_hide(&hidden.path, tier, &tried));
         }
         match launch(config, policy, journal, account, tier) {
-            Ok((standing, launcher, scratch)) => {
+            Ok(Launched { standing, launcher, gate, scratch }) => {
                 let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
                 let (most, bytes) = (config.max_background_commands, config.background_output_bytes);
                 return Ok(Commands {
                     launcher: Some(launcher),
+                    gate,
                     background: Some(BackgroundCommands::new(dir, most, bytes)),
                     scratch: Some(scratch),
                     ..bounds(WallStatus { tried, ..standing })
@@ -138,13 +139,21 @@ pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
     bail!("no private directory for commands can be made (TMPDIR says where): {}", reasons.join("; "))
 }
 
+/// What runs commands, and what holds them.
+struct Launched {
+    standing: WallStatus,
+    launcher: Launcher,
+    gate: Option<Arc<Gate>>,
+    scratch: Scratch,
+}
+
 fn launch(
     config: &Config,
     policy: &Policy,
     journal: Option<&Journal>,
     account: &Account,
     tier: Tier,
-) -> Result<(WallStatus, Launcher, Scratch)> {
+) -> Result<Launched> {
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let asked = config.sandbox.asked(&protected);
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
@@ -158,16 +167,17 @@ fn launch(
     let launcher =
         if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };
     let rules = &config.sandbox.rules;
-    let launcher = if rules.is_empty() {
-        launcher
-    } else {
-        for set in rules.sets() {
-            tracing::warn!("commands reach the hosts of {set}: {WARNING}");
-        }
-        let watchers = watchers(config)?;
-        let gate = Gate::start(rules.clone(), tier == Tier::Namespaces, watchers, account.clone());
-        let gate = gate.context("the network by rule")?;
-        launcher.guarded_by(Arc::new(gate))
+    for set in rules.sets() {
+        tracing::warn!("commands reach the hosts of {set}: {WARNING}");
+    }
+    let gate = || {
+        let gate = Gate::start(rules.clone(), tier == Tier::Namespaces, watchers(config)?, account.clone());
+        anyhow::Ok(Arc::new(gate.context("the network by rule")?))
+    };
+    let gate = if rules.is_empty() { None } else { Some(gate()?) };
+    let launcher = match &gate {
+        Some(gate) => launcher.guarded_by(Arc::clone(gate) as _),
+        None => launcher,
     };
     let standing = WallStatus {
         tier: Some(tier),
@@ -182,7 +192,7 @@ fn launch(
         gaps: gaps(&plan, asked, ready.memory.as_ref()).into_iter().chain(ready.gaps).collect(),
         memory: ready.memory,
     };
-    Ok((standing, launcher, scratch))
+    Ok(Launched { standing, launcher, gate, scratch })
 }
 
 /// Who looks on at decisions about connections.

@@ -91,8 +91,8 @@ fn first_writable(policy: &Policy) -> PathBuf {
 fn calls(config: &Config, standing: &WallStatus) -> Calls {
     let reach = match (config.calls.reach, standing.effective_network()) {
         (Some(reach), _) => reach,
-        (None, Network::None) => Reach::Nothing,
-        (None, Network::Loopback | Network::Host) => Reach::AsCommands,
+        (None, Network::None) if !standing.by_rule => Reach::Nothing,
+        (None, _) => Reach::AsCommands,
     };
     let resolves = reach == Reach::AsServer || reach == Reach::AsCommands && standing.network == Network::Host;
     let CallsConfig { roots, open, keep_secrets, isolation, .. } = config.calls.clone();

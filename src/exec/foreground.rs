@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use rustix::fs::{MemfdFlags, memfd_create};
 
+use super::gatekeeper::Guarded;
 use super::interception::{Interception, Listening};
 use super::job::Countdown;
 use super::poll::{readable, received};
@@ -50,13 +52,16 @@ pub struct Intercepted<'a> {
     pub proxy_only: bool,
 }
 
+/// Takes an interception, and says who decides about its connections, if somebody does.
+pub type OnStart<'a> = dyn FnMut(Interception) -> Option<Arc<dyn Guarded>> + 'a;
+
 /// What goes with an intercepted command.
 struct With<'a> {
     channel: OwnedFd,
     bundle: Option<OwnedFd>,
     waiting: Listening,
     signals: Option<BorrowedFd<'a>>,
-    on_start: &'a mut dyn FnMut(Interception),
+    on_start: &'a mut OnStart<'a>,
 }
 
 /// A nameless file with these bytes, at its beginning.
@@ -121,7 +126,7 @@ impl Foreground<'_> {
         &self,
         command: &Command<'_>,
         how: &Intercepted<'_>,
-        on_start: &mut dyn FnMut(Interception),
+        on_start: &mut OnStart<'_>,
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, ExecError> {
         let mut request = command.request(how.streams.is_some(), false)?;
@@ -161,7 +166,7 @@ impl Foreground<'_> {
             None => (None, None, None),
         };
         let handed: Vec<BorrowedFd<'_>> = channel.iter().chain(&bundle).map(AsFd::as_fd).collect();
-        let (job, mut streams) = match passed {
+        let (mut job, mut streams) = match passed {
             _ if request.terminal.is_some() => {
                 (self.launcher.spawn(request, &handed)?, Streams::new([None, None], self.output_cap_bytes))
             }
@@ -206,7 +211,7 @@ impl Foreground<'_> {
             if heard && let Some((ready, on_start)) = listening.take() {
                 // Else the supervisor is gone, and says why on the other socket.
                 if let Some(interception) = ready.begin()? {
-                    on_start(interception);
+                    job.guarded = on_start(interception);
                 }
             }
             for (index, ready) in [stdout, stderr].into_iter().enumerate() {

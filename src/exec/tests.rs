@@ -217,7 +217,7 @@ fn a_signal_is_passed_on_and_a_second_one_means_kill() {
         let how = Intercepted { signals: Some(come.as_fd()), ..Intercepted::default() };
         let (running, cancel) = (Slots::new(1), CancelToken::new());
         let foreground = Foreground { grace: LONG, ..foreground(&launcher, LONG, &running, &cancel) };
-        let outcome = foreground.run_intercepted(&command("a line"), &how, &mut |_| {}, &mut |_, _| {});
+        let outcome = foreground.run_intercepted(&command("a line"), &how, &mut |_| None, &mut |_, _| {});
         assert_eq!(receiver.recv().unwrap(), words);
         assert_eq!(outcome.unwrap(), Outcome { asked_by: Some(signals[0] as i32), ..done(Exit::Signal(9)) });
     }

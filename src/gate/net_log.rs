@@ -87,7 +87,7 @@ impl Watcher for NetLog {
             program: decision.by.to_string(),
             host: &decision.host[..decision.host.floor_char_boundary(MAX_AUDIT_REASON_BYTES)],
             port: decision.port,
-            address: decision.address,
+            address: decision.address.filter(|_| decision.host.parse::<IpAddr>().is_err()),
             decision: word,
             rule: decision.rule,
             why: why.map(|why| &why[..why.floor_char_boundary(MAX_AUDIT_REASON_BYTES)]),

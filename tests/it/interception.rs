@@ -226,8 +226,15 @@ impl Net {
         let running = Slots::new(4);
         let command = Command { tool: "execute_command", line, dir: place(&self.work), terminal: None };
         let cancel = CancelToken::new();
-        let outcome =
-            foreground(&self.launcher, &running, &cancel).run_intercepted(&command, how, on_start, &mut |_, _| {});
+        let outcome = foreground(&self.launcher, &running, &cancel).run_intercepted(
+            &command,
+            how,
+            &mut |given| {
+                on_start(given);
+                None
+            },
+            &mut |_, _| {},
+        );
         (outcome, running)
     }
 

@@ -3,6 +3,9 @@
 //! All servers are on the loopback device of a network of the test's own, and have names there. Each test runs in both tiers, and
 //! where the tests run as root also as a user without rights.
 
+mod learning;
+mod log;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -29,6 +32,7 @@ struct Ran {
     err: String,
     /// What reached the servers, in order.
     notes: Vec<String>,
+    status: Option<i32>,
 }
 
 struct World {
@@ -85,17 +89,24 @@ impl World {
 
     /// Runs a line of shell under these rules.
     fn run(&self, flags: &[&str], line: &str) -> Ran {
+        self.run_with(&["sandbox", "run", "--log-level", "warn"], flags, line)
+    }
+
+    /// The same with another subcommand.
+    fn run_with(&self, subcommand: &[&str], flags: &[&str], line: &str) -> Ran {
         for name in ["ready", "alive", "notes"] {
             let _ = fs::remove_file(self.tree.path().join(name));
         }
         let mut command = Command::new("unshare");
         command.args(own_network()).arg("sh").arg(self.tree.path().join("world.sh")).arg(self.tree.path());
-        command.arg(&self.program).args(["sandbox", "run", "--sandbox", self.setting.tier, "--log-level", "warn"]);
-        command.arg("--allow").arg(format!("{}:rw", self.tree.path().join("work").display()));
+        command.arg(&self.program).args(subcommand).args(["--sandbox", self.setting.tier]);
+        let work = self.tree.path().join("work");
+        command.current_dir(&work).arg("--allow").arg(format!("{}:rw", work.display()));
         let ran = command.args(flags).args(["--", "sh", "-c", line]).stdin(Stdio::null()).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let notes = fs::read_to_string(self.tree.path().join("notes")).unwrap_or_default();
-        Ran { out: text(&ran.stdout), err: text(&ran.stderr), notes: notes.lines().map(str::to_owned).collect() }
+        let notes = notes.lines().map(str::to_owned).collect();
+        Ran { out: text(&ran.stdout), err: text(&ran.stderr), notes, status: ran.status.code() }
     }
 }
 
@@ -151,6 +162,11 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
         let line = |port: u16| format!("python3 connect.py api.example.com 80; python3 connect.py example.org {port}");
         let said = server.call("execute_command", json!({"command": line(1)}));
         assert_eq!(said.text(), format!("connected\n13\n[{}]\n[exit code: 0]", told(1, "python3")));
+        let data = |port: u16| {
+            let place = format!("example.org:{port}");
+            json!([{"target": place, "times": 1, "by": ["python3"], "rule": place}])
+        };
+        assert_eq!(said.result()["structuredContent"]["blocked"], data(1));
         let begun = server.call("execute_command", json!({"command": line(2), "background": true}));
         let id = begun.result()["structuredContent"]["commandId"].clone();
         let said = loop {
@@ -160,12 +176,19 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
             }
         };
         assert!(said.text().contains(&told(2, "python3")), "{}", said.whole());
+        assert_eq!(said.result()["structuredContent"]["blocked"], data(2));
         let code = "from connect import connect\nconnect('api.example.com', 80)\nconnect('example.org', 3)";
         let code = format!("import sys; sys.path.insert(0, '.'); sys.argv = ['x']\n{code}");
         let said = server.call("run_python_code", json!({"code": code}));
         assert!(said.whole().contains(&told(3, "python3")) && said.whole().contains("connected"), "{}", said.whole());
+        assert_eq!(said.result()["structuredContent"]["blocked"], data(3));
         let again = server.call("run_python_code", json!({"code": "connect('api.example.com', 80)"}));
         assert!(!again.whole().contains("blocked"), "{}", again.whole());
+        tree.file("work/ask.py", ASK);
+        let line = "python3 ask.py api.example.com=api.example.com; python3 connect.py example.org 4";
+        let said = server.call("keploy_mock_record", json!({"command": line}));
+        assert_eq!(said.result()["structuredContent"]["callCount"], 1, "{}", said.whole());
+        assert!(said.whole().contains(&told(4, "python3")), "{}", said.whole());
     });
 }
 
@@ -180,5 +203,42 @@ fn many_connections_and_ends_of_every_kind_pass() {
         let blocked = "replay: blocked: example.org:80, 100 times (python3); the operator can allow it with --allow-net \
                        example.org\n";
         assert_eq!(ran.err, blocked, "{:?}", world.setting);
+    });
+}
+
+/// Asks for a path of a host, and says at which host it is.
+const ASK: &str = "import http.client, sys
+def ask(host, said):
+    try:
+        one = http.client.HTTPConnection(host, 80, timeout=10)
+        one.request('GET', '/good', headers={'Host': said})
+        print(host, said, one.getresponse().status)
+    except (OSError, http.client.HTTPException) as error:
+        print(host, said, type(error).__name__)
+for pair in sys.argv[1:]:
+    ask(*pair.split('='))
+";
+
+#[test]
+fn a_recorded_program_reaches_what_the_rules_allow() {
+    everywhere(|world| {
+        world.file("ask.py", ASK);
+        let pairs = "api.example.com=api.example.com api.example.com=other.example.net example.org=example.org";
+        let line = format!("python3 ask.py {pairs} meta.example.com=meta.example.com");
+        let ran = world.run_with(&["calls", "record"], &RULES, &line);
+        let expected = "api.example.com api.example.com 200\napi.example.com other.example.net RemoteDisconnected\n\
+                        example.org example.org PermissionError\nmeta.example.com meta.example.com PermissionError\n";
+        assert_eq!(ran.out, expected, "{:?}: {}", world.setting, ran.err);
+        assert_eq!(ran.notes, ["11.0.0.2:80 GET /good HTTP/1.1"], "{:?}", world.setting);
+        let told: Vec<&str> =
+            ran.err.lines().filter(|line| line.contains("blocked") || line.contains("refused")).collect();
+        let expected = [
+            "replay: blocked: api.example.com:80, it was asked for as other.example.net (python3); the operator can allow it with \
+             --allow-net other.example.net",
+            "replay: blocked: example.org:80 (python3); the operator can allow it with --allow-net example.org",
+            "replay: blocked: meta.example.com:80, it leads to 169.254.169.254, which gives the machine's credentials, in a cloud \
+             (python3); no rule is proposed for that",
+        ];
+        assert_eq!(told, expected, "{:?}: {}", world.setting, ran.err);
     });
 }

@@ -227,7 +227,7 @@ impl Hub {
     /// Whether what nobody recorded may go to the real server, and is recorded there.
     pub fn beyond(&self) -> Option<bool> {
         match &self.mode {
-            Mode::Pass(_) => Some(false),
+            Mode::Pass => Some(false),
             Mode::Record => Some(true),
             Mode::Replay { on_miss, .. } => match on_miss {
                 OnMiss::Fail => None,
@@ -261,16 +261,8 @@ impl Hub {
         Ok(addresses)
     }
 
-    pub async fn dial(self: &Arc<Self>, target: &Target) -> io::Result<TcpStream> {
-        self.dial_where(target, |_| true).await
-    }
-
-    /// The same at those of its addresses only that are good; `EACCES` if none is.
-    pub async fn dial_where(
-        self: &Arc<Self>,
-        target: &Target,
-        is_good: impl Fn(IpAddr) -> bool,
-    ) -> io::Result<TcpStream> {
+    /// The real server, at those of its addresses that are good; `EACCES` if none is.
+    pub async fn dial(self: &Arc<Self>, target: &Target, is_good: impl Fn(IpAddr) -> bool) -> io::Result<TcpStream> {
         let connect = async {
             let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
             for address in self.resolve(&target.host).await? {

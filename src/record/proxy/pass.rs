@@ -7,7 +7,6 @@ use std::net::IpAddr;
 
 use tokio::io::AsyncWriteExt as _;
 
-use super::Door;
 use super::context::Context;
 use super::opening::is_settings;
 use super::stream::Stream;
@@ -15,7 +14,6 @@ use super::{splice, tls};
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
 use crate::record::http::h1::{self, Answered, Message, Reader};
-use crate::sandbox::intercept::ProgramName;
 
 /// What does not fit the name of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,21 +53,17 @@ enum Spoken {
 }
 
 /// Passes a connection on until both sides have ended, or until the program says what does not fit.
-pub async fn converse(
-    context: &Context,
-    door: &dyn Door,
-    by: ProgramName,
-    client: Stream,
-    server: Stream,
-) -> io::Result<()> {
+pub async fn converse(context: &Context, client: Stream, server: Stream) -> io::Result<()> {
     let mut ends = (client, server);
     let passed = tokio::select! {
         passed = pass(&context.link.target, &mut ends) => passed,
         () = context.stopped() => Ok(()),
     };
     let Err(error) = passed else { return Ok(()) };
-    if let Some(misfit) = error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>()) {
-        door.ended(&context.link.target, misfit.clone(), by);
+    if let Some(misfit) = error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>())
+        && let Some(door) = context.shared.wires.door()
+    {
+        door.ended(&context.link.target, misfit.clone(), context.by);
     }
     // Each side hears that it was cut off.
     ends.0.reset();

@@ -98,7 +98,7 @@ fn encrypted(context: Context, client: Stream, server: Stream, tap: Option<Tap>)
                 // Something that only the two of them can agree on, such as a certificate of the client: they shall.
                 shared.set_opaque(target, false, reason);
                 shared.count(|counts| counts.opaque += 1);
-                let server = Stream::new(shared.dial(target).await?);
+                let server = context.dial().await?;
                 return pass(context, client, server, Tap::Nobody).await;
             }
         };

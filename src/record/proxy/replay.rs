@@ -142,10 +142,10 @@ fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'st
 async fn go_beyond(context: Context, replay: &Replay, client: Stream) -> io::Result<()> {
     let context = context.forwarded();
     replay.book.forwarded(&context.link.target);
-    match context.shared.dial(&context.link.target).await {
-        Ok(server) => record::converse(context, client, Stream::new(server)).await,
+    match context.dial().await {
+        Ok(server) => record::converse(context, client, server).await,
         Err(error) => {
-            context.refused(Refusal::of(&error));
+            context.not_reached(&error);
             client.reset();
             Ok(())
         }

@@ -20,6 +20,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use super::*;
 use crate::record::call::{Exchange, Target};
 use crate::record::matching::{Noise, Report};
+use crate::record::net::ca::certificates;
 
 /// Longest that anything here waits.
 pub const PATIENCE: Duration = Duration::from_mins(1);
@@ -118,8 +119,21 @@ pub fn setup_within(mode: Mode, to: SocketAddr, system: &[u8], account: Account)
     net.routes.lock().unwrap().insert(address, to);
     let authority = Arc::new(Authority::new().unwrap());
     let sockets = Sockets { tcp: vec![listener], ..Sockets::default() };
-    let proxy = Proxy::start(sockets, Arc::new(net), mode, Arc::clone(&authority), system, account).unwrap();
+    let proxy = start(sockets, Arc::new(net), mode, Arc::clone(&authority), system, account);
     Setup { proxy, address, authority }
+}
+
+/// Serves these in a runtime of its own. `system` are the authorities that real servers are verified with, as PEM.
+pub fn start(
+    sockets: Sockets,
+    wires: Arc<dyn Wires>,
+    mode: Mode,
+    authority: Arc<Authority>,
+    system: &[u8],
+    account: Account,
+) -> Proxy {
+    let verifier = Arc::new(Verifier::new(authority.provider(), certificates(system)));
+    Proxy::start(None, sockets, wires, mode, authority, verifier, account).unwrap()
 }
 
 pub fn replay_of(exchanges: Vec<Exchange>) -> Arc<Replay> {

@@ -99,7 +99,7 @@ pub async fn connect(context: &Context, hello: &ClientHello, to: Stream) -> Resu
 
 /// A new connection to the real server, encrypted if this one is.
 pub async fn reach(context: &Context, hello: &ClientHello) -> io::Result<Stream> {
-    let server = Stream::new(context.shared.dial(&context.link.target).await?);
+    let server = context.dial().await?;
     if !context.link.tls {
         return Ok(server);
     }

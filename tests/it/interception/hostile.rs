@@ -137,7 +137,7 @@ fn a_command_that_cannot_start_is_refused_and_not_waited_for() {
             replay::internals::exec::Command { tool: "execute_command", line: "true", dir: at, terminal: None };
         let (running, cancel) = (replay::internals::exec::Slots::new(1), replay::internals::cancel::CancelToken::new());
         let foreground = super::foreground(&net.launcher, &running, &cancel);
-        let refused = foreground.run_intercepted(&command, &Intercepted::default(), &mut drop, &mut |_, _| {});
+        let refused = foreground.run_intercepted(&command, &Intercepted::default(), &mut |_| None, &mut |_, _| {});
         assert!(matches!(refused, Err(ExecError::Refused { .. })), "{:?}: {refused:?}", net.setting);
     });
 }
