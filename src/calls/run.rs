@@ -1,6 +1,5 @@
 //! Runs a command whose calls over the network are recorded, or answered from recordings.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -8,16 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CallsError;
-use super::isolation::{Isolation, JAVA_OPTIONS, behind_java_options, proxy_variables, with_java_proxy};
+use super::isolation::{Isolation, proxy_variables, with_java_proxy};
 use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::exec::{
     Command, Counts, Foreground, Guarded, Intercepted, Interception, Launcher, Outcome, Slots, Stage, title,
 };
-use crate::gate::{Gate, Out, RuledDoor, Ways};
+use crate::gate::{Gate, JAVA_OPTIONS, Out, RuledDoor, Trust, TrustPlace, Ways};
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use crate::outbound::Verifier;
-use crate::record::net::ca::{Authority, TrustFiles, certificates, environment};
+use crate::record::net::ca::{Authority, certificates};
 use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets};
 use crate::record::redact::Secrets;
 use crate::record::{Book, Noise, Outline, Recording, Report};
@@ -119,9 +118,11 @@ pub fn run(
     on_progress: &mut dyn FnMut(Duration, Stage),
 ) -> Result<Ran, CallsError> {
     let authority = Arc::new(Authority::new()?);
-    let bundle = authority.bundle(ground.roots);
-    let mut variables = show(ground, &authority, &bundle)?;
-    behind_java_options(&mut variables, ground.launcher.variable(JAVA_OPTIONS));
+    let java_options = ground.launcher.variable(JAVA_OPTIONS);
+    let place = TrustPlace { scratch: ground.scratch, tmp: ground.tmp, java_options };
+    let step = |cause| CallsError::Setup { step: "show certificates to the command", cause };
+    let trust = Trust::show(place, &authority, ground.roots).map_err(step)?;
+    let mut variables = trust.environment().map_err(step)?;
     variables.extend(WITHOUT_NEWS.map(|(name, value)| (name.into(), value.into())));
     let proxy_only = run.isolation == Isolation::Env;
     if proxy_only {
@@ -141,13 +142,13 @@ pub fn run(
     let mut started: Option<io::Result<(Proxy, Arc<Ways>)>> = None;
     let mut on_start = |interception| {
         let guarded = ground.gate.map(|gate| gate.door(&title(run.command.tool, run.command.line)));
-        let made = start(interception, ground, guarded.clone(), mode.clone(), &authority, proxy_only);
+        let made = start(interception, ground, guarded.clone(), mode.clone(), (&authority, trust.bundle()), proxy_only);
         started = Some(made);
         guarded.map(|door| door as Arc<dyn Guarded>)
     };
     let how = Intercepted {
         environment: &variables,
-        certificates: Some(&bundle),
+        certificates: Some(trust.bundle()),
         dial: dial && (ground.reach == Reach::AsCommands || ground.gate.is_some()),
         open: run.open,
         streams: run.streams,
@@ -177,7 +178,7 @@ fn start(
     ground: &RunHost<'_>,
     door: Option<Arc<RuledDoor>>,
     mode: Mode,
-    authority: &Arc<Authority>,
+    (authority, trusted): (&Arc<Authority>, &[u8]),
     proxy_only: bool,
 ) -> io::Result<(Proxy, Arc<Ways>)> {
     let out = match (ground.reach, door) {
@@ -190,22 +191,8 @@ fn start(
     if proxy_only {
         sockets = Sockets { forward: sockets.tcp, ..Sockets::default() };
     }
-    let verifier = Arc::new(Verifier::new(authority.provider(), certificates(ground.roots)));
+    // Where a rule has a connection opened, this authority is met there, too.
+    let verifier = Arc::new(Verifier::new(authority.provider(), certificates(trusted)));
     let (runtime, wires, account) = (ground.gate.map(Gate::handle), Arc::clone(&ways), ground.account.clone());
     Ok((Proxy::start(runtime, sockets, wires, mode, Arc::clone(authority), verifier, account)?, ways))
-}
-
-/// Puts the run's certificates where the command can read them; the variables that lead programs there.
-fn show(ground: &RunHost<'_>, authority: &Authority, bundle: &[u8]) -> Result<Vec<(OsString, OsString)>, CallsError> {
-    const FILES: [&str; 3] = ["bundle.pem", "authority.pem", "java.p12"];
-    let java = authority.trust_store(ground.roots);
-    let contents = [bundle, authority.pem().as_bytes(), &java];
-    let step = |cause| CallsError::Setup { step: "show certificates to the command", cause };
-    let directory = ground.scratch.hand_out(FILES.into_iter().zip(contents)).map_err(step)?;
-    let path = |name: &str| ground.tmp.join(&directory).join(name).to_string_lossy().into_owned();
-    let [bundle, authority, java] = FILES.map(path);
-    let files = TrustFiles { bundle: &bundle, authority: &authority, java: &java };
-    // Now and then npm asks its registry for a newer npm, which is no call of the program.
-    let quiet = ("npm_config_update_notifier", "false".to_owned());
-    Ok(environment(files).into_iter().chain([quiet]).map(|(name, value)| (name.into(), value.into())).collect())
 }

@@ -12,7 +12,7 @@ use crate::cli::Sandbox;
 use crate::config::Config;
 use crate::egress::WARNING;
 use crate::exec::{BackgroundCommands, Launcher, Slots};
-use crate::gate::{Gate, NetLog, Watcher};
+use crate::gate::{Gate, JAVA_OPTIONS, NetLog, TrustPlace, Watcher};
 use crate::journal::Journal;
 use crate::limits;
 use crate::policy::{Hidden, Policy, Root};
@@ -170,8 +170,12 @@ fn launch(
     for set in rules.sets() {
         tracing::warn!("commands reach the hosts of {set}: {WARNING}");
     }
+    let tmp = ready.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
+    let java_options = launcher.variable(JAVA_OPTIONS);
+    let place = TrustPlace { scratch: &scratch, tmp: &tmp, java_options };
+    let (roots, has_loopback) = (&config.calls.roots, tier == Tier::Namespaces);
     let gate = || {
-        let gate = Gate::start(rules.clone(), tier == Tier::Namespaces, watchers(config)?, account.clone());
+        let gate = Gate::start(rules.clone(), has_loopback, watchers(config)?, place, roots, account.clone());
         anyhow::Ok(Arc::new(gate.context("the network by rule")?))
     };
     let gate = if rules.is_empty() { None } else { Some(gate()?) };

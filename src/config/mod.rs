@@ -112,12 +112,10 @@ pub struct CallsConfig {
 }
 
 impl CallsConfig {
-    fn resolve(toolsets: &[Toolset], isolation: Option<Isolation>) -> Self {
-        if !toolsets.contains(&Toolset::Calls) {
-            return Self::default();
-        }
-        let roots = telemetry::authorities();
-        Self { roots, isolation, ..Self::default() }
+    fn resolve(toolsets: &[Toolset], isolation: Option<Isolation>, opens: bool) -> Self {
+        let is_there = toolsets.contains(&Toolset::Calls);
+        let roots = if is_there || opens { telemetry::authorities() } else { Vec::new() };
+        Self { roots, isolation: isolation.filter(|_| is_there), ..Self::default() }
     }
 }
 
@@ -185,13 +183,14 @@ impl Config {
         let toolsets = toolsets(&options.tools);
         let memory = options.memory_mib.map_or_else(memory::usual_bytes, |mib| mib * 1024 * 1024);
         let search_memory = (options.search_memory_mib * 1024 * 1024).min(memory / limits::SEARCH_MEMORY_SHARE);
+        let sandbox = SandboxConfig::resolve(options, &profile, &world, &grants)?;
         Ok(Self {
-            calls: CallsConfig::resolve(&toolsets, options.isolation),
+            calls: CallsConfig::resolve(&toolsets, options.isolation, sandbox.rules.are_about_requests()),
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
             unprotect: options.unprotect.iter().chain(&profile.unprotect).map(|path| absolute(&here, path)).collect(),
             own_files: options.sandbox_profile.iter().flat_map(|path| own_file(&here, path)).collect(),
             hidden: Vec::new(),
-            sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
+            sandbox,
             undo: UndoConfig::resolve(options, &profile, &world, &grants)?,
             net_log: options.net_log.as_ref().or(profile.net_log.as_ref()).map(|path| absolute(&here, path)),
             learned: None,

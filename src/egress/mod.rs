@@ -1,7 +1,9 @@
-//! Which hosts commands may reach: rules, and the decision about one connection. No socket, no file.
+//! Which hosts commands may reach, and with which requests: rules, and the decision about one connection or request. No socket, no
+//! file.
 
 mod host_name;
 mod needed;
+mod request;
 mod rule;
 mod rules;
 mod sets;
@@ -9,7 +11,8 @@ mod special_addresses;
 
 pub use host_name::canonical;
 pub use needed::rules_for;
+pub use request::RequestLine;
 pub use rule::{Destination, Host};
-pub use rules::Rules;
+pub use rules::{Rules, Verdict};
 pub use sets::{SETS, WARNING, names_of_sets};
 pub use special_addresses::{danger, is_special};

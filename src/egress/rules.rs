@@ -1,8 +1,9 @@
 //! All rules together: what is allowed, and what is denied of that.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
+use super::request::{Path, RequestLine, Requests, is_method};
 use super::rule::{Destination, Host, Hosts, Network, Ports, Rule, RuleError};
 use super::sets::rules_of;
 use super::special_addresses::{danger, is_special};
@@ -26,13 +27,28 @@ struct Table {
     networks: HashMap<Network, Vec<Entry>>,
     prefixes_4: BTreeSet<u8>,
     prefixes_6: BTreeSet<u8>,
+    /// Of all rules that are about requests, as they are printed.
+    requests: BTreeMap<usize, String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     ports: Ports,
+    requests: Option<Requests>,
     /// The place of the text that it comes from.
     text: usize,
+}
+
+/// What the rules say of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Allowed,
+    Missing,
+    Denied,
+    /// No rule can allow it: servers differ about what the method is.
+    OddMethod,
+    /// Servers differ about what the path is, and no rule allows all paths.
+    OddPath,
 }
 
 impl Table {
@@ -40,8 +56,11 @@ impl Table {
         let all = texts.iter().map(|text| rules_of(text)).collect::<Result<Vec<_>, _>>()?;
         let mut table = Self { texts: texts.to_vec(), ..Self::default() };
         for (text, rules) in all.iter().enumerate() {
-            for Rule { hosts, ports } in rules {
-                let entry = Entry { ports: *ports, text };
+            for rule @ Rule { hosts, ports, requests } in rules {
+                if requests.is_some() {
+                    table.requests.insert(text, rule.to_string());
+                }
+                let entry = Entry { ports: *ports, requests: requests.clone(), text };
                 match hosts {
                     Hosts::Name(name) => table.names.entry(name.clone()).or_default().push(entry),
                     Hosts::Below(name) => table.below.entry(name.clone()).or_default().push(entry),
@@ -78,18 +97,43 @@ impl Table {
         self.of_network(Network { first, prefix: Network::bits(first) })
     }
 
-    fn matching(&self, to: &Destination) -> Option<&str> {
-        let has_port = |entry: &&Entry| entry.ports.has(to.port);
-        let found = match &to.host {
-            Host::Name(name) => self.of_name(name).find(has_port),
-            Host::Address(address) => self.of_address(*address).find(has_port),
-        };
-        found.map(|entry| self.texts[entry.text].as_str())
+    /// Whether one that this is true of is about connections there.
+    fn any(&self, to: &Destination, mut is_one: impl FnMut(&Entry) -> bool) -> bool {
+        let mut is_one = |entry: &Entry| entry.ports.has(to.port) && is_one(entry);
+        match &to.host {
+            Host::Name(name) => self.of_name(name).any(&mut is_one),
+            Host::Address(address) => self.of_address(*address).any(&mut is_one),
+        }
+    }
+
+    /// One that this is true of, as it was written.
+    fn deciding(&self, to: &Destination, is_one: impl Fn(&Entry) -> bool) -> Option<&str> {
+        let mut text = None;
+        self.any(to, |entry| {
+            text = is_one(entry).then_some(entry.text);
+            text.is_some()
+        });
+        text.map(|text| self.texts[text].as_str())
+    }
+
+    /// A rule about requests there.
+    fn opens(&self, to: &Destination) -> Option<&str> {
+        let mut found = None;
+        self.any(to, |entry| {
+            found = entry.requests.as_ref().and_then(|_| self.requests.get(&entry.text));
+            found.is_some()
+        });
+        found.map(String::as_str)
     }
 
     /// The text of a rule that holds for all that this one does, but for those of this text.
     fn covering(&self, rule: &Rule, but: Option<usize>) -> Option<usize> {
-        let covers = |entry: &&Entry| entry.ports.covers(rule.ports) && Some(entry.text) != but;
+        let requests = |entry: &Entry| match (&entry.requests, &rule.requests) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(wide), Some(narrow)) => wide.cover(narrow),
+        };
+        let covers = |entry: &&Entry| entry.ports.covers(rule.ports) && Some(entry.text) != but && requests(entry);
         let found = match &rule.hosts {
             Hosts::Name(name) => self.of_name(name).find(covers),
             Hosts::Below(name) => self.below.get(name).into_iter().chain(self.above(name)).flatten().find(covers),
@@ -133,24 +177,25 @@ impl Rules {
         *self == Self::default()
     }
 
-    pub fn allows(&self, to: &Destination) -> bool {
-        let is_dangerous = matches!(to.host, Host::Address(address) if danger(address).is_some());
-        (self.is_learning && !is_dangerous || self.names(to)) && !self.denies(to)
+    /// Whether there are connections that have to be opened.
+    pub fn are_about_requests(&self) -> bool {
+        !(self.allow.requests.is_empty() && self.deny.requests.is_empty())
     }
 
-    /// Whether a rule allows it, if no other one denies it.
-    pub fn names(&self, to: &Destination) -> bool {
-        self.allow.matching(to).is_some()
+    /// Whether a connection may be made there, if only for some requests.
+    pub fn allows(&self, to: &Destination) -> bool {
+        let is_dangerous = matches!(to.host, Host::Address(address) if danger(address).is_some());
+        (self.is_learning && !is_dangerous || self.allow.any(to, |_| true)) && !self.denies(to)
     }
 
     /// Whether a rule says no, whatever others say.
     pub fn denies(&self, to: &Destination) -> bool {
-        self.deny.matching(to).is_some()
+        self.deny.any(to, |entry| entry.requests.is_none())
     }
 
-    /// The rule that says yes or no, as it was written.
+    /// The rule that says yes or no to a connection, as it was written.
     pub fn deciding(&self, to: &Destination) -> Option<&str> {
-        self.deny.matching(to).or_else(|| self.allow.matching(to))
+        self.deny.deciding(to, |entry| entry.requests.is_none()).or_else(|| self.allow.deciding(to, |_| true))
     }
 
     /// The sets that are allowed, as they were written.
@@ -159,16 +204,44 @@ impl Rules {
     }
 
     /// Whether a name that is allowed may be reached at this address. One that is not of the public Internet has to be
-    /// allowed by itself: a name is worth no more than who answers for it.
+    /// allowed by itself, and whole: a name is worth no more than who answers for it, and it is its requests that are judged.
     pub fn allows_resolved(&self, address: IpAddr, port: u16) -> bool {
         let to = Destination { host: Host::Address(address), port };
-        !self.denies(&to) && (!is_special(address) || self.allows(&to))
+        let is_allowed =
+            || self.is_learning && danger(address).is_none() || self.allow.any(&to, |entry| entry.requests.is_none());
+        !self.deny.any(&to, |_| true) && (!is_special(address) || is_allowed())
+    }
+
+    /// The flag and the rule for which connections there have to be opened, if there is one.
+    pub fn opens(&self, to: &Destination) -> Option<(&'static str, &str)> {
+        let allow = || self.allow.opens(to).map(|rule| ("--allow-net", rule));
+        allow().or_else(|| self.deny.opens(to).map(|rule| ("--deny-net", rule)))
+    }
+
+    pub fn judge(&self, to: &Destination, asked: RequestLine<'_>) -> Verdict {
+        if !is_method(asked.method) {
+            return Verdict::OddMethod;
+        }
+        let path = Path::read(asked.path);
+        let of = |entry: &Entry, holds: fn(&Requests, RequestLine<'_>, &Path<'_>) -> bool| {
+            entry.requests.as_ref().is_none_or(|requests| holds(requests, asked, &path))
+        };
+        if self.deny.any(to, |entry| of(entry, Requests::deny)) {
+            Verdict::Denied
+        } else if self.allow.any(to, |entry| of(entry, Requests::allow)) {
+            Verdict::Allowed
+        } else if path.is_odd() {
+            Verdict::OddPath
+        } else {
+            Verdict::Missing
+        }
     }
 
     /// Whether a name may be reached at some port.
     pub fn knows(&self, name: &str) -> bool {
         let allowed = self.allow.of_name(name).map(|entry| entry.ports);
-        let is_denied = |ports: Ports| self.deny.of_name(name).any(|denied| denied.ports.covers(ports));
+        let denied = || self.deny.of_name(name).filter(|entry| entry.requests.is_none());
+        let is_denied = |ports: Ports| denied().any(|denied| denied.ports.covers(ports));
         allowed.chain(self.is_learning.then_some(Ports::All)).any(|ports| !is_denied(ports))
     }
 }
@@ -275,7 +348,23 @@ mod tests {
 
     #[test]
     fn a_rule_without_effect_is_an_error_that_names_it() {
-        let cases: [(&[&str], &[&str], &str); 7] = [
+        let cases: [(&[&str], &[&str], &str); 11] = [
+            (
+                &["GET,POST https://a.b/c/**", "GET https://a.b/c/*/d"],
+                &[],
+                "`GET https://a.b/c/*/d` allows nothing that `GET,POST https://a.b/c/**` does not allow",
+            ),
+            (&["a.b", "https://a.b/c"], &[], "`https://a.b/c` allows nothing that `a.b` does not allow"),
+            (
+                &["GET https://a.b/c/d"],
+                &["GET https://*.b/*/**"],
+                "`GET https://a.b/c/d` never matches: `GET https://*.b/*/**` denies all of it",
+            ),
+            (
+                &["a.b"],
+                &["https://a.b/c", "PUT https://a.b/c"],
+                "`PUT https://a.b/c` denies nothing that `https://a.b/c` does not deny",
+            ),
             (&["a.b", "A.b."], &[], "`a.b` allows nothing that `A.b.` does not allow"),
             (&["*.b:*", "x.a.b:22"], &[], "`x.a.b:22` allows nothing that `*.b:*` does not allow"),
             (&["10.1.0.0/16", "10.0.0.0/8"], &[], "`10.1.0.0/16` allows nothing that `10.0.0.0/8` does not allow"),
@@ -315,6 +404,65 @@ mod tests {
         host && port
     }
 
+    #[test]
+    fn requests_are_judged_one_by_one() {
+        let rules = rules(
+            &["GET,HEAD https://api.example/repos/**", "https://api.example/v1/*/x", "whole.example", "10.0.0.5"],
+            &["DELETE https://whole.example/**", "https://whole.example/Admin/**"],
+        );
+        use Verdict::{Allowed, Denied, Missing, OddMethod, OddPath};
+        let cases = [
+            ("api.example", "GET", "/repos/a", Allowed),
+            ("api.example", "HEAD", "/repos/", Allowed),
+            ("api.example", "GET", "/repos", Missing),
+            ("api.example", "GET", "/Repos/a", Missing),
+            ("api.example", "GET", "/%72epos/a", Allowed),
+            ("api.example", "POST", "/repos/a", Missing),
+            ("api.example", "get", "/repos/a", OddMethod),
+            ("api.example", "POST", "/v1/a/x", Allowed),
+            ("api.example", "POST", "/v1/a/b/x", Missing),
+            ("api.example", "GET", "/repos/../admin", OddPath),
+            ("api.example", "GET", "/repos/%2e%2e/admin", OddPath),
+            ("api.example", "GET", "/repos/..%2fadmin", OddPath),
+            ("api.example", "GET", "/repos/%c0%ae./admin", OddPath),
+            ("api.example", "GET", "/repos/%252e", OddPath),
+            ("api.example", "GET", "/repos/..;/admin", OddPath),
+            ("api.example", "GET", "/repos//admin", OddPath),
+            ("api.example", "GET", "/repos/a\\..\\b", OddPath),
+            ("api.example", "GET", "/repos/%00", OddPath),
+            ("api.example", "GET", "*", OddPath),
+            ("whole.example", "POST", "/a/../b", Denied),
+            ("whole.example", "POST", "/a/b", Allowed),
+            ("whole.example", "DELETE", "/a", Denied),
+            ("whole.example", "GET", "/admin/a", Denied),
+            ("whole.example", "GET", "/admi%6E/a", Denied),
+            ("10.0.0.5", "GET", "/a//b", Allowed),
+        ];
+        for (host, method, path, expected) in cases {
+            let asked = RequestLine { is_tls: true, method, path, may_switch: false };
+            assert_eq!(rules.judge(&to(host, 443), asked), expected, "{host} {method} {path}");
+        }
+        let asked = RequestLine { is_tls: false, method: "GET", path: "/repos/a", may_switch: false };
+        assert_eq!(rules.judge(&to("api.example", 443), asked), Missing);
+        let asked = |path| RequestLine { is_tls: true, method: "GET", path, may_switch: true };
+        assert_eq!(rules.judge(&to("api.example", 443), asked("/repos/a")), Missing);
+        assert_eq!(rules.judge(&to("api.example", 443), asked("/v1/a/x")), Allowed);
+        let opens = |host, port| rules.opens(&to(host, port));
+        assert_eq!(opens("api.example", 443), Some(("--allow-net", "GET,HEAD https://api.example/repos/**")));
+        assert_eq!(opens("whole.example", 443), Some(("--deny-net", "DELETE https://whole.example/**")));
+        assert_eq!((opens("api.example", 80), opens("whole.example", 80), opens("10.0.0.5", 443)), (None, None, None));
+        assert!(rules.allows(&to("api.example", 443)) && !rules.allows(&to("api.example", 80)));
+        assert!(rules.knows("api.example") && rules.knows("whole.example"));
+    }
+
+    #[test]
+    fn a_rule_about_requests_lets_no_name_lead_to_its_address() {
+        let rules = rules(&["a.example", "GET http://10.0.0.1/x", "10.0.0.2"], &["GET http://10.0.0.2/y"]);
+        for address in ["10.0.0.1", "10.0.0.2"] {
+            assert!(!rules.allows_resolved(address.parse().unwrap(), 80), "{address}");
+        }
+    }
+
     proptest! {
         #[test]
         fn the_tables_decide_as_going_through_all_rules_does(
@@ -329,8 +477,11 @@ mod tests {
             let rules = Rules { allow: allowed, deny: denied, is_learning: false };
             let hosts = [Host::Name(name), Host::Address(std::net::Ipv4Addr::from(bits).into())];
             for to in hosts.map(|host| Destination { host, port }) {
-                let expected = allow.iter().any(|rule| naive(rule, &to)) && !deny.iter().any(|rule| naive(rule, &to));
-                prop_assert_eq!(rules.allows(&to), expected);
+                let is_whole = |rule: &&Rule| rule.requests.is_none();
+                let denied = deny.iter().filter(is_whole).any(|rule| naive(rule, &to));
+                prop_assert_eq!(rules.allows(&to), allow.iter().any(|rule| naive(rule, &to)) && !denied);
+                let opens = allow.iter().chain(&deny).any(|rule| !is_whole(&rule) && naive(rule, &to));
+                prop_assert_eq!(rules.opens(&to).is_some(), opens);
             }
         }
     }

@@ -65,7 +65,7 @@ struct With<'a> {
 }
 
 /// A nameless file with these bytes, at its beginning.
-fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
+pub(super) fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
     let file = memfd_create("certificates", MemfdFlags::CLOEXEC).map_err(ExecError::follow)?;
     let mut written = 0;
     while written < bytes.len() {

@@ -43,7 +43,7 @@ pub use background::{Background, Ending, State};
 pub use background_commands::BackgroundCommands;
 pub use capture::Captured;
 pub use foreground::{Foreground, Intercepted, Stage};
-pub use gatekeeper::{Gatekeeper, Guarded};
+pub use gatekeeper::{Gatekeeper, Guarded, Trusting};
 pub use interception::{Flow, Interception, Listening, Mark};
 pub use job::{Job, News};
 pub use launcher::Launcher;

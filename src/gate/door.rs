@@ -5,18 +5,20 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use super::blocked_list::BlockedList;
-use super::watching::{Decision, Verdict, Watch};
+use super::judge::Judge;
+use super::watching::{Decision, Ruling, Watch};
 use crate::egress::{Destination, Host, Rules, canonical, danger};
 use crate::exec::{Blocked, Guarded, ProgramName};
 use crate::record::Target;
-use crate::record::proxy::{Door, Misfit};
+use crate::record::proxy::{Door, Inspector, Misfit};
 
-#[derive(Debug)]
+/// Cheap to clone; all clones are the same.
+#[derive(Clone, Debug)]
 pub struct RuledDoor {
     rules: Arc<Rules>,
     /// Whether commands have a loopback device that is theirs.
     has_loopback: bool,
-    blocked: BlockedList,
+    blocked: Arc<BlockedList>,
     watch: Watch,
 }
 
@@ -31,12 +33,16 @@ pub(super) fn destination(target: &Target) -> Option<Destination> {
 
 impl RuledDoor {
     pub(super) fn new(rules: Arc<Rules>, has_loopback: bool, watch: Watch) -> Self {
-        Self { rules, has_loopback, blocked: BlockedList::default(), watch }
+        Self { rules, has_loopback, blocked: Arc::default(), watch }
     }
 
     /// A name that may be asked for has no address.
     pub(super) fn unresolved(&self, name: &str, why: &io::Error) {
         self.watch.unresolved(name, why);
+    }
+
+    pub(super) fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// Whether this is the commands' own loopback: no rule gives them the machine's.
@@ -46,7 +52,7 @@ impl RuledDoor {
     }
 
     /// A connection is not made for want of a rule about this, or because of one.
-    fn block(&self, target: &Target, why: Option<String>, by: ProgramName, missing: &Destination) {
+    fn block(&self, target: &Target, why: Option<String>, by: ProgramName, missing: &Destination) -> Blocked {
         let danger = if let Host::Address(address) = missing.host { danger(address) } else { None };
         let (why, rule) = match danger {
             _ if self.rules.denies(missing) => {
@@ -56,24 +62,59 @@ impl RuledDoor {
             Some(danger) => (Some(why.map_or(format!("it {danger}"), |why| format!("{why}, which {danger}"))), None),
             None => (why, Some(missing.rule().to_string())),
         };
-        let address = if let Host::Address(address) = missing.host { Some(address) } else { None };
-        self.add(target, address, why, by, rule, self.rules.deciding(missing));
+        self.add(target, None, Some(missing), why, by, rule)
     }
 
-    /// `rule` would allow it, and `decided` is the one that forbids it.
-    fn add(
+    /// What was asked for there if it was more than a connection, what no rule allows or one denies, and the rule that would allow it.
+    pub(super) fn add(
         &self,
         target: &Target,
-        address: Option<IpAddr>,
+        asked: Option<String>,
+        missing: Option<&Destination>,
         why: Option<String>,
         by: ProgramName,
         rule: Option<String>,
-        decided: Option<&str>,
-    ) {
+    ) -> Blocked {
+        let address =
+            missing.and_then(|missing| if let Host::Address(address) = missing.host { Some(address) } else { None });
+        let decided =
+            missing.filter(|missing| self.rules.denies(missing)).and_then(|missing| self.rules.deciding(missing));
+        self.watch.decided(&Decision {
+            by,
+            host: &target.host,
+            port: target.port,
+            asked: asked.as_deref(),
+            address,
+            rule: decided,
+            ruling: Ruling::Blocked(why.as_deref()),
+        });
+        self.blocked.add(target, asked, why, by, rule)
+    }
+
+    /// A connection to this address is made, or what was `asked` for is passed on.
+    pub(super) fn allow(&self, target: &Target, asked: Option<&str>, address: Option<IpAddr>, by: ProgramName) {
+        let to = destination(target);
+        let rule = to.as_ref().and_then(|to| self.rules.deciding(to));
         let Target { host, port } = target;
-        let verdict = Verdict::Blocked(why.as_deref());
-        self.watch.decided(&Decision { by, host, port: *port, address, rule: decided, verdict });
-        self.blocked.add(target, why, by, rule);
+        self.watch.decided(&Decision { by, host, port: *port, asked, address, rule, ruling: Ruling::Allowed });
+    }
+
+    /// A connection or a request was ended, since what was said does not fit the target.
+    pub(super) fn end(&self, target: &Target, misfit: Misfit, by: ProgramName) -> Blocked {
+        let opening =
+            || destination(target).and_then(|to| self.rules.opens(&to).map(|(flag, rule)| format!("{flag} '{rule}'")));
+        let (why, other) = match misfit {
+            Misfit::Name(ref name) => (misfit.to_string(), canonical(name)),
+            Misfit::Distrust => {
+                let needs = opening().map(|rule| format!("the program does not trust the authority that {rule} needs"));
+                (needs.unwrap_or_else(|| misfit.to_string()), None)
+            }
+            _ => (misfit.to_string(), None),
+        };
+        match other {
+            Some(name) => self.block(target, Some(why), by, &Destination { host: Host::Name(name), port: target.port }),
+            None => self.add(target, None, None, Some(why), by, None),
+        }
     }
 }
 
@@ -86,7 +127,7 @@ impl Guarded for RuledDoor {
 impl Door for RuledDoor {
     fn admits(&self, target: &Target, by: ProgramName) -> bool {
         let Some(to) = destination(target) else {
-            self.add(target, None, None, by, None, None);
+            self.add(target, None, None, None, by, None);
             return false;
         };
         let is_own = matches!(to.host, Host::Address(address) if self.is_own((address, to.port).into()));
@@ -108,20 +149,18 @@ impl Door for RuledDoor {
             let why = format!("it leads to {}", address.to_canonical());
             self.block(target, Some(why), by, &Destination { host: Host::Address(address), port: target.port });
         } else if !self.is_own((address, target.port).into()) {
-            let rule = destination(target).and_then(|to| self.rules.deciding(&to).map(str::to_owned));
-            let Target { host, port } = target;
-            let (address, rule, verdict) = (Some(address), rule.as_deref(), Verdict::Allowed);
-            self.watch.decided(&Decision { by, host, port: *port, address, rule, verdict });
+            self.allow(target, None, Some(address), by);
         }
         good
     }
 
+    fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>> {
+        let to = destination(target)?;
+        self.rules.opens(&to)?;
+        Some(Arc::new(Judge { door: self.clone(), target: target.clone(), to, by }))
+    }
+
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {
-        let why = Some(misfit.to_string());
-        let other = if let Misfit::Name(name) = misfit { canonical(&name) } else { None };
-        match other {
-            Some(name) => self.block(target, why, by, &Destination { host: Host::Name(name), port: target.port }),
-            None => self.add(target, None, why, by, None, None),
-        }
+        self.end(target, misfit, by);
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::door::destination;
-use super::watching::{Decision, Origin, Verdict, Watcher};
+use super::watching::{Decision, Origin, Ruling, Watcher};
 use crate::egress::{Destination, Host, is_special, rules_for};
 use crate::limits::{MAX_LEARNED, MAX_RECORDING_NOTES};
 use crate::record::Target;
@@ -43,7 +43,7 @@ impl Learned {
 
 impl Watcher for Learned {
     fn decided(&self, _: &Origin, decision: &Decision<'_>) {
-        let Decision { host, port, address, verdict: Verdict::Allowed, .. } = *decision else { return };
+        let Decision { host, port, address, ruling: Ruling::Allowed, .. } = *decision else { return };
         let Some(to) = destination(&Target { host: host.to_owned(), port }) else { return };
         let is_name = matches!(to.host, Host::Name(_));
         // A rule about a name does not allow such an address.

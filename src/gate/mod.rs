@@ -6,8 +6,10 @@
 
 mod blocked_list;
 mod door;
+mod judge;
 mod learned;
 mod net_log;
+mod trust;
 mod watching;
 mod ways;
 
@@ -21,15 +23,16 @@ use tokio::sync::oneshot;
 pub use self::door::RuledDoor;
 pub use self::learned::Learned;
 pub use self::net_log::NetLog;
+pub use self::trust::{JAVA_OPTIONS, Trust, TrustPlace};
 pub use self::watching::Watcher;
 use self::watching::{Origin, Watch};
 pub use self::ways::{Out, Ways};
 use crate::budget::Account;
 use crate::egress::Rules;
-use crate::exec::{Blocked, Gatekeeper, Guarded, Listening, readable};
+use crate::exec::{Blocked, Gatekeeper, Guarded, Listening, Trusting, readable};
 use crate::limits::MAX_RESOLVE_THREADS;
 use crate::outbound::Verifier;
-use crate::record::net::ca::Authority;
+use crate::record::net::ca::{Authority, certificates};
 use crate::record::proxy::{Mode, Proxy};
 
 /// Decides by rules for all commands of a server.
@@ -46,6 +49,8 @@ struct Shared {
     has_loopback: bool,
     authority: Arc<Authority>,
     verifier: Arc<Verifier>,
+    /// What makes programs trust the authority, if some connections are opened.
+    trust: Option<Trust>,
     account: Account,
 }
 
@@ -63,11 +68,13 @@ impl std::fmt::Debug for Gate {
 }
 
 impl Gate {
-    /// Starts its threads, which have what the calling thread has.
+    /// Starts its threads, which have what the calling thread has. Real servers are verified with the authorities of `system`, as PEM.
     pub fn start(
         rules: Rules,
         has_loopback: bool,
         watchers: Vec<Arc<dyn Watcher>>,
+        place: TrustPlace<'_>,
+        system: &[u8],
         account: Account,
     ) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -78,9 +85,18 @@ impl Gate {
             .enable_time()
             .build()?;
         let authority = Arc::new(Authority::new().map_err(io::Error::other)?);
-        let verifier = Arc::new(Verifier::new(authority.provider(), Vec::new()));
-        let shared =
-            Shared { rules: Arc::new(rules), watchers: watchers.into(), has_loopback, authority, verifier, account };
+        let verifier = Arc::new(Verifier::new(authority.provider(), certificates(system)));
+        let opens = rules.are_about_requests();
+        let trust = opens.then(|| Trust::show(place, &authority, system)).transpose()?;
+        let shared = Shared {
+            rules: Arc::new(rules),
+            watchers: watchers.into(),
+            has_loopback,
+            authority,
+            verifier,
+            trust,
+            account,
+        };
         Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), shared: Arc::new(shared) })
     }
 
@@ -105,6 +121,11 @@ impl Drop for Gate {
 }
 
 impl Gatekeeper for Gate {
+    fn trusting(&self) -> io::Result<Option<Trusting<'_>>> {
+        let Some(trust) = &self.shared.trust else { return Ok(None) };
+        Ok(Some(Trusting { environment: trust.environment()?, bundle: trust.bundle() }))
+    }
+
     fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded> {
         let (over, is_over) = oneshot::channel();
         let door = self.door(title);

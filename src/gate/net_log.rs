@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
-use super::watching::{Decision, Origin, Verdict, Watcher};
+use super::watching::{Decision, Origin, Ruling, Watcher};
 use crate::limits::{MAX_AUDIT_REASON_BYTES, MAX_NET_LOG_WAITING};
 
 pub struct NetLog {
@@ -38,6 +38,8 @@ struct Line<'a> {
     program: String,
     host: &'a str,
     port: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<IpAddr>,
     decision: &'static str,
@@ -74,9 +76,9 @@ impl NetLog {
 impl Watcher for NetLog {
     fn decided(&self, origin: &Origin, decision: &Decision<'_>) {
         let caller = origin.caller.as_deref();
-        let (word, why) = match decision.verdict {
-            Verdict::Allowed => ("allowed", None),
-            Verdict::Blocked(why) => ("blocked", why),
+        let (word, why) = match decision.ruling {
+            Ruling::Allowed => ("allowed", None),
+            Ruling::Blocked(why) => ("blocked", why),
         };
         let line = line(&Line {
             at: now(),
@@ -87,6 +89,7 @@ impl Watcher for NetLog {
             program: decision.by.to_string(),
             host: &decision.host[..decision.host.floor_char_boundary(MAX_AUDIT_REASON_BYTES)],
             port: decision.port,
+            asked: decision.asked,
             address: decision.address.filter(|_| decision.host.parse::<IpAddr>().is_err()),
             decision: word,
             rule: decision.rule,
@@ -159,9 +162,10 @@ mod tests {
                 by: ProgramName::default(),
                 host: "example.com",
                 port: 443,
+                asked: None,
                 address: None,
                 rule: None,
-                verdict: Verdict::Blocked(Some("a reason")),
+                ruling: Ruling::Blocked(Some("a reason")),
             };
             log.decided(&Origin::default(), &decision);
         }

@@ -14,15 +14,17 @@ pub struct Decision<'a> {
     pub by: ProgramName,
     pub host: &'a str,
     pub port: u16,
+    /// What was asked for there, if that was decided about: `POST https://api.example.com/hook`.
+    pub asked: Option<&'a str>,
     /// Where a name that was allowed leads.
     pub address: Option<IpAddr>,
     /// The rule that decided, as it was written.
     pub rule: Option<&'a str>,
-    pub verdict: Verdict<'a>,
+    pub ruling: Ruling<'a>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict<'a> {
+pub enum Ruling<'a> {
     Allowed,
     /// With what it is about the place that is not allowed, if it is not the place itself.
     Blocked(Option<&'a str>),

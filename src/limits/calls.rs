@@ -93,6 +93,12 @@ pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
 pub const RECORDED_CONNECTION_BYTES: usize = 2 * RELAY_BUFFER_KEPT_BYTES;
 /// Longest head of an HTTP/1 message that is understood, in bytes.
 pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
+/// The same on a connection of a command that is opened, and what is read ahead of it at most.
+pub const MAX_OPENED_HEAD_BYTES: usize = 256 * 1024;
+/// How much is shown of the URL of a request that was refused, in bytes.
+pub const MAX_SHOWN_URL_BYTES: usize = 200;
+/// Longest path in a rule that is proposed for a request, in bytes; for a longer one it is all paths.
+pub const MAX_PROPOSED_PATH_BYTES: usize = 160;
 /// Most fields in it.
 pub const MAX_HTTP_FIELDS: usize = 1024;
 /// Requests that may wait for their answers on one HTTP/1 connection.

@@ -190,7 +190,7 @@ pub enum Denied {
 /// Connections of a command that no rule allows, all to one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Blocked {
-    /// Host and port.
+    /// Host and port, or a method and a URL.
     pub target: String,
     pub times: u64,
     /// The programs that tried, as they call themselves.
@@ -213,7 +213,7 @@ impl Blocked {
 
     /// The place, as it stands among the paths that a call touched.
     pub fn url(&self) -> PathBuf {
-        PathBuf::from(format!("tcp://{}", self.target))
+        self.target.split_once(' ').map_or_else(|| format!("tcp://{}", self.target).into(), |(_, url)| url.into())
     }
 }
 
@@ -230,6 +230,9 @@ impl fmt::Display for Blocked {
         let by: Vec<&str> = self.by.iter().map(String::as_str).collect();
         write!(out, " ({}); ", by.join(", "))?;
         match &self.rule {
+            Some(rule) if rule.contains([' ', '*']) => {
+                write!(out, "the operator can allow it with --allow-net '{rule}'")
+            }
             Some(rule) => write!(out, "the operator can allow it with --allow-net {rule}"),
             None => out.write_str("no rule is proposed for that"),
         }

@@ -60,7 +60,8 @@ impl Context {
             return Err(io::Error::from_raw_os_error(libc::EACCES));
         }
         let server = self.shared.dial(target, |address| door.leads_to(target, address, self.by)).await?;
-        let is_looked_at = !matches!(self.shared.mode, Mode::Pass) && target.host.parse::<IpAddr>().is_err();
+        let is_judged = target.host.parse::<IpAddr>().is_err() || door.opens(target, self.by).is_some();
+        let is_looked_at = !matches!(self.shared.mode, Mode::Pass) && is_judged;
         if is_looked_at { self.behind_door(server) } else { Ok(Stream::new(server)) }
     }
 

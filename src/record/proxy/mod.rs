@@ -12,6 +12,7 @@ mod http_play;
 mod hub;
 mod miss;
 mod nameserver;
+mod opened;
 mod opening;
 mod outcome;
 mod pass;
@@ -42,6 +43,7 @@ use tokio::time::timeout;
 
 use self::attempts::{Attempts, Decision};
 use self::hub::Hub;
+pub use self::opened::{Inspector, Refusal};
 pub use self::outcome::{Counts, Note, Recorded};
 pub use self::pass::Misfit;
 use self::stream::Stream;
@@ -95,6 +97,8 @@ pub trait Door: Send + Sync {
     fn may_ask(&self, name: &str) -> bool;
     /// Whether a target that was admitted may be reached at this address.
     fn leads_to(&self, target: &Target, address: IpAddr, by: ProgramName) -> bool;
+    /// Who judges what is asked for on a connection that was admitted, if it has to be opened for that.
+    fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>>;
     /// A connection that was admitted was ended: what was said first does not fit the target.
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName);
 }

@@ -1,5 +1,5 @@
 //! One connection that goes through: what the program says first is held against the name that it was let through for. TLS is
-//! not opened, so what is said inside is not seen.
+//! not opened unless a rule is about what is said inside.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 use super::context::Context;
 use super::opening::is_settings;
 use super::stream::Stream;
-use super::{splice, tls};
+use super::{opened, splice, tls};
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
 use crate::record::http::h1::{self, Answered, Message, Reader};
@@ -26,6 +26,12 @@ pub enum Misfit {
     Tunnel,
     /// Neither TLS nor HTTP, at a port of those.
     Unknown,
+    /// What began like HTTP is none.
+    Malformed,
+    /// The certificate of the real server is not good, with the reason.
+    Certificate(String),
+    /// The program does not accept the certificate that opens its connection.
+    Distrust,
 }
 
 impl fmt::Display for Misfit {
@@ -35,6 +41,9 @@ impl fmt::Display for Misfit {
             Self::NoName => out.write_str("TLS or HTTP did not say which server is asked for"),
             Self::Tunnel => out.write_str("CONNECT and HTTP/2 without TLS lead on to other servers"),
             Self::Unknown => out.write_str("neither TLS nor HTTP was spoken"),
+            Self::Malformed => out.write_str("what was said is no valid HTTP"),
+            Self::Certificate(reason) => write!(out, "the certificate of the server is not good: {reason}"),
+            Self::Distrust => out.write_str("the program does not trust the authority that opens its connection"),
         }
     }
 }
@@ -54,17 +63,26 @@ enum Spoken {
 
 /// Passes a connection on until both sides have ended, or until the program says what does not fit.
 pub async fn converse(context: &Context, client: Stream, server: Stream) -> io::Result<()> {
+    let (target, door) = (&context.link.target, context.shared.wires.door());
+    let ended = |error: &io::Error| {
+        if let (Some(door), Some(misfit)) = (door, error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>())) {
+            door.ended(target, misfit.clone(), context.by);
+        }
+    };
+    if let Some(inspector) = door.and_then(|door| door.opens(target, context.by)) {
+        let served = tokio::select! {
+            served = opened::serve(context, inspector, client, server) => served,
+            () = context.stopped() => Ok(()),
+        };
+        return served.inspect_err(ended);
+    }
     let mut ends = (client, server);
     let passed = tokio::select! {
-        passed = pass(&context.link.target, &mut ends) => passed,
+        passed = pass(target, &mut ends) => passed,
         () = context.stopped() => Ok(()),
     };
     let Err(error) = passed else { return Ok(()) };
-    if let Some(misfit) = error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>())
-        && let Some(door) = context.shared.wires.door()
-    {
-        door.ended(&context.link.target, misfit.clone(), context.by);
-    }
+    ended(&error);
     // Each side hears that it was cut off.
     ends.0.reset();
     ends.1.reset();
@@ -166,7 +184,7 @@ async fn said_by_tls(target: &Target, client: &mut Stream) -> io::Result<()> {
     fits.map_err(io::Error::other)
 }
 
-fn fits(target: &Target, name: &str) -> Result<(), Misfit> {
+pub(super) fn fits(target: &Target, name: &str) -> Result<(), Misfit> {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     if name == target.host { Ok(()) } else { Err(Misfit::Name(name)) }
 }
