@@ -9,6 +9,7 @@ mod door;
 mod judge;
 mod learned;
 mod net_log;
+mod player;
 mod trust;
 mod watching;
 mod ways;
@@ -23,6 +24,7 @@ use tokio::sync::oneshot;
 pub use self::door::RuledDoor;
 pub use self::learned::Learned;
 pub use self::net_log::NetLog;
+pub use self::player::Script;
 pub use self::trust::{JAVA_OPTIONS, Trust, TrustPlace};
 pub use self::watching::Watcher;
 use self::watching::{Origin, Watch};
@@ -45,6 +47,7 @@ pub struct Gate {
 struct Shared {
     rules: Arc<Rules>,
     watchers: Arc<[Arc<dyn Watcher>]>,
+    script: Option<Script>,
     /// Whether commands have a loopback device that is theirs.
     has_loopback: bool,
     authority: Arc<Authority>,
@@ -57,8 +60,19 @@ struct Shared {
 /// One command: it is over when this is dropped.
 #[derive(Debug)]
 struct Guard {
-    door: Arc<RuledDoor>,
+    guarded: Arc<dyn Guarded>,
     _over: oneshot::Sender<()>,
+}
+
+/// By what it is decided.
+pub struct Terms {
+    pub rules: Rules,
+    /// Who looks on.
+    pub watchers: Vec<Arc<dyn Watcher>>,
+    /// What answers instead of the network, whatever the rules are.
+    pub script: Option<Script>,
+    /// Whether commands have a loopback device that is theirs.
+    pub has_loopback: bool,
 }
 
 impl std::fmt::Debug for Gate {
@@ -69,14 +83,8 @@ impl std::fmt::Debug for Gate {
 
 impl Gate {
     /// Starts its threads, which have what the calling thread has. Real servers are verified with the authorities of `system`, as PEM.
-    pub fn start(
-        rules: Rules,
-        has_loopback: bool,
-        watchers: Vec<Arc<dyn Watcher>>,
-        place: TrustPlace<'_>,
-        system: &[u8],
-        account: Account,
-    ) -> io::Result<Self> {
+    pub fn start(terms: Terms, place: TrustPlace<'_>, system: &[u8], account: Account) -> io::Result<Self> {
+        let Terms { rules, watchers, script, has_loopback } = terms;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(MAX_RESOLVE_THREADS)
@@ -86,11 +94,12 @@ impl Gate {
             .build()?;
         let authority = Arc::new(Authority::new().map_err(io::Error::other)?);
         let verifier = Arc::new(Verifier::new(authority.provider(), certificates(system)));
-        let opens = rules.are_about_requests();
+        let opens = rules.are_about_requests() || script.is_some();
         let trust = opens.then(|| Trust::show(place, &authority, system)).transpose()?;
         let shared = Shared {
             rules: Arc::new(rules),
             watchers: watchers.into(),
+            script,
             has_loopback,
             authority,
             verifier,
@@ -128,10 +137,14 @@ impl Gatekeeper for Gate {
 
     fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded> {
         let (over, is_over) = oneshot::channel();
-        let door = self.door(title);
-        let (shared, handle, asked) = (Arc::clone(&self.shared), self.handle.clone(), Arc::clone(&door));
+        let (guarded, way) = self.way(title);
+        let (shared, handle) = (Arc::clone(&self.shared), self.handle.clone());
         self.handle.spawn(async move {
-            match shared.begin(&handle, listening, asked).await {
+            let begun = match way {
+                Ok((out, mode)) => shared.begin(&handle, listening, out, mode).await,
+                Err(error) => Err(error),
+            };
+            match begun {
                 Ok(proxy) => {
                     // Until then it serves.
                     let _ = is_over.await;
@@ -140,25 +153,42 @@ impl Gatekeeper for Gate {
                 Err(error) => tracing::warn!("connections of a command fail: {error}"),
             }
         });
-        Arc::new(Guard { door, _over: over })
+        Arc::new(Guard { guarded, _over: over })
+    }
+}
+
+impl Gate {
+    /// Who decides about one command, and what becomes of its connections.
+    fn way(&self, title: &str) -> (Arc<dyn Guarded>, io::Result<(Out, Mode)>) {
+        let door = self.door(title);
+        let Some(script) = &self.shared.script else {
+            return (Arc::clone(&door) as _, Ok((Out::ByRule(door), Mode::Pass)));
+        };
+        match script.play(&self.shared.account) {
+            Ok(player) => {
+                let mode = player.mode();
+                (Arc::new(player), Ok((Out::Nothing, mode)))
+            }
+            Err(error) => (door, Err(error)),
+        }
     }
 }
 
 impl Guarded for Guard {
     fn blocked(&self) -> Vec<Blocked> {
-        self.door.blocked()
+        self.guarded.blocked()
     }
 }
 
 impl Shared {
     /// Waits for the supervisor's first word; `None` if it is gone, and with it the command.
-    async fn begin(&self, handle: &Handle, listening: Listening, door: Arc<RuledDoor>) -> io::Result<Option<Proxy>> {
+    async fn begin(&self, handle: &Handle, listening: Listening, out: Out, mode: Mode) -> io::Result<Option<Proxy>> {
         let first_word = move || readable([Some(listening.as_fd())], None).and_then(|_| listening.begin());
         let begun =
             tokio::task::spawn_blocking(first_word).await.map_err(io::Error::other)?.map_err(io::Error::other)?;
         let Some(interception) = begun else { return Ok(None) };
-        let (ways, sockets) = Ways::new(interception, Out::ByRule(door))?;
+        let (ways, sockets) = Ways::new(interception, out)?;
         let (authority, verifier) = (Arc::clone(&self.authority), Arc::clone(&self.verifier));
-        Proxy::start(Some(handle), sockets, ways, Mode::Pass, authority, verifier, self.account.clone()).map(Some)
+        Proxy::start(Some(handle), sockets, ways, mode, authority, verifier, self.account.clone()).map(Some)
     }
 }

@@ -193,7 +193,7 @@ pub struct Blocked {
     /// Host and port, or a method and a URL.
     pub target: String,
     pub times: u64,
-    /// The programs that tried, as they call themselves.
+    /// The programs that tried, as they call themselves, if that is known.
     pub by: BTreeSet<String>,
     /// What it is about the place that is not allowed, if it is not the place itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -226,6 +226,10 @@ impl fmt::Display for Blocked {
         }
         if self.times > 1 {
             write!(out, ", {} times", self.times)?;
+        }
+        if self.by.is_empty() {
+            // A recording does not have it, and no rule is asked.
+            return Ok(());
         }
         let by: Vec<&str> = self.by.iter().map(String::as_str).collect();
         write!(out, " ({}); ", by.join(", "))?;

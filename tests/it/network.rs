@@ -5,6 +5,7 @@
 
 mod learning;
 mod log;
+mod replaying;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
