@@ -63,8 +63,9 @@ pub struct Output {
     changed: Option<ChangesMade>,
     #[serde(skip_serializing_if = "Option::is_none")]
     would_change: Option<Open<WouldChange>>,
-    /// Connections that no rule of the operator allows.
+    /// Connections that no rule of the operator allows
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Value>")]
     blocked: Vec<Blocked>,
 }
 

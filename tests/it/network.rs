@@ -188,7 +188,7 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
         tree.file("work/ask.py", ASK);
         let line = "python3 ask.py api.example.com=api.example.com; python3 connect.py example.org 4";
         let said = server.call("keploy_mock_record", json!({"command": line}));
-        assert_eq!(said.result()["structuredContent"]["callCount"], 1, "{}", said.whole());
+        assert_eq!(said.result()["structuredContent"]["success"], true, "{}", said.whole());
         assert!(said.whole().contains(&told(4, "python3")), "{}", said.whole());
     });
 }
