@@ -18,7 +18,6 @@ use super::ranges::{
     TIMEOUT_SECS,
 };
 use super::{Isolation, PythonArgs, UndoArgs};
-use crate::egress::names_of_sets;
 use crate::limits;
 
 /// Flags that every mode understands.
@@ -79,8 +78,7 @@ pub struct Options {
     /// Let commands reach the hosts of a set; the same as --allow-net @SET
     ///
     /// Whoever may publish at these hosts may read what commands send there. `replay net sets` lists the sets.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "SET", value_parser = PossibleValuesParser::new(names_of_sets()),
-        hide_possible_values = true)]
+    #[arg(long, global = true, help_heading = WALLS, value_name = "SET")]
     pub net: Vec<String>,
     /// Log each decision about a connection of a command in this file, as a line of JSON
     ///

@@ -49,6 +49,7 @@ fn nothing_said_is_the_careful_way() {
             mode: Sandbox::Require,
             network: Network::Loopback,
             rules: Rules::default(),
+            recording: None,
             loopback_asked: false,
             limits: Limits { processes: Some(4096), oom_score_adj: 500, ..Limits::default() },
             processes_asked: false,

@@ -14,5 +14,5 @@ pub use needed::rules_for;
 pub use request::RequestLine;
 pub use rule::{Destination, Host};
 pub use rules::{Rules, Verdict};
-pub use sets::{SETS, WARNING, names_of_sets};
+pub use sets::{SETS, WARNING};
 pub use special_addresses::{danger, is_special};

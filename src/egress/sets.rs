@@ -49,11 +49,6 @@ pub const SETS: &[HostSet] = &[
 /// What a set means.
 pub const WARNING: &str = "whoever may publish there may read what commands send there";
 
-/// The names of all sets.
-pub fn names_of_sets() -> impl Iterator<Item = &'static str> {
-    SETS.iter().flat_map(|set| set.names).copied()
-}
-
 /// The rules of a text: one, or those of a set.
 pub(super) fn rules_of(text: &str) -> Result<Vec<Rule>, RuleError> {
     let Some(name) = text.strip_prefix('@') else { return Ok(vec![text.parse()?]) };
