@@ -10,7 +10,9 @@ use super::CallsError;
 use super::isolation::{Isolation, proxy_variables, with_java_proxy};
 use crate::budget::Account;
 use crate::cancel::CancelToken;
-use crate::exec::{Command, Counts, Foreground, Guarded, Intercepted, Interception, Launcher, Outcome, Slots, Stage};
+use crate::exec::{
+    Command, Counts, Foreground, Guarded, Intercepted, Interception, Launcher, Outcome, Slots, Stage, title,
+};
 use crate::gate::{Gate, JAVA_OPTIONS, Out, RuledDoor, Trust, TrustPlace, Ways};
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use crate::outbound::Verifier;
@@ -139,7 +141,7 @@ pub fn run(
     };
     let mut started: Option<io::Result<(Proxy, Arc<Ways>)>> = None;
     let mut on_start = |interception| {
-        let guarded = ground.gate.map(Gate::door);
+        let guarded = ground.gate.map(|gate| gate.door(&title(run.command.changes.title(), run.command.line)));
         let made = start(interception, ground, guarded.clone(), mode.clone(), (&authority, trust.bundle()), proxy_only);
         started = Some(made);
         guarded.map(|door| door as Arc<dyn Guarded>)

@@ -52,6 +52,7 @@ fn nothing_said_is_the_careful_way() {
             rules: Rules::default(),
             credentials: Credentials::default(),
             secret_files: Vec::new(),
+            recording: None,
             loopback_asked: false,
             limits: Limits { processes: Some(4096), oom_score_adj: 500, ..Limits::default() },
             processes_asked: false,

@@ -309,6 +309,7 @@ impl Config {
         options.unprotect.extend(entry.unprotect.iter().cloned());
         if let Some(rules) = &entry.allow_net {
             options.allow_net.clone_from(rules);
+            options.net.clear();
         }
         options.deny_net.extend(entry.deny_net.iter().cloned());
         if let Some(own) = &entry.credentials {

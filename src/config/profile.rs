@@ -39,6 +39,9 @@ pub(super) struct Profile {
     pub(super) deny_net: Vec<String>,
     /// As --credential and --for (a list of objects with `credential` and the list `for`)
     pub(super) credentials: Vec<DeclaredCredential>,
+    /// As --net-log
+    #[schemars(with = "String")]
+    pub(super) net_log: Option<PathBuf>,
     /// false refuses all commands
     pub(super) allow_exec: Option<bool>,
     /// false refuses all commands too: a shell that may start nothing is of no use

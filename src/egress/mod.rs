@@ -3,6 +3,7 @@
 
 mod credentials;
 mod host_name;
+mod needed;
 mod request;
 mod rule;
 mod rules;
@@ -11,7 +12,9 @@ mod special_addresses;
 
 pub use credentials::{Concealer, Credential, Credentials, MAX_SECRET_BYTES, Pair, Place, Scheme, Secret};
 pub use host_name::canonical;
+pub use needed::rules_for;
 pub use request::RequestLine;
 pub use rule::{Destination, Host};
 pub use rules::{Rules, Verdict};
-pub use sets::SETS;
+pub use sets::{SETS, WARNING};
+pub use special_addresses::{danger, is_special};

@@ -6,17 +6,21 @@ use std::net::IpAddr;
 use super::request::{Path, RequestLine, Requests, is_method};
 use super::rule::{Destination, Host, Hosts, Network, Ports, Rule, RuleError};
 use super::sets::rules_of;
-use super::special_addresses::is_special;
+use super::special_addresses::{danger, is_special};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     allow: Table,
     deny: Table,
+    /// Whether what no rule names is allowed, to learn what is needed.
+    is_learning: bool,
 }
 
 /// A look-up costs a step for each label of a name, or for each length of a prefix that some rule has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Table {
+    /// As they were written.
+    texts: Vec<String>,
     names: HashMap<String, Vec<Entry>>,
     /// By the name that they are below.
     below: HashMap<String, Vec<Entry>>,
@@ -50,7 +54,7 @@ pub enum Verdict {
 impl Table {
     fn of(texts: &[String]) -> Result<(Self, Vec<Vec<Rule>>), RuleError> {
         let all = texts.iter().map(|text| rules_of(text)).collect::<Result<Vec<_>, _>>()?;
-        let mut table = Self::default();
+        let mut table = Self { texts: texts.to_vec(), ..Self::default() };
         for (text, rules) in all.iter().enumerate() {
             for rule @ Rule { hosts, ports, requests } in rules {
                 if requests.is_some() {
@@ -100,6 +104,16 @@ impl Table {
             Host::Name(name) => self.of_name(name).any(&mut is_one),
             Host::Address(address) => self.of_address(*address).any(&mut is_one),
         }
+    }
+
+    /// One that this is true of, as it was written.
+    fn deciding(&self, to: &Destination, is_one: impl Fn(&Entry) -> bool) -> Option<&str> {
+        let mut text = None;
+        self.any(to, |entry| {
+            text = is_one(entry).then_some(entry.text);
+            text.is_some()
+        });
+        text.map(|text| self.texts[text].as_str())
     }
 
     /// A rule about requests there.
@@ -155,7 +169,13 @@ impl Rules {
                 return error(text, format!("denies nothing that `{}` does not deny", deny[by]));
             }
         }
-        Ok(Self { allow: allowed, deny: denied })
+        Ok(Self { allow: allowed, deny: denied, is_learning: false })
+    }
+
+    /// Allows what no rule names, too, but for addresses that are more than a host ([`danger`]).
+    #[must_use]
+    pub fn learning(self) -> Self {
+        Self { is_learning: true, ..self }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -169,7 +189,8 @@ impl Rules {
 
     /// Whether a connection may be made there, if only for some requests.
     pub fn allows(&self, to: &Destination) -> bool {
-        self.allow.any(to, |_| true) && !self.denies(to)
+        let is_dangerous = matches!(to.host, Host::Address(address) if danger(address).is_some());
+        (self.is_learning && !is_dangerous || self.allow.any(to, |_| true)) && !self.denies(to)
     }
 
     /// Whether a rule says no, whatever others say.
@@ -177,11 +198,22 @@ impl Rules {
         self.deny.any(to, |entry| entry.requests.is_none())
     }
 
+    /// The rule that says yes or no to a connection, as it was written.
+    pub fn deciding(&self, to: &Destination) -> Option<&str> {
+        self.deny.deciding(to, |entry| entry.requests.is_none()).or_else(|| self.allow.deciding(to, |_| true))
+    }
+
+    /// The sets that are allowed, as they were written.
+    pub fn sets(&self) -> impl Iterator<Item = &str> {
+        self.allow.texts.iter().map(String::as_str).filter(|text| text.starts_with('@'))
+    }
+
     /// Whether a name that is allowed may be reached at this address. One that is not of the public Internet has to be
     /// allowed by itself, and whole: a name is worth no more than who answers for it, and it is its requests that are judged.
     pub fn allows_resolved(&self, address: IpAddr, port: u16) -> bool {
         let to = Destination { host: Host::Address(address), port };
-        let is_allowed = || self.allow.any(&to, |entry| entry.requests.is_none());
+        let is_allowed =
+            || self.is_learning && danger(address).is_none() || self.allow.any(&to, |entry| entry.requests.is_none());
         !self.deny.any(&to, |_| true) && (!is_special(address) || is_allowed())
     }
 
@@ -218,10 +250,10 @@ impl Rules {
 
     /// Whether a name may be reached at some port.
     pub fn knows(&self, name: &str) -> bool {
-        let allowed = self.allow.of_name(name);
+        let allowed = self.allow.of_name(name).map(|entry| entry.ports);
         let denied = || self.deny.of_name(name).filter(|entry| entry.requests.is_none());
         let is_denied = |ports: Ports| denied().any(|denied| denied.ports.covers(ports));
-        allowed.into_iter().any(|entry| !is_denied(entry.ports))
+        allowed.chain(self.is_learning.then_some(Ports::All)).any(|ports| !is_denied(ports))
     }
 }
 
@@ -287,6 +319,42 @@ mod tests {
         {
             assert_eq!(rules.allows_resolved(address.parse().unwrap(), 443), expected, "{address}");
         }
+    }
+
+    #[test]
+    fn while_one_learns_everything_is_allowed_that_is_no_more_than_a_host() {
+        let rules = rules(&["127.0.0.1:1"], &["evil.example:*", "10.0.0.1"]).learning();
+        let cases = [
+            (to("any.example", 5432), true),
+            (to("evil.example", 443), false),
+            (to("10.0.0.2", 80), true),
+            (to("10.0.0.1", 80), false),
+            (to("169.254.169.254", 80), false),
+            (to("127.0.0.1", 1), true),
+            (to("127.0.0.1", 2), false),
+        ];
+        for (destination, expected) in cases {
+            assert_eq!(rules.allows(&destination), expected, "{destination}");
+            if let Host::Address(address) = destination.host {
+                assert_eq!(rules.allows_resolved(address, destination.port), expected, "{address}");
+            }
+        }
+        assert!(rules.knows("any.example") && !rules.knows("evil.example"));
+    }
+
+    #[test]
+    fn the_rule_that_decides_is_told_as_it_was_written() {
+        let rules = rules(&["@npm", "*.Example.com"], &["evil.example.com:443"]);
+        let cases = [
+            (to("registry.npmjs.org", 443), Some("@npm")),
+            (to("a.example.com", 80), Some("*.Example.com")),
+            (to("evil.example.com", 443), Some("evil.example.com:443")),
+            (to("example.org", 443), None),
+        ];
+        for (destination, expected) in cases {
+            assert_eq!(rules.deciding(&destination), expected, "{destination}");
+        }
+        assert_eq!(rules.sets().collect::<Vec<_>>(), ["@npm"]);
     }
 
     #[test]
@@ -417,7 +485,7 @@ mod tests {
         ) {
             let print = |rules: &[Rule]| rules.iter().map(Rule::to_string).collect::<Vec<_>>();
             let (allowed, denied) = (Table::of(&print(&allow)).unwrap().0, Table::of(&print(&deny)).unwrap().0);
-            let rules = Rules { allow: allowed, deny: denied };
+            let rules = Rules { allow: allowed, deny: denied, is_learning: false };
             let hosts = [Host::Name(name), Host::Address(std::net::Ipv4Addr::from(bits).into())];
             for to in hosts.map(|host| Destination { host, port }) {
                 let is_whole = |rule: &&Rule| rule.requests.is_none();

@@ -20,8 +20,8 @@ pub struct Trusting<'a> {
 pub trait Gatekeeper: Debug + Send + Sync {
     /// `None` if nobody opens connections.
     fn trusting(&self) -> io::Result<Option<Trusting<'_>>>;
-    /// Decides about the connections of one command from now on, until what this gives is dropped.
-    fn guard(&self, listening: Listening) -> Arc<dyn Guarded>;
+    /// Decides about the connections of one command from now on, until what this gives is dropped. `title` is the tool and its command.
+    fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded>;
 }
 
 /// One command whose connections are decided about.

@@ -247,7 +247,7 @@ impl Launcher {
             return Err(ExecError::NoLauncher);
         }
         self.has_told.store(true, Ordering::Relaxed);
-        let guarded = gated.map(|(gatekeeper, (listening, _))| gatekeeper.guard(listening));
+        let guarded = gated.map(|(gatekeeper, (listening, _))| gatekeeper.guard(listening, &request.title));
         Ok(Job::new(here, others, guarded))
     }
 

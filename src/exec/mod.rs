@@ -91,13 +91,6 @@ pub struct Outcome {
     pub would_change: Option<DryRunReport>,
 }
 
-impl Outcome {
-    /// The connections that no rule allows.
-    pub fn blocked(&self) -> impl Iterator<Item = &Blocked> {
-        self.denied.iter().filter_map(|denied| if let Denied::Blocked(blocked) = denied { Some(blocked) } else { None })
-    }
-}
-
 /// What the entry in the journal is called of something that a tool runs.
 pub fn title(tool: &str, line: &str) -> String {
     let line = line.lines().next().unwrap_or_default();

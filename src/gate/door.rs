@@ -1,5 +1,6 @@
 //! What one command may reach by the rules, and what of it was blocked.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -9,7 +10,8 @@ use http::uri::Scheme;
 
 use super::blocked_list::BlockedList;
 use super::filling::Filling;
-use crate::egress::{Credentials, Destination, Host, RequestLine, Rules, Verdict, canonical};
+use super::watching::{Decision, Ruling, Watch};
+use crate::egress::{Credentials, Destination, Host, RequestLine, Rules, Verdict, canonical, danger};
 use crate::exec::{Blocked, Guarded, ProgramName};
 use crate::limits::MAX_SHOWN_URL_BYTES;
 use crate::record::Target;
@@ -23,10 +25,11 @@ pub struct RuledDoor {
     /// Whether commands have a loopback device that is theirs.
     has_loopback: bool,
     blocked: Arc<BlockedList>,
+    watch: Watch,
 }
 
 /// `None` if nothing can be reached there.
-fn destination(target: &Target) -> Option<Destination> {
+pub(super) fn destination(target: &Target) -> Option<Destination> {
     let host = match target.host.parse() {
         Ok(address) => Host::Address(address),
         Err(_) => Host::Name(canonical(&target.host)?),
@@ -35,8 +38,13 @@ fn destination(target: &Target) -> Option<Destination> {
 }
 
 impl RuledDoor {
-    pub(super) fn new(rules: Arc<Rules>, credentials: Arc<Credentials>, has_loopback: bool) -> Self {
-        Self { rules, credentials, has_loopback, blocked: Arc::default() }
+    pub(super) fn new(rules: Arc<Rules>, credentials: Arc<Credentials>, has_loopback: bool, watch: Watch) -> Self {
+        Self { rules, credentials, has_loopback, blocked: Arc::default(), watch }
+    }
+
+    /// A name that may be asked for has no address.
+    pub(super) fn unresolved(&self, name: &str, why: &io::Error) {
+        self.watch.unresolved(name, why);
     }
 
     /// Whether this is the commands' own loopback: no rule gives them the machine's.
@@ -47,25 +55,50 @@ impl RuledDoor {
 
     /// A connection is not made for want of a rule about this, or because of one.
     fn block(&self, target: &Target, why: Option<String>, by: ProgramName, missing: &Destination) -> Blocked {
-        let (why, rule) = if self.rules.denies(missing) {
-            let said = "--deny-net names it";
-            (Some(why.map_or(said.to_owned(), |why| format!("{why}, {said}"))), None)
-        } else {
-            (why, Some(missing.rule().to_string()))
+        let danger = if let Host::Address(address) = missing.host { danger(address) } else { None };
+        let (why, rule) = match danger {
+            _ if self.rules.denies(missing) => {
+                let said = "--deny-net names it";
+                (Some(why.map_or(said.to_owned(), |why| format!("{why}, {said}"))), None)
+            }
+            Some(danger) => (Some(why.map_or(format!("it {danger}"), |why| format!("{why}, which {danger}"))), None),
+            None => (why, Some(missing.rule().to_string())),
         };
-        self.add(target, None, why, by, rule)
+        self.add(target, None, Some(missing), why, by, rule)
     }
 
-    /// What was asked for there if it was more than a connection, and the rule that would allow it.
+    /// What was asked for there if it was more than a connection, what no rule allows or one denies, and the rule that would allow it.
     fn add(
         &self,
         target: &Target,
         asked: Option<String>,
+        missing: Option<&Destination>,
         why: Option<String>,
         by: ProgramName,
         rule: Option<String>,
     ) -> Blocked {
+        let address =
+            missing.and_then(|missing| if let Host::Address(address) = missing.host { Some(address) } else { None });
+        let decided =
+            missing.filter(|missing| self.rules.denies(missing)).and_then(|missing| self.rules.deciding(missing));
+        self.watch.decided(&Decision {
+            by,
+            host: &target.host,
+            port: target.port,
+            asked: asked.as_deref(),
+            address,
+            rule: decided,
+            ruling: Ruling::Blocked(why.as_deref()),
+        });
         self.blocked.add(target, asked, why, by, rule)
+    }
+
+    /// A connection to this address is made, or what was `asked` for is passed on.
+    fn allow(&self, target: &Target, asked: Option<&str>, address: Option<IpAddr>, by: ProgramName) {
+        let to = destination(target);
+        let rule = to.as_ref().and_then(|to| self.rules.deciding(to));
+        let Target { host, port } = target;
+        self.watch.decided(&Decision { by, host, port: *port, asked, address, rule, ruling: Ruling::Allowed });
     }
 
     /// A connection or a request was ended, since what was said does not fit the target.
@@ -85,7 +118,7 @@ impl RuledDoor {
         };
         match other {
             Some(name) => self.block(target, Some(why), by, &Destination { host: Host::Name(name), port: target.port }),
-            None => self.add(target, None, Some(why), by, None),
+            None => self.add(target, None, None, Some(why), by, None),
         }
     }
 }
@@ -99,7 +132,7 @@ impl Guarded for RuledDoor {
 impl Door for RuledDoor {
     fn admits(&self, target: &Target, by: ProgramName) -> bool {
         let Some(to) = destination(target) else {
-            self.add(target, None, None, by, None);
+            self.add(target, None, None, None, by, None);
             return false;
         };
         let is_own = matches!(to.host, Host::Address(address) if self.is_own((address, to.port).into()));
@@ -120,6 +153,8 @@ impl Door for RuledDoor {
         if !good {
             let why = format!("it leads to {}", address.to_canonical());
             self.block(target, Some(why), by, &Destination { host: Host::Address(address), port: target.port });
+        } else if !self.is_own((address, target.port).into()) {
+            self.allow(target, None, Some(address), by);
         }
         good
     }
@@ -136,7 +171,7 @@ impl Door for RuledDoor {
         }
         let told = Arc::clone(&judge);
         let refuse = move |why: &str| {
-            Refusal(told.door.add(&told.target, None, Some(why.to_owned()), told.by, None).to_string())
+            Refusal(told.door.add(&told.target, None, None, Some(why.to_owned()), told.by, None).to_string())
         };
         Some(Arc::new(Filling::new(judge, to, Box::new(refuse), Arc::clone(&self.credentials))))
     }
@@ -163,20 +198,23 @@ impl Inspector for Judge {
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
         let (is_tls, may_switch) = (head.uri.scheme() == Some(&Scheme::HTTPS), head.headers.contains_key(UPGRADE));
         let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch };
-        let missing = || Some(self.to.rule_for(line).to_string());
-        let (why, rule) = match self.door.rules.judge(&self.to, line) {
-            Verdict::Allowed => return Ok(()),
-            Verdict::Missing => (None, missing()),
-            Verdict::OddPath => (Some("servers read its path in several ways"), missing()),
-            Verdict::OddMethod => (Some("a method is in capital letters"), None),
-            Verdict::Denied => (Some("--deny-net names it"), None),
-        };
         let url = head.uri.to_string();
         let url = url.split('?').next().unwrap_or_default();
         let end = url.floor_char_boundary(MAX_SHOWN_URL_BYTES);
         let rest = if end < url.len() { "..." } else { "" };
         let asked = format!("{} {}{rest}", line.method, &url[..end]);
-        let blocked = self.door.add(&self.target, Some(asked), why.map(str::to_owned), self.by, rule);
+        let missing = || Some(self.to.rule_for(line).to_string());
+        let (why, rule) = match self.door.rules.judge(&self.to, line) {
+            Verdict::Allowed => {
+                self.door.allow(&self.target, Some(&asked), None, self.by);
+                return Ok(());
+            }
+            Verdict::Missing => (None, missing()),
+            Verdict::OddPath => (Some("servers read its path in several ways"), missing()),
+            Verdict::OddMethod => (Some("a method is in capital letters"), None),
+            Verdict::Denied => (Some("--deny-net names it"), None),
+        };
+        let blocked = self.door.add(&self.target, Some(asked), None, why.map(str::to_owned), self.by, rule);
         Err(Refusal(blocked.to_string()))
     }
 

@@ -7,7 +7,11 @@
 mod blocked_list;
 mod door;
 mod filling;
+mod learned;
+mod net_log;
+mod player;
 mod trust;
+mod watching;
 mod ways;
 
 use std::io;
@@ -18,7 +22,12 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
 
 pub use self::door::RuledDoor;
+pub use self::learned::Learned;
+pub use self::net_log::NetLog;
+pub use self::player::Script;
 pub use self::trust::{JAVA_OPTIONS, Trust, TrustPlace};
+pub use self::watching::Watcher;
+use self::watching::{Origin, Watch};
 use self::ways::watched;
 pub use self::ways::{Out, Ways};
 use crate::budget::Account;
@@ -39,6 +48,8 @@ pub struct Gate {
 struct Shared {
     rules: Arc<Rules>,
     credentials: Arc<Credentials>,
+    watchers: Arc<[Arc<dyn Watcher>]>,
+    script: Option<Script>,
     /// Whether commands have a loopback device that is theirs.
     has_loopback: bool,
     authority: Arc<Authority>,
@@ -51,8 +62,21 @@ struct Shared {
 /// One command: it is over when this is dropped.
 #[derive(Debug)]
 struct Guard {
-    door: Arc<RuledDoor>,
+    guarded: Arc<dyn Guarded>,
     _over: oneshot::Sender<()>,
+}
+
+/// By what it is decided.
+pub struct Terms {
+    pub rules: Rules,
+    /// Secrets that commands use without having them.
+    pub credentials: Credentials,
+    /// Who looks on.
+    pub watchers: Vec<Arc<dyn Watcher>>,
+    /// What answers instead of the network, whatever the rules are.
+    pub script: Option<Script>,
+    /// Whether commands have a loopback device that is theirs.
+    pub has_loopback: bool,
 }
 
 impl std::fmt::Debug for Gate {
@@ -63,14 +87,8 @@ impl std::fmt::Debug for Gate {
 
 impl Gate {
     /// Starts its threads, which have what the calling thread has. Real servers are verified with the authorities of `system`, as PEM.
-    pub fn start(
-        rules: Rules,
-        credentials: Credentials,
-        has_loopback: bool,
-        place: TrustPlace<'_>,
-        system: &[u8],
-        account: Account,
-    ) -> io::Result<Self> {
+    pub fn start(terms: Terms, place: TrustPlace<'_>, system: &[u8], account: Account) -> io::Result<Self> {
+        let Terms { rules, credentials, watchers, script, has_loopback } = terms;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(MAX_RESOLVE_THREADS)
@@ -80,10 +98,19 @@ impl Gate {
             .build()?;
         let authority = Arc::new(Authority::new().map_err(io::Error::other)?);
         let verifier = Arc::new(Verifier::new(authority.provider(), certificates(system)));
-        let opens = rules.are_about_requests() || !credentials.is_empty();
+        let opens = rules.are_about_requests() || !credentials.is_empty() || script.is_some();
         let trust = opens.then(|| Trust::show(place, &authority, system)).transpose()?;
-        let (rules, credentials) = (Arc::new(rules), Arc::new(credentials));
-        let shared = Shared { rules, credentials, has_loopback, authority, verifier, trust, account };
+        let shared = Shared {
+            rules: Arc::new(rules),
+            credentials: Arc::new(credentials),
+            watchers: watchers.into(),
+            script,
+            has_loopback,
+            authority,
+            verifier,
+            trust,
+            account,
+        };
         Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), shared: Arc::new(shared) })
     }
 
@@ -92,10 +119,11 @@ impl Gate {
         &self.handle
     }
 
-    /// What decides about the connections of one command.
-    pub fn door(&self) -> Arc<RuledDoor> {
-        let Shared { rules, credentials, has_loopback, .. } = &*self.shared;
-        Arc::new(RuledDoor::new(Arc::clone(rules), Arc::clone(credentials), *has_loopback))
+    /// What decides about the connections of one command, which this thread starts. `title` is the tool and its command.
+    pub fn door(&self, title: &str) -> Arc<RuledDoor> {
+        let Shared { rules, credentials, watchers, has_loopback, .. } = &*self.shared;
+        let watch = Watch { origin: Origin::of(title), watchers: Arc::clone(watchers) };
+        Arc::new(RuledDoor::new(Arc::clone(rules), Arc::clone(credentials), *has_loopback, watch))
     }
 }
 
@@ -113,12 +141,16 @@ impl Gatekeeper for Gate {
         Ok(Some(Trusting { environment: trust.environment()?, bundle: trust.bundle() }))
     }
 
-    fn guard(&self, listening: Listening) -> Arc<dyn Guarded> {
+    fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded> {
         let (over, is_over) = oneshot::channel();
-        let door = self.door();
-        let (shared, handle, asked) = (Arc::clone(&self.shared), self.handle.clone(), Arc::clone(&door));
+        let (guarded, way) = self.way(title);
+        let (shared, handle) = (Arc::clone(&self.shared), self.handle.clone());
         self.handle.spawn(async move {
-            match shared.begin(&handle, listening, asked).await {
+            let begun = match way {
+                Ok((out, mode)) => shared.begin(&handle, listening, out, mode).await,
+                Err(error) => Err(error),
+            };
+            match begun {
                 Ok(proxy) => {
                     // Until then it serves.
                     let _ = is_over.await;
@@ -127,25 +159,42 @@ impl Gatekeeper for Gate {
                 Err(error) => tracing::warn!("connections of a command fail: {error}"),
             }
         });
-        Arc::new(Guard { door, _over: over })
+        Arc::new(Guard { guarded, _over: over })
+    }
+}
+
+impl Gate {
+    /// Who decides about one command, and what becomes of its connections.
+    fn way(&self, title: &str) -> (Arc<dyn Guarded>, io::Result<(Out, Mode)>) {
+        let door = self.door(title);
+        let Some(script) = &self.shared.script else {
+            return (Arc::clone(&door) as _, Ok((Out::ByRule(door), Mode::Pass)));
+        };
+        match script.play(&self.shared.account) {
+            Ok(player) => {
+                let mode = player.mode();
+                (Arc::new(player), Ok((Out::Nothing, mode)))
+            }
+            Err(error) => (door, Err(error)),
+        }
     }
 }
 
 impl Guarded for Guard {
     fn blocked(&self) -> Vec<Blocked> {
-        self.door.blocked()
+        self.guarded.blocked()
     }
 }
 
 impl Shared {
     /// Waits for the supervisor's first word; `None` if it is gone, and with it the command.
-    async fn begin(&self, handle: &Handle, listening: Listening, door: Arc<RuledDoor>) -> io::Result<Option<Proxy>> {
+    async fn begin(&self, handle: &Handle, listening: Listening, out: Out, mode: Mode) -> io::Result<Option<Proxy>> {
         watched(listening.as_fd())?.readable().await?;
         let Some(interception) = listening.begin().map_err(io::Error::other)? else { return Ok(None) };
-        let (ways, sockets) = Ways::new(interception, Out::ByRule(door))?;
+        let (ways, sockets) = Ways::new(interception, out)?;
         let (authority, verifier) = (Arc::clone(&self.authority), Arc::clone(&self.verifier));
         let (wires, account) = (Arc::clone(&ways), self.account.clone());
-        let proxy = Proxy::start(Some(handle), sockets, wires, Mode::Pass, authority, verifier, account)?;
+        let proxy = Proxy::start(Some(handle), sockets, wires, mode, authority, verifier, account)?;
         ways.listen(handle)?;
         Ok(Some(proxy))
     }

@@ -113,7 +113,8 @@ impl Wires for Ways {
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         match &self.out {
             Out::Nothing | Out::AsCommands { resolves: false } => Err(io::ErrorKind::NotFound.into()),
-            Out::AsCommands { resolves: true } | Out::AsServer | Out::ByRule(_) => addresses(name),
+            Out::AsCommands { resolves: true } | Out::AsServer => addresses(name),
+            Out::ByRule(door) => addresses(name).inspect_err(|why| door.unresolved(name, why)),
         }
     }
 }

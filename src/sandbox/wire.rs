@@ -193,16 +193,25 @@ pub enum Denied {
 pub struct Blocked {
     /// Host and port, or a method and a URL.
     pub target: String,
-    /// What it is about the place that is not allowed, if it is not the place itself.
-    pub why: Option<String>,
-    /// The programs that tried, as they call themselves.
-    pub by: BTreeSet<String>,
     pub times: u64,
-    /// The rule that would allow it, if one can.
+    /// The programs that tried, as they call themselves, if that is known.
+    pub by: BTreeSet<String>,
+    /// What it is about the place that is not allowed, if it is not the place itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The rule that would allow it, where one is proposed to the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
 
 impl Blocked {
+    /// Those of all that was refused.
+    pub fn among(denied: &[Denied]) -> Vec<Self> {
+        let blocked =
+            |denied: &Denied| if let Denied::Blocked(blocked) = denied { Some(blocked.clone()) } else { None };
+        denied.iter().filter_map(blocked).collect()
+    }
+
     /// The place, as it stands among the paths that a call touched.
     pub fn url(&self) -> PathBuf {
         self.target.split_once(' ').map_or_else(|| format!("tcp://{}", self.target).into(), |(_, url)| url.into())
@@ -219,6 +228,10 @@ impl fmt::Display for Blocked {
         if self.times > 1 {
             write!(out, ", {} times", self.times)?;
         }
+        if self.by.is_empty() {
+            // A recording does not have it, and no rule is asked.
+            return Ok(());
+        }
         let by: Vec<&str> = self.by.iter().map(String::as_str).collect();
         write!(out, " ({}); ", by.join(", "))?;
         match &self.rule {
@@ -226,7 +239,7 @@ impl fmt::Display for Blocked {
                 write!(out, "the operator can allow it with --allow-net '{rule}'")
             }
             Some(rule) => write!(out, "the operator can allow it with --allow-net {rule}"),
-            None => out.write_str("no rule can allow that"),
+            None => out.write_str("no rule is proposed for that"),
         }
     }
 }

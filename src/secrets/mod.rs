@@ -6,10 +6,12 @@
 //! another one takes (`rename(2)` in another mount namespace). So what is read again must be the same file.
 
 mod identity;
+mod log_file;
 mod reachability;
 pub mod reading;
 
 pub use identity::{identity, leads_to};
+pub use log_file::open_log;
 pub use reachability::Reach;
 
 use std::fs::File;

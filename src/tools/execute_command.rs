@@ -11,7 +11,7 @@ use super::dry_run_notes::{WouldChange, would_change};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Captured, ExecError, Foreground, Outcome, Stage, place_of};
+use crate::exec::{self, Blocked, Captured, ExecError, Foreground, Outcome, Stage, place_of};
 use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
@@ -63,6 +63,10 @@ pub struct Output {
     changed: Option<ChangesMade>,
     #[serde(skip_serializing_if = "Option::is_none")]
     would_change: Option<Open<WouldChange>>,
+    /// Connections that no rule of the operator allows
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Value>")]
+    blocked: Vec<Blocked>,
 }
 
 impl Tool for ExecuteCommand {
@@ -149,6 +153,7 @@ fn start(
         command_id: Some(id.to_owned()),
         changed: None,
         would_change: None,
+        blocked: Vec::new(),
     }))
 }
 
@@ -240,8 +245,17 @@ fn reply(
     }
     let timed_out = outcome.timed_out;
     let would_change = would_change.map(Open);
-    let output =
-        Output { stdout, stderr, exit_code: Some(exit_code), timed_out, command_id: None, changed, would_change };
+    let blocked = Blocked::among(&outcome.denied);
+    let output = Output {
+        stdout,
+        stderr,
+        exit_code: Some(exit_code),
+        timed_out,
+        command_id: None,
+        changed,
+        would_change,
+        blocked,
+    };
     let mut reply = Reply::content(content).with(output);
     reply.is_error = exit_code != 0 || timed_out;
     reply

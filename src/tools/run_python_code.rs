@@ -13,6 +13,7 @@ use super::change_notes::changes_told;
 use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
+use crate::exec::Blocked;
 use crate::limits::{
     CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_SECS, PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
 };
@@ -65,6 +66,8 @@ pub struct Output {
     timed_out: bool,
     /// Variables and imports are gone.
     state_lost: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    blocked: Vec<Blocked>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -215,6 +218,7 @@ fn reply(
         session_id: session.name().to_owned(),
         timed_out: cell.timed_out,
         state_lost,
+        blocked: cell.blocked,
         notes,
     };
     let mut reply = Reply::json(Open(output))?;

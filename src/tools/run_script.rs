@@ -10,7 +10,7 @@ use super::command_notes::exit_code;
 use super::python::{Open, host, note_written, seconds, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Captured, ExecError, place_of};
+use crate::exec::{self, Blocked, Captured, ExecError, place_of};
 use crate::limits::{DEFAULT_CELL_SECS, MAX_CELL_SECS};
 use crate::policy::Kind;
 use crate::python::packages::quoted;
@@ -46,6 +46,8 @@ pub struct Output {
     timed_out: bool,
     new_files: Vec<String>,
     modified_files: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    blocked: Vec<Blocked>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -99,7 +101,8 @@ impl Tool for RunScript {
         if outcome.timed_out {
             notes.push(format!("ended after its timeout of {} s", timeout.as_secs()));
         }
-        notes.extend(outcome.blocked().map(ToString::to_string));
+        let blocked = Blocked::among(&outcome.denied);
+        notes.extend(blocked.iter().map(ToString::to_string));
         notes.extend(changes_made(context).map(|(note, _)| note));
         notes.extend(changes.partial.map(|partial| format!("new and modified files are not all told: {partial}")));
         note_written(context, &session, &changes);
@@ -112,6 +115,7 @@ impl Tool for RunScript {
             timed_out: outcome.timed_out,
             new_files: shown(context, &session, changes.new.iter().map(|path| &**path)),
             modified_files: shown(context, &session, changes.modified.iter().map(|path| &**path)),
+            blocked,
             notes,
         }))?;
         reply.is_error = exit_code != 0 || outcome.timed_out;

@@ -12,7 +12,7 @@ use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, refused};
 use super::{Context, Reply};
 use crate::error::Error;
-use crate::exec::ExecError;
+use crate::exec::{Blocked, ExecError};
 use crate::protocol::Content;
 use crate::testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 
@@ -23,6 +23,10 @@ pub struct Reported<R> {
     report: R,
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<ChangesMade>,
+    /// As of other commands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Value>")]
+    blocked: Vec<Blocked>,
 }
 
 /// What has run.
@@ -88,7 +92,8 @@ impl<R> Ran<R> {
             mime: "text/plain".to_owned(),
             size: log.text.len() as u64,
         }));
-        Reply::content(content).with(Reported { report: told(report), changed: changed.map(|(_, made)| made) })
+        let changed = changed.map(|(_, made)| made);
+        Reply::content(content).with(Reported { report: told(report), changed, blocked: Blocked::among(&denied) })
     }
 }
 

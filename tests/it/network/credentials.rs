@@ -59,7 +59,8 @@ fn run_as(world: &World, words: &[&str], flags: &[&str], line: &str) -> Ran {
     let ran = command.args(flags).args(["--", "sh", "-c", &line]).stdin(Stdio::null()).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let notes = fs::read_to_string(tree.join("notes")).unwrap_or_default();
-    let ran = Ran { out: text(&ran.stdout), err: text(&ran.stderr), notes: notes.lines().map(str::to_owned).collect() };
+    let notes = notes.lines().map(str::to_owned).collect();
+    let ran = Ran { out: text(&ran.stdout), err: text(&ran.stderr), notes, status: ran.status.code() };
     assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "{ran:?}");
     ran
 }
