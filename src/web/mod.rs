@@ -76,9 +76,7 @@ pub fn prepare(
     config.hidden.extend(secrets.hidden());
     let own = |entry| Config::for_token(&cli.options, entry);
     let configs = tokens.iter().map(own).collect::<Result<Vec<_>>>()?;
-    for of in configs.iter().chain([&*config]) {
-        secrets.add_credentials(&of.sandbox.secret_files);
-    }
+    configs.iter().chain([&*config]).for_each(|of| secrets.add_credentials(&of.sandbox.secret_files));
     let of_tokens = configs.iter().flat_map(|own| own.undo.allowed.iter().cloned());
     config.undo.allowed.extend(of_tokens.collect::<Vec<PathBuf>>());
     let config = &*config;

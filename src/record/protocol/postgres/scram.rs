@@ -1,4 +1,4 @@
-//! The client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding and without the forms of SASLprep: a password
+//! The client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding and without the forms of `SASLprep`: a password
 //! is the bytes that it is.
 
 use base64::Engine as _;
@@ -79,7 +79,7 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> Hash {
         block[..key.len()].copy_from_slice(key);
     }
     let keyed = |pad: u8| Sha256::new().chain_update(block.map(|byte| byte ^ pad));
-    let inner = parts.iter().fold(keyed(0x36), |hash, part| hash.chain_update(part)).finalize();
+    let inner = parts.iter().fold(keyed(0x36), Sha256::chain_update).finalize();
     keyed(0x5c).chain_update(inner).finalize().into()
 }
 
