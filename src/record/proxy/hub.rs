@@ -36,13 +36,14 @@ pub struct Hub {
     dialing: Semaphore,
     kept: Mutex<Kept>,
     /// Names that were asked for, and since when.
-    lookups: Mutex<HashMap<String, (Instant, watch::Receiver<Option<Found>>)>>,
+    lookups: Mutex<HashMap<String, Lookup>>,
     /// Places for those that the resolver is at.
     resolving: Arc<Semaphore>,
 }
 
 /// What the resolver says of a name.
 type Found = Result<Vec<IpAddr>, io::ErrorKind>;
+type Lookup = (Instant, watch::Receiver<Option<Found>>);
 
 /// A connection whose server has not answered yet.
 pub(super) struct Dialing {
