@@ -5,6 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
@@ -18,6 +19,7 @@ use super::ranges::{
     TIMEOUT_SECS,
 };
 use super::{CredentialArgs, Isolation, PythonArgs, UndoArgs};
+use crate::gate::Learned;
 use crate::limits;
 
 /// Flags that every mode understands.
@@ -88,9 +90,9 @@ pub struct Options {
     /// says how many. Agents must not be able to reach the file.
     #[arg(long, global = true, help_heading = WALLS, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub net_log: Option<PathBuf>,
-    /// Whether commands reach everything, to learn which rules they need
+    /// Commands reach everything, and this keeps what they reached
     #[arg(skip)]
-    pub learns_net: bool,
+    pub learned: Option<Arc<Learned>>,
     /// Choose how far a program is held whose calls are recorded or answered
     ///
     /// By default the best that the machine allows, but never `env`. If the flag is given and the machine does not allow that

@@ -191,14 +191,14 @@ fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
     let allow = [&sets[..], &options.allow_net, &profile.allow_net].concat();
     let deny = [&options.deny_net[..], &profile.deny_net].concat();
     let rules = Rules::new(&allow, &deny)?;
-    let rules = if options.learns_net { rules.learning() } else { rules };
+    let rules = if options.learned.is_some() { rules.learning() } else { rules };
     if rules.is_empty() {
         return Ok(rules);
     }
     if mode == Sandbox::Off {
         bail!("only a wall can hold commands to --allow-net and --deny-net, and it is switched off (sandbox off)");
     }
-    if allow.is_empty() && !options.learns_net {
+    if allow.is_empty() && options.learned.is_none() {
         bail!("--deny-net takes away from what --allow-net gives, and nothing is given");
     }
     if options.allow_network

@@ -195,7 +195,7 @@ impl Config {
             sandbox,
             undo: UndoConfig::resolve(options, &profile, &world, &grants)?,
             net_log: options.net_log.as_ref().or(profile.net_log.as_ref()).map(|path| absolute(&here, path)),
-            learned: None,
+            learned: options.learned.clone(),
             temporary: std::env::temp_dir(),
             ground: None,
             grants,
@@ -276,12 +276,11 @@ impl Config {
     /// For `replay net learn`: commands as a server has them, in the working directory if no other one may be written to.
     pub fn for_learning(mut options: Options, learned: Arc<Learned>) -> Result<Self> {
         allow_here(&mut options)?;
-        options.learns_net = true;
+        options.learned = Some(learned);
         let mut config = Self::resolve(&options)?;
         here_first(&mut config.grants)?;
         // It is the user's own program.
         config.undo.is_on = false;
-        config.learned = Some(learned);
         Ok(config)
     }
 

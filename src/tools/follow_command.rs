@@ -139,7 +139,9 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
             notes.extend(note);
             changed = made;
             blocked = Blocked::among(&ending.denied);
-            blocked.iter().for_each(|blocked| policy::note(&blocked.url(), None, Touch::Denied));
+            for blocked in &blocked {
+                policy::note(&blocked.url(), None, Touch::Denied);
+            }
             (false, Some((exit_code(ending.exit), ending.asked)))
         }
         State::Lost(reason) => {

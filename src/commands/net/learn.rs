@@ -29,10 +29,9 @@ pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Resu
     if rules.is_empty() {
         let _ = writeln!(err, "replay: the program reached nothing, so it needs no rule");
     }
-    let text: String = rules.iter().map(|rule| format!("--allow-net {rule}\n")).collect();
-    match file {
-        Some(mut file) => file.write_all(text.as_bytes())?,
-        None => io::stdout().write_all(text.as_bytes())?,
+    let mut to: Box<dyn io::Write> = file.map_or_else(|| Box::new(io::stdout()) as _, |file| Box::new(file) as _);
+    for rule in rules {
+        writeln!(to, "--allow-net {rule}")?;
     }
     Ok(ExitCode::from(status))
 }
