@@ -69,7 +69,7 @@ pub trait Rewriter: Send {
 pub struct Refusal(pub String);
 
 impl Refusal {
-    fn as_answer(self, status: StatusCode) -> Response<Said> {
+    fn into_answer(self, status: StatusCode) -> Response<Said> {
         let mut refused = Response::new(Said::text(self.0));
         *refused.status_mut() = status;
         refused
@@ -287,7 +287,7 @@ impl Opened {
             Err(misfit) => Err(self.inspector.misfit(misfit)),
         };
         if let Err(refusal) = judged {
-            return Ok(refusal.as_answer(StatusCode::FORBIDDEN));
+            return Ok(refusal.into_answer(StatusCode::FORBIDDEN));
         }
         if let Sender::Http1(_) = self.sender {
             let origin = head.uri.path_and_query().cloned();
@@ -301,7 +301,7 @@ impl Opened {
         let (mut head, body) = answer.into_parts();
         Ok(match self.inspector.answer(&mut head) {
             Ok(rewriter) => Response::from_parts(head, Said::passing(body, rewriter)),
-            Err(refusal) => refusal.as_answer(StatusCode::BAD_GATEWAY),
+            Err(refusal) => refusal.into_answer(StatusCode::BAD_GATEWAY),
         })
     }
 
