@@ -68,7 +68,7 @@ pub struct Options {
     /// Let commands reach these hosts, and nothing else of the network
     ///
     /// Repeatable. RULE is a host, `*.` and a host, an address or a network, each with `:PORT` or `:*` behind it or for ports 80 and
-    /// 443, or a set such as @npm (`replay net sets` lists them), or requests, such as 'GET,HEAD https://api.example.com/v1/**'. An
+    /// 443, or a set such as @npm (`replay net sets` lists them), or requests, such as `GET,HEAD https://api.example.com/v1/**`. An
     /// allowed name leads to a private address only if that is allowed, too. Commands keep a loopback of their own.
     #[arg(long, global = true, help_heading = WALLS, value_name = "RULE")]
     pub allow_net: Vec<String>,

@@ -166,8 +166,7 @@ impl Requests {
 
     /// The same of a rule that denies: where servers differ, it holds.
     pub(super) fn deny(&self, asked: RequestLine<'_>, path: &Path<'_>) -> bool {
-        let has_path =
-            path.0.as_ref().is_none_or(|path| self.path.has(path, |one, text| one.eq_ignore_ascii_case(text)));
+        let has_path = path.0.as_ref().is_none_or(|path| self.path.has(path, str::eq_ignore_ascii_case));
         let has_method = self.methods.is_empty() || self.methods.contains(asked.method);
         self.is_tls == asked.is_tls && has_method && has_path
     }
@@ -222,15 +221,13 @@ pub(super) mod tests {
 
     /// Reads a pattern as a regular expression over paths in which nothing is encoded.
     fn naive(pattern: &PathPattern, path: &str) -> bool {
-        let mut expression = String::from("^");
-        for segment in &pattern.segments {
-            match segment {
-                Segment::Is(text) => expression += &format!("/{}", regex_syntax::escape(text)),
-                Segment::Any => expression += "/[^/]+",
-            }
-        }
-        expression += if pattern.is_open { "/.*$" } else { "$" };
-        regex_automata::meta::Regex::new(&expression).unwrap().is_match(path)
+        let segment = |segment: &Segment| match segment {
+            Segment::Is(text) => regex_syntax::escape(text),
+            Segment::Any => "[^/]+".to_owned(),
+        };
+        let segments: String = pattern.segments.iter().map(|one| "/".to_owned() + &segment(one)).collect();
+        let rest = if pattern.is_open { "/.*" } else { "" };
+        regex_automata::meta::Regex::new(&format!("^{segments}{rest}$")).unwrap().is_match(path)
     }
 
     proptest! {

@@ -417,11 +417,12 @@ mod tests {
 
     #[test]
     fn requests_are_judged_one_by_one() {
+        use Verdict::{Allowed, Denied, Missing, OddMethod, OddPath};
+
         let rules = rules(
             &["GET,HEAD https://api.example/repos/**", "https://api.example/v1/*/x", "whole.example", "10.0.0.5"],
             &["DELETE https://whole.example/**", "https://whole.example/Admin/**"],
         );
-        use Verdict::{Allowed, Denied, Missing, OddMethod, OddPath};
         let cases = [
             ("api.example", "GET", "/repos/a", Allowed),
             ("api.example", "HEAD", "/repos/", Allowed),

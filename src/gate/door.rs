@@ -102,14 +102,14 @@ impl RuledDoor {
     }
 
     /// A connection or a request was ended, since what was said does not fit the target.
-    fn end(&self, target: &Target, misfit: Misfit, by: ProgramName) -> Blocked {
+    fn end(&self, target: &Target, misfit: &Misfit, by: ProgramName) -> Blocked {
         let opening = || {
             let to = destination(target)?;
             let rule = self.rules.opens(&to).map(|(flag, rule)| format!("{flag} '{rule}'"));
             rule.or_else(|| self.credentials.are_for(&to).then(|| "--credential".to_owned()))
         };
         let (why, other) = match misfit {
-            Misfit::Name(ref name) => (misfit.to_string(), canonical(name)),
+            Misfit::Name(name) => (misfit.to_string(), canonical(name)),
             Misfit::Distrust => {
                 let needs = opening().map(|rule| format!("the program does not trust the authority that {rule} needs"));
                 (needs.unwrap_or_else(|| misfit.to_string()), None)
@@ -182,7 +182,7 @@ impl Door for RuledDoor {
     }
 
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {
-        self.end(target, misfit, by);
+        self.end(target, &misfit, by);
     }
 }
 
@@ -219,6 +219,6 @@ impl Inspector for Judge {
     }
 
     fn misfit(&self, misfit: Misfit) -> Refusal {
-        Refusal(self.door.end(&self.target, misfit, self.by).to_string())
+        Refusal(self.door.end(&self.target, &misfit, self.by).to_string())
     }
 }

@@ -86,6 +86,7 @@ fn behind_java_options(variables: &mut [(OsString, OsString)], before: &OsStr) {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test spoils files as a command does")]
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
