@@ -34,11 +34,12 @@ mod tests {
 
     #[test]
     fn sets_stand_for_their_hosts_and_all_is_allowed_that_was_needed() {
+        type Places = &'static [(&'static str, u16)];
         let to = |(host, port): &(&str, u16)| {
             let host = host.parse().map_or_else(|_| Host::Name((*host).to_owned()), Host::Address);
             Destination { host, port: *port }
         };
-        let cases: [(&[(&str, u16)], &[&str]); 4] = [
+        let cases: [(Places, &[&str]); 4] = [
             (&[("registry.npmjs.org", 443)], &["@npm"]),
             (&[("pypi.org", 443), ("pypi.org", 80), ("files.pythonhosted.org", 443)], &["@pypi", "pypi.org"]),
             (&[("github.com", 443), ("a.example", 443), ("a.example", 80)], &["a.example", "github.com"]),
