@@ -13,14 +13,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pretty_assertions::assert_eq;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::json;
 
-use crate::harness::Server;
+use crate::harness::{DEADLINE, Server};
 use crate::interception::{NOBODY, started_as_nobody};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
@@ -271,7 +271,7 @@ fn whoever_is_killed_nothing_opens_and_nothing_hangs() {
             );
             assert_eq!(begun.result()["structuredContent"]["commandId"], "c1", "{}", begun.whole());
             let notes = || fs::read_to_string(tree.path("notes")).unwrap_or_default();
-            let until = Instant::now() + Duration::from_secs(60);
+            let until = Instant::now() + DEADLINE;
             let chain = loop {
                 let chain = with_parents(&mark);
                 if let Some(at) = chain.iter().position(|pid| *pid == server.pid().as_raw_nonzero().get()) {

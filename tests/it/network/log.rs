@@ -66,11 +66,7 @@ fn each_decision_is_a_line() {
         world.run(&flags, "python3 connect.py api.example.com 80");
         assert_eq!(lines(&log).len(), 5);
         let within = world.run(&[&RULES[..], &["--net-log", "net.log"]].concat(), "true");
-        assert!(
-            within.err.contains("net.log` lies below an allowed directory; put it elsewhere"),
-            "{}",
-            within.err
-        );
+        assert!(within.err.contains("net.log` lies below an allowed directory; put it elsewhere"), "{}", within.err);
     });
 }
 
