@@ -377,7 +377,7 @@ _replay() {
 
     case "${cmd}" in
         replay)
-            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --audit-previous --otlp-endpoint --help --version call tools bench mock calls sandbox net token changes audit health generate help"
+            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --audit-previous --otlp-endpoint --help --version call tools bench mock calls sandbox net token changes audit health generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -473,8 +473,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -757,7 +765,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help verify show help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help verify show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -823,8 +831,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1029,7 +1045,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit__subcmd__show)
-            opts="-h --tool --path --outcome --client --since --json --last --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --tool --path --outcome --client --since --json --last --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1119,8 +1135,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1269,7 +1293,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit__subcmd__verify)
-            opts="-h --audit-key --head --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --audit-key --head --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1354,8 +1378,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1504,7 +1536,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__bench)
-            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1585,8 +1617,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1735,7 +1775,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__call)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search list_changes undo_changes execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test run_python_code code_completion inspect_object list_files create_session switch_session list_sessions delete_session restart_session interrupt_session list_variables run_script install_packages get_kernel_health check_kernel_responsiveness run_tests type_check"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search list_changes undo_changes execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test run_python_code code_completion inspect_object list_files create_session switch_session list_sessions delete_session restart_session interrupt_session list_variables run_script install_packages get_kernel_health check_kernel_responsiveness run_tests type_check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1801,8 +1841,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1951,7 +1999,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help record test list noise show help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help record test list noise show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2017,8 +2065,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -2265,7 +2321,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__list)
-            opts="-h --path --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2338,8 +2394,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -2488,7 +2552,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__noise)
-            opts="-h --path --write --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --write --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2561,8 +2625,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -2711,7 +2783,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__record)
-            opts="-h --path --timeout-secs --keep-secrets --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --timeout-secs --keep-secrets --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2788,8 +2860,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -2938,7 +3018,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__show)
-            opts="-h --path --html --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --html --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3011,8 +3091,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3161,7 +3249,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__test)
-            opts="-h --path --mock --on-miss --exact --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --mock --on-miss --exact --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3246,8 +3334,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3396,7 +3492,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help list show diff undo help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help list show diff undo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3476,8 +3572,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3626,7 +3730,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__diff)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3706,8 +3810,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3940,7 +4052,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__list)
-            opts="-h --last --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --last --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4024,8 +4136,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4174,7 +4294,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__show)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4254,8 +4374,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4404,7 +4532,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__undo)
-            opts="-h --since --path --except --dry-run --force --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --since --path --except --dry-run --force --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4496,8 +4624,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4646,7 +4782,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__generate)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help man man-tools tools-table bash zsh fish mock-schema"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help man man-tools tools-table bash zsh fish mock-schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4712,8 +4848,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4862,7 +5006,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__health)
-            opts="-h --cacert --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --cacert --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4947,8 +5091,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -5657,7 +5809,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock)
-            opts="-h --tools-from --preset --cassette --on-miss --target --redact-env --redact --journal --expect --report --fault --http --debug --verbose --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help check init presets schema record distill help"
+            opts="-h --tools-from --preset --cassette --on-miss --target --redact-env --redact --journal --expect --report --fault --http --debug --verbose --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help check init presets schema record distill help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5826,8 +5978,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -5976,7 +6136,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__check)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6042,8 +6202,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -6192,7 +6360,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__distill)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6258,8 +6426,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -6520,7 +6696,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__init)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6586,8 +6762,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -6736,7 +6920,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__presets)
-            opts="-h --faults --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help evil rugpull flood unicode slowloris badjson wrong-id stdout-noise"
+            opts="-h --faults --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help evil rugpull flood unicode slowloris badjson wrong-id stdout-noise"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6802,8 +6986,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -6952,7 +7144,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__record)
-            opts="-o -h --target --output --redact-env --redact --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-o -h --target --output --redact-env --redact --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7060,8 +7252,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -7210,7 +7410,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__schema)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7276,8 +7476,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -7426,7 +7634,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help sets learn help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help sets learn help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7492,8 +7700,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -7698,7 +7914,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net__subcmd__learn)
-            opts="-h --out --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --out --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7779,8 +7995,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -7929,7 +8153,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net__subcmd__sets)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7995,8 +8219,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8145,7 +8377,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help explain probe run help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help explain probe run help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8211,8 +8443,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8361,7 +8601,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__explain)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8427,8 +8667,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8647,7 +8895,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__probe)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8713,8 +8961,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8863,7 +9119,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__run)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8929,8 +9185,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -9079,7 +9343,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help new list revoke rotate help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help new list revoke rotate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9145,8 +9409,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -9379,7 +9651,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__list)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9460,8 +9732,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -9610,7 +9890,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__new)
-            opts="-h --file --own --own-tools --operator --rate-limit --rate-burst --max-calls --max-sessions --max-connections --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --own --own-tools --operator --rate-limit --rate-burst --max-calls --max-sessions --max-connections --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9722,8 +10002,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -9872,7 +10160,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__revoke)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9953,8 +10241,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -10103,7 +10399,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__rotate)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10184,8 +10480,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -10334,7 +10638,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__tools)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10400,8 +10704,16 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --credential)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --net)
-                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --net-log)

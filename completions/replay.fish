@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= sandbox= network= allow-network allow-net= deny-net= net= net-log= isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -42,15 +42,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_needs_command" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_needs_command" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_needs_command" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_needs_command" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_needs_command" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_needs_command" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_needs_command" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -152,15 +146,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand call" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -230,15 +218,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -311,15 +293,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand bench" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -409,15 +385,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -495,15 +465,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -572,15 +536,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -649,15 +607,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -727,15 +679,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -808,15 +754,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -885,15 +825,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -969,15 +903,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1054,15 +982,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1138,15 +1060,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1217,15 +1133,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1295,15 +1205,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1374,15 +1278,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1458,15 +1356,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1539,15 +1431,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1616,15 +1502,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1693,15 +1573,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1774,15 +1648,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1854,15 +1722,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -1932,15 +1794,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2012,15 +1868,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2107,15 +1957,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2186,15 +2030,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2264,15 +2102,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2342,15 +2174,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2426,15 +2252,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2511,15 +2331,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2590,15 +2404,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2669,15 +2477,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2751,15 +2553,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2835,15 +2631,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -2917,15 +2707,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -3008,15 +2792,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -3091,15 +2869,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand health" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
@@ -3168,15 +2940,9 @@ host\t'The system\'s network'
 replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
-pypi\t''
-python\t''
-crates\t''
-rust\t''
-go\t''
-debian\t''
-github\t''
-docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
