@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::context::Context;
 use super::hub::{Dialing, Hub};
 use super::stream::Stream;
-use super::{Attempt, Mode, Replay, nameserver, replay};
+use super::{Attempt, Mode, Replay, nameserver, replay, upstream};
 use crate::limits::{MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 
 pub enum Decision {
@@ -104,7 +104,7 @@ fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decision, Option<(Context, on
 async fn dial(context: Context, key: Option<u64>, tell: oneshot::Sender<Stream>) {
     let dialing = Dialing { link: context.link.clone(), nth: context.nth, keep: context.keep };
     context.shared.kept().dialing.insert(context.link.connection, dialing);
-    let dialed = context.dial().await;
+    let dialed = upstream::dial(&context).await;
     context.shared.kept().dialing.remove(&context.link.connection);
     let errno = match dialed {
         Ok(server) => {

@@ -1,17 +1,11 @@
 //! One connection of the program.
 
 use std::io;
-use std::net::IpAddr;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use tokio::net::TcpStream;
-
+use super::Note;
 use super::hub::Hub;
-use super::stream::Stream;
-use super::{Mode, Note, pass};
 use crate::limits::MAX_RECORDED_BODY_BYTES;
 use crate::record::call::{Exchange, Link, Refusal, Target};
 use crate::record::matching::describe;
@@ -48,35 +42,6 @@ impl Context {
     pub fn too_long(&self, exchange: &Exchange) {
         self.shared.count(|counts| counts.dropped += 1);
         self.shared.note(Note::Lost { what: format!("{}: {TOO_LONG}", describe(exchange)) });
-    }
-
-    /// The real server, if the program may go there; `EACCES` if not.
-    pub async fn dial(&self) -> io::Result<Stream> {
-        let target = &self.link.target;
-        let Some(door) = self.shared.wires.door() else {
-            return self.shared.dial(target, |_| true).await.map(Stream::new);
-        };
-        if !door.admits(target, self.by) {
-            return Err(io::Error::from_raw_os_error(libc::EACCES));
-        }
-        let server = self.shared.dial(target, |address| door.leads_to(target, address, self.by)).await?;
-        let opens = || door.opens(target, self.by).is_some() || door.password(target).is_some();
-        let is_judged = target.host.parse::<IpAddr>().is_err() || opens();
-        let is_looked_at = !matches!(self.shared.mode, Mode::Pass) && is_judged;
-        if is_looked_at { self.behind_door(server) } else { Ok(Stream::new(server)) }
-    }
-
-    /// A connection to this server on which is said only what the door lets pass.
-    fn behind_door(&self, server: TcpStream) -> io::Result<Stream> {
-        // What is used of it every stream socket has.
-        let stream = |end: UnixStream| {
-            end.set_nonblocking(true)?;
-            TcpStream::from_std(OwnedFd::from(end).into()).map(Stream::new)
-        };
-        let (here, there) = UnixStream::pair()?;
-        let (here, there, context) = (stream(here)?, stream(there)?, self.clone());
-        tokio::spawn(async move { pass::converse(&context, there, Stream::new(server)).await });
-        Ok(here)
     }
 
     /// The real server was not reached for this reason. That a rule says no is nothing that the server has said, so it is not kept.

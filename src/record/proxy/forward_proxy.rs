@@ -9,7 +9,7 @@ use super::context::Context;
 use super::hub::Hub;
 use super::requests::Requests;
 use super::stream::Stream;
-use super::{Mode, miss, record, replay};
+use super::{Mode, miss, record, replay, upstream};
 use crate::record::call::Target;
 use crate::record::http::h1;
 use crate::sandbox::intercept::ProgramName;
@@ -27,7 +27,7 @@ pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
         let Ok(asked) = requests.next(&context, &mut client).await? else { return Ok(()) };
         let error = if let Some(tunnel) = &asked.tunnel {
             let inner = context.tunnel(tunnel.clone());
-            match inner.dial().await {
+            match upstream::dial(&inner).await {
                 Ok(server) => {
                     let client = requests.into_tunnel(client).await?;
                     return record::converse(inner, client, server).await;

@@ -30,6 +30,7 @@ mod tap;
 mod tests;
 mod tls;
 mod truncation;
+mod upstream;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};

@@ -98,21 +98,6 @@ pub async fn connect(context: &Context, hello: &ClientHello, to: Stream) -> Resu
     }
 }
 
-/// A new connection to the real server, encrypted if this one is.
-pub async fn reach(context: &Context, hello: &ClientHello) -> io::Result<Stream> {
-    let server = context.dial().await?;
-    if !context.link.tls {
-        return Ok(server);
-    }
-    match connect(context, hello, server).await {
-        Ok((server, _)) => Ok(server),
-        Err(Refused::Certificate(reason)) => {
-            Err(io::Error::other(format!("the certificate of the server is not good: {reason}")))
-        }
-        Err(Refused::Other(reason)) => Err(io::Error::other(reason)),
-    }
-}
-
 /// The encrypted connection to the program. `protocol` is what is spoken inside, if the program offers it.
 pub async fn accept(
     context: &Context,
