@@ -27,7 +27,7 @@ pub enum Error {
     #[error(transparent)]
     Fs(#[from] FsError),
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Journal(JournalError),
     /// Memory that others hold, or that there is not.
     #[error(transparent)]
     Memory(#[from] Exhausted),
@@ -215,6 +215,12 @@ fn of_policy(error: &PolicyError) -> Code {
         | PolicyError::NameTooLong { .. }
         | PolicyError::Busy { .. }
         | PolicyError::Io { .. } => Code::Internal,
+    }
+}
+
+impl From<JournalError> for Error {
+    fn from(error: JournalError) -> Self {
+        if matches!(error, JournalError::Unwanted) { Self::Cancelled } else { Self::Journal(error) }
     }
 }
 

@@ -423,6 +423,10 @@ pub const MAX_PUBLIC_ENTRIES: usize = 4096;
 pub const MAX_PUBLIC_VISITS: usize = 65_536;
 /// Most refusals that the result of one command tells of.
 pub const MAX_DENIED: usize = 16;
+/// Lines of the log of connections that wait to be written; further ones are lost, and counted.
+pub const MAX_NET_LOG_WAITING: usize = 4096;
+/// Most places that `replay net learn` makes rules of.
+pub const MAX_LEARNED: usize = 4096;
 /// Longest name of an extended attribute, in bytes (`XATTR_NAME_MAX` of `linux/limits.h`).
 pub const MAX_XATTR_NAME_BYTES: usize = 255;
 /// Longest value of an extended attribute, in bytes (`XATTR_SIZE_MAX` of `linux/limits.h`).

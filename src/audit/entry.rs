@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::exec::{Background, Ending, State};
+use crate::exec::{Background, Blocked, Ending, State};
 use crate::limits::{MAX_AUDIT_PATH_BYTES, MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use crate::policy::TouchedPath;
 use crate::protocol::{Body, Content, Outcome};
@@ -77,12 +77,15 @@ pub struct BackgroundEnd<'a> {
     asked: bool,
     duration_us: u64,
     output_bytes: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    blocked: Vec<Blocked>,
 }
 
 impl<'a> BackgroundEnd<'a> {
     /// Of this one, which has ended.
     pub fn of(client: &'a str, command: &'a Background) -> Self {
         let state = command.state();
+        let blocked = if let State::Ended(ending) = &state { Blocked::among(&ending.denied) } else { Vec::new() };
         Self {
             at: time(SystemTime::now()),
             event: "background",
@@ -92,6 +95,7 @@ impl<'a> BackgroundEnd<'a> {
             asked: matches!(state, State::Ended(Ending { asked: true, .. })),
             duration_us: u64::try_from(command.ran().as_micros()).unwrap_or(u64::MAX),
             output_bytes: command.written(),
+            blocked,
         }
     }
 }

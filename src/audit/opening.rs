@@ -1,51 +1,19 @@
-//! Opens the files of the log, and sees to it that nobody else puts others in their place.
-#![expect(clippy::disallowed_methods, reason = "the log is the operator's file, named on the command line")]
+//! Opens the files of the log.
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use anyhow::{Result, anyhow};
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::policy::Hidden;
-use crate::secrets::identity;
+use crate::secrets::open_log;
 
-/// Opens the log, which is made if there is none, and takes its lock. Where it is and which file.
-///
-/// Fails where the last link of the path is symbolic, for anything but a regular file of this user with one name that others
-/// may not write, below directories that others may change, and while another server holds it.
+/// Opens the log ([`open_log`]), and takes its lock: fails while another server holds it.
 pub fn log(path: &Path) -> Result<(File, Hidden)> {
-    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let opened = open(path, flags | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
-    let file = File::from(opened.map_err(|errno| match (errno, missing_directory(path)) {
-        (Errno::LOOP, _) => anyhow!("it is a symbolic link, and must be the file itself"),
-        (Errno::NOENT, Some(dir)) => {
-            anyhow!("its directory `{}` does not exist; make it first, with `mkdir -p -m 700`", dir.display())
-        }
-        (errno, _) => anyhow!("it cannot be opened: {}", io::Error::from(errno)),
-    })?);
-    let known = file.metadata().context("it cannot be looked at")?;
-    if !known.is_file() {
-        bail!("it is no regular file");
-    }
-    if known.uid() != rustix::process::geteuid().as_raw() || known.mode() & 0o022 != 0 {
-        let (uid, mode) = (known.uid(), known.mode() & 0o7777);
-        bail!(
-            "others may change it (owner {uid}, mode {mode:04o}); it must be this user's own, without rights to write for others"
-        );
-    }
-    // It is made with 0600; the mode of one that was there is the operator's choice.
-    if known.mode() & 0o004 != 0 {
-        tracing::warn!(
-            "everybody on this machine can read the log `{}` (mode {:04o}), and with it the arguments of calls, secrets too; take that away with chmod 600, or 640 for a group that shall read it",
-            path.display(),
-            known.mode() & 0o7777
-        );
-    }
-    let identity = identity(path, &file)?;
+    let (file, identity) = open_log(path)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
         Errno::WOULDBLOCK => anyhow!("another server writes to it; give each server a file of its own"),
         errno => anyhow!("it cannot be locked: {}", io::Error::from(errno)),
@@ -53,14 +21,10 @@ pub fn log(path: &Path) -> Result<(File, Hidden)> {
     Ok((file, identity))
 }
 
-/// The directory of a file, if there is none.
-fn missing_directory(path: &Path) -> Option<PathBuf> {
-    let dir = std::path::absolute(path).ok()?.parent()?.to_owned();
-    (!dir.is_dir()).then_some(dir)
-}
-
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test makes its own files")]
+
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;

@@ -1,11 +1,12 @@
 //! How far a command is held to its recordings.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exec::PROXY_PORT;
+use crate::gate::JAVA_OPTIONS;
 
 /// How far a command is held to its recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
@@ -46,21 +47,6 @@ pub(super) fn proxy_variables() -> Vec<(&'static str, String)> {
     variables
 }
 
-/// The variable of which Java takes options that nobody gave it ("JVM Tool Interface", 1.2: `JAVA_TOOL_OPTIONS`).
-pub(super) const JAVA_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
-
-/// Options of Java that the command has anyway stay, before those that it is told: of two properties of one name the later
-/// one counts.
-pub(super) fn behind_java_options(variables: &mut [(OsString, OsString)], before: Option<&OsStr>) {
-    let Some(before) = before.filter(|before| !before.is_empty()) else { return };
-    for (_, value) in variables.iter_mut().filter(|(name, _)| name == JAVA_OPTIONS) {
-        let mut whole = before.to_owned();
-        whole.push(" ");
-        whole.push(&*value);
-        *value = whole;
-    }
-}
-
 /// What Java is told of the proxy (Java's networking properties), behind what it is told anyway.
 pub(super) fn with_java_proxy(variables: &mut [(OsString, OsString)]) {
     let options =
@@ -84,15 +70,5 @@ mod tests {
         let java = "-Dx=y -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort={proxy port} -Dhttps.proxyHost=127.0.0.1 \
                     -Dhttps.proxyPort={proxy port} -Dhttp.nonProxyHosts=";
         assert_eq!(variables, [("A".into(), "b".into()), ("JAVA_TOOL_OPTIONS".into(), java.into())]);
-    }
-
-    #[test]
-    fn options_of_java_that_were_there_stay_before() {
-        let told = || vec![(OsString::from("JAVA_TOOL_OPTIONS"), OsString::from("-Dx=y")), ("A".into(), "b".into())];
-        for (before, expected) in [(None, "-Dx=y"), (Some(""), "-Dx=y"), (Some("-Dx=z -ea"), "-Dx=z -ea -Dx=y")] {
-            let mut variables = told();
-            behind_java_options(&mut variables, before.map(OsStr::new));
-            assert_eq!(variables, [("JAVA_TOOL_OPTIONS".into(), expected.into()), ("A".into(), "b".into())]);
-        }
     }
 }

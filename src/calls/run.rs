@@ -1,29 +1,26 @@
 //! Runs a command whose calls over the network are recorded, or answered from recordings.
 
-use std::ffi::OsString;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::CallsError;
-use super::isolation::{Isolation, JAVA_OPTIONS, behind_java_options, proxy_variables, with_java_proxy};
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
-
+use super::isolation::{Isolation, proxy_variables, with_java_proxy};
 use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::exec::{
-    Command, Counts, Flow, Foreground, Intercepted, Interception, Launcher, Mark, Outcome, Slots, Stage,
+    Command, Counts, Foreground, Guarded, Intercepted, Interception, Launcher, Outcome, Slots, Stage, title,
 };
+use crate::gate::{Gate, JAVA_OPTIONS, Out, RuledDoor, Trust, TrustPlace, Ways};
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
-use crate::record::net::ca::{Authority, TrustFiles, environment};
-use crate::record::proxy::{Attempt, Dialed, Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires};
+use crate::outbound::Verifier;
+use crate::record::net::ca::{Authority, certificates};
+use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets};
 use crate::record::redact::Secrets;
 use crate::record::{Book, Noise, Outline, Recording, Report};
-use crate::sandbox::{Scratch, addresses};
+use crate::sandbox::Scratch;
 
 /// What keeps package managers from looking for news of themselves, which are no calls of the program that they start.
 const WITHOUT_NEWS: [(&str, &str); 3] =
@@ -43,6 +40,8 @@ pub struct RunHost<'a> {
     pub tmp: &'a Path,
     /// What real servers can be reached.
     pub reach: Reach,
+    /// Who decides about them, if there are rules.
+    pub gate: Option<&'a Gate>,
     /// Whether names have addresses there.
     pub resolves: bool,
     /// Authorities that real servers are verified with, as PEM.
@@ -119,9 +118,11 @@ pub fn run(
     on_progress: &mut dyn FnMut(Duration, Stage),
 ) -> Result<Ran, CallsError> {
     let authority = Arc::new(Authority::new()?);
-    let bundle = authority.bundle(ground.roots);
-    let mut variables = show(ground, &authority, &bundle)?;
-    behind_java_options(&mut variables, ground.launcher.variable(JAVA_OPTIONS));
+    let java_options = ground.launcher.variable(JAVA_OPTIONS);
+    let place = TrustPlace { scratch: ground.scratch, tmp: ground.tmp, java_options };
+    let step = |cause| CallsError::Setup { step: "show certificates to the command", cause };
+    let trust = Trust::show(place, &authority, ground.roots).map_err(step)?;
+    let mut variables = trust.environment().map_err(step)?;
     variables.extend(WITHOUT_NEWS.map(|(name, value)| (name.into(), value.into())));
     let proxy_only = run.isolation == Isolation::Env;
     if proxy_only {
@@ -140,12 +141,15 @@ pub fn run(
     };
     let mut started: Option<io::Result<(Proxy, Arc<Ways>)>> = None;
     let mut on_start = |interception| {
-        started = Some(start(interception, ground, mode.clone(), &authority, proxy_only));
+        let guarded = ground.gate.map(|gate| gate.door(&title(run.command.changes.title(), run.command.line)));
+        let made = start(interception, ground, guarded.clone(), mode.clone(), (&authority, trust.bundle()), proxy_only);
+        started = Some(made);
+        guarded.map(|door| door as Arc<dyn Guarded>)
     };
     let how = Intercepted {
         environment: &variables,
-        certificates: Some(&bundle),
-        dial: dial && ground.reach == Reach::AsCommands,
+        certificates: Some(trust.bundle()),
+        dial: dial && (ground.reach == Reach::AsCommands || ground.gate.is_some()),
         open: run.open,
         streams: run.streams,
         signals: run.signals,
@@ -162,7 +166,7 @@ pub fn run(
     let outcome = foreground.run_intercepted(run.command, &how, &mut on_start, on_progress);
     let (recorded, counts) =
         match started.transpose().map_err(|cause| CallsError::Setup { step: "answer calls", cause })? {
-            Some((proxy, ways)) => (proxy.finish(), ways.interception.counts()),
+            Some((proxy, ways)) => (proxy.finish(), ways.counts()),
             None => (Recorded::default(), Counts::default()),
         };
     Ok(Ran { isolation: run.isolation, outcome: outcome?, recorded, report: book.map(|book| book.report()), counts })
@@ -170,98 +174,27 @@ pub fn run(
 
 /// Starts what answers. It needs threads, not time.
 fn start(
-    mut interception: Interception,
+    interception: Interception,
     ground: &RunHost<'_>,
+    door: Option<Arc<RuledDoor>>,
     mode: Mode,
-    authority: &Arc<Authority>,
+    (authority, trusted): (&Arc<Authority>, &[u8]),
     proxy_only: bool,
 ) -> io::Result<(Proxy, Arc<Ways>)> {
-    let taken = interception.sockets().ok_or(io::ErrorKind::NotConnected)?;
-    let tcp: Vec<TcpListener> = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(TcpListener::from).collect();
-    let udp = [Some(taken.udp_4), taken.udp_6].into_iter().flatten().map(UdpSocket::from).collect();
-    let ways = Arc::new(Ways { interception, reach: ground.reach, resolves: ground.resolves });
-    let proxy = Proxy::start(
-        if proxy_only {
-            Sockets { forward: tcp, ..Sockets::default() }
-        } else {
-            Sockets { tcp, udp, ..Sockets::default() }
-        },
-        Arc::clone(&ways) as _,
-        mode,
-        Arc::clone(authority),
-        ground.roots,
-        ground.account.clone(),
-    )?;
+    let out = match (ground.reach, door) {
+        (Reach::Nothing, _) => Out::Nothing,
+        (_, Some(door)) => Out::ByRule(door),
+        (Reach::AsCommands, None) => Out::AsCommands { resolves: ground.resolves },
+        (Reach::AsServer, None) => Out::AsServer,
+    };
+    let (ways, mut sockets) = Ways::new(interception, out)?;
+    if proxy_only {
+        sockets = Sockets { forward: sockets.tcp, ..Sockets::default() };
+    }
+    // Where a rule has a connection opened, this authority is met there, too.
+    let verifier = Arc::new(Verifier::new(authority.provider(), certificates(trusted)));
+    let (runtime, wires, account) = (ground.gate.map(Gate::handle), Arc::clone(&ways), ground.account.clone());
+    let proxy = Proxy::start(runtime, sockets, wires, mode, Arc::clone(authority), verifier, account)?;
+    ways.listen(proxy.runtime())?;
     Ok((proxy, ways))
-}
-
-/// A connection on its way, which does not block.
-fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
-    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-    match connect(&socket, &to) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
-        Err(errno) => Err(errno.into()),
-    }
-}
-
-/// Puts the run's certificates where the command can read them; the variables that lead programs there.
-fn show(ground: &RunHost<'_>, authority: &Authority, bundle: &[u8]) -> Result<Vec<(OsString, OsString)>, CallsError> {
-    const FILES: [&str; 3] = ["bundle.pem", "authority.pem", "java.p12"];
-    let java = authority.trust_store(ground.roots);
-    let contents = [bundle, authority.pem().as_bytes(), &java];
-    let step = |cause| CallsError::Setup { step: "show certificates to the command", cause };
-    let directory = ground.scratch.hand_out(FILES.into_iter().zip(contents)).map_err(step)?;
-    let path = |name: &str| ground.tmp.join(&directory).join(name).to_string_lossy().into_owned();
-    let [bundle, authority, java] = FILES.map(path);
-    let files = TrustFiles { bundle: &bundle, authority: &authority, java: &java };
-    // Now and then npm asks its registry for a newer npm, which is no call of the program.
-    let quiet = ("npm_config_update_notifier", "false".to_owned());
-    Ok(environment(files).into_iter().chain([quiet]).map(|(name, value)| (name.into(), value.into())).collect())
-}
-
-fn attempt(flow: Flow) -> Attempt {
-    Attempt { key: flow.mark.key(), to: flow.to, by: flow.by }
-}
-
-/// The ways out that a command's network has.
-struct Ways {
-    interception: Interception,
-    reach: Reach,
-    /// Whether names have addresses there.
-    resolves: bool,
-}
-
-impl Wires for Ways {
-    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Attempt> {
-        self.interception.destination(accepted_local, peer).map(attempt)
-    }
-
-    fn on_attempt(&self, told: Box<dyn Fn(Attempt) + Send + Sync>) {
-        self.interception.on_flow(move |flow| told(attempt(flow)));
-    }
-
-    fn on_arrival(&self, told: Box<dyn Fn(OwnedFd) + Send + Sync>) {
-        self.interception.on_arrival(told);
-    }
-
-    fn decide(&self, key: u64, errno: Option<i32>) {
-        // Who is gone waits for nothing.
-        let _ = self.interception.decide(Mark::of_key(key), errno);
-    }
-
-    fn dial(&self, to: SocketAddr, done: Dialed) {
-        match self.reach {
-            Reach::Nothing => done(Err(io::ErrorKind::PermissionDenied.into())),
-            Reach::AsCommands => self.interception.dial(to, done),
-            Reach::AsServer => done(connecting(to)),
-        }
-    }
-
-    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        if !self.resolves {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        addresses(name)
-    }
 }

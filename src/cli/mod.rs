@@ -3,6 +3,7 @@
 mod audit;
 mod calls;
 mod changes;
+mod credentials;
 mod help;
 mod http;
 mod mock;
@@ -26,6 +27,7 @@ use crate::tools::TOOLS;
 pub use audit::{AuditAction, AuditArgs, UNENDED, Wanted};
 pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg};
 pub use changes::{ChangesAction, ChangesOf, UndoArguments};
+pub use credentials::{CredentialArgs, DeclaredCredential};
 pub use help::parse;
 pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile};
 pub use mock::{MockAction, MockServe, Redact};
@@ -100,7 +102,7 @@ pub enum Command {
         #[command(subcommand)]
         action: SandboxAction,
     },
-    /// Show what rules about the network (--allow-net) can name
+    /// Find the rules about the network (--allow-net) that a program needs, or list the sets that they can name
     Net {
         /// What to do
         #[command(subcommand)]
@@ -136,10 +138,23 @@ pub enum Command {
 }
 
 /// `replay net`.
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum NetAction {
     /// List the sets of hosts, and the rules of each
     Sets,
+    /// Run a program that reaches everything, and print the rules that it needed; the exit status is the program's
+    ///
+    /// It runs as the commands of a server do, inside the walls. Without --allow DIR:rw it may write to the working directory.
+    /// What --deny-net names stays denied, and so do this machine and its metadata, unless --allow-net names their addresses.
+    #[command(after_help = "Example: replay net learn -- npm ci")]
+    Learn {
+        /// Write the rules to this file instead of stdout
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        out: Option<PathBuf>,
+        /// The program and its arguments, after `--`
+        #[arg(required = true, last = true, value_name = "PROGRAM")]
+        program: Vec<OsString>,
+    },
 }
 
 /// `replay sandbox ...`.

@@ -3,18 +3,23 @@
 //! The first paragraph of each is what `--help` and completions say; `replay help` and the man page say all of it. `hide_short_help`
 //! keeps what few people need out of `--help`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use clap::{Parser, ValueEnum, ValueHint};
-use serde::Deserialize;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Parser, ValueEnum, ValueHint};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use super::help::{COMMANDS as OF_COMMANDS, DIRECTORIES, LIMITS, SERVER, WALLS};
 use super::ranges::{
     COMMANDS, CPU_SECS, FILE_BYTES, MEMORY_BYTES, MEMORY_MIB, OPEN_FILES, OUTPUT_BYTES, PROCESSES, SEARCH_MEMORY_MIB,
     TIMEOUT_SECS,
 };
-use super::{Isolation, PythonArgs, UndoArgs};
+use super::{CredentialArgs, Isolation, PythonArgs, UndoArgs};
+use crate::gate::Learned;
 use crate::limits;
 
 /// Flags that every mode understands.
@@ -55,7 +60,7 @@ pub struct Options {
     ///
     /// Only the tier `namespaces` can give commands a loopback of their own. Without that tier, the default gives them no network,
     /// and an explicit `loopback` refuses commands.
-    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND")]
+    #[arg(long, global = true, help_heading = WALLS, value_parser = NetworkParser, value_name = "KIND")]
     pub network: Option<NetworkArg>,
     /// Give commands the system's network; the same as --network host
     #[arg(long, global = true, help_heading = WALLS)]
@@ -63,8 +68,8 @@ pub struct Options {
     /// Let commands reach these hosts, and nothing else of the network
     ///
     /// Repeatable. RULE is a host, `*.` and a host, an address or a network, each with `:PORT` or `:*` behind it or for ports 80 and
-    /// 443, or a set such as @npm (`replay net sets` lists them). An allowed name leads to a private address only if that is allowed,
-    /// too. Commands keep a loopback of their own.
+    /// 443, or a set such as @npm (`replay net sets` lists them), or requests, such as `GET,HEAD https://api.example.com/v1/**`. An
+    /// allowed name leads to a private address only if that is allowed, too. Commands keep a loopback of their own.
     #[arg(long, global = true, help_heading = WALLS, value_name = "RULE")]
     pub allow_net: Vec<String>,
     /// Keep commands from these hosts, of those that --allow-net allows
@@ -72,6 +77,22 @@ pub struct Options {
     /// Repeatable.
     #[arg(long, global = true, help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
     pub deny_net: Vec<String>,
+    #[command(flatten)]
+    pub credentials: CredentialArgs,
+    /// Let commands reach the hosts of a set; the same as --allow-net @SET
+    ///
+    /// Whoever may publish at these hosts may read what commands send there. `replay net sets` lists the sets.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "SET")]
+    pub net: Vec<String>,
+    /// Log each decision about a connection of a command in this file, as a line of JSON
+    ///
+    /// The log is for --allow-net. It never holds up a connection: lines that cannot be written in time are lost, and the log
+    /// says how many. Agents must not be able to reach the file.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub net_log: Option<PathBuf>,
+    /// Commands reach everything, and this keeps what they reached
+    #[arg(skip)]
+    pub learned: Option<Arc<Learned>>,
     /// Choose how far a program is held whose calls are recorded or answered
     ///
     /// By default the best that the machine allows, but never `env`. If the flag is given and the machine does not allow that
@@ -201,15 +222,66 @@ pub enum Sandbox {
 }
 
 /// `--network`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetworkArg {
-    /// No network
     None,
-    /// A loopback of their own
     Loopback,
-    /// The system's network
     Host,
+    /// What the mock set with this path answers.
+    Replay(String),
+}
+
+/// Each with what it means; of the last one SET is the path of a set.
+const NETWORKS: [(&str, &str); 4] = [
+    ("none", "No network"),
+    ("loopback", "A loopback of their own"),
+    ("host", "The system's network"),
+    ("replay:SET", "What a mock set of `replay calls` answers, from ./keploy or DIR/SET"),
+];
+
+const NETWORK_KINDS: [&str; 4] = [NETWORKS[0].0, NETWORKS[1].0, NETWORKS[2].0, NETWORKS[3].0];
+
+impl NetworkArg {
+    fn of(text: &str) -> Option<Self> {
+        match text {
+            "none" => Some(Self::None),
+            "loopback" => Some(Self::Loopback),
+            "host" => Some(Self::Host),
+            _ => text.strip_prefix("replay:").filter(|set| !set.is_empty()).map(|set| Self::Replay(set.to_owned())),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for NetworkArg {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::of(&text).ok_or_else(|| D::Error::unknown_variant(&text, &NETWORK_KINDS))
+    }
+}
+
+#[derive(Clone)]
+struct NetworkParser;
+
+impl NetworkParser {
+    fn kinds() -> PossibleValuesParser {
+        PossibleValuesParser::new(NETWORKS.map(|(kind, help)| PossibleValue::new(kind).help(help)))
+    }
+}
+
+impl TypedValueParser for NetworkParser {
+    type Value = NetworkArg;
+
+    fn parse_ref(&self, command: &clap::Command, arg: Option<&Arg>, typed: &OsStr) -> Result<NetworkArg, clap::Error> {
+        if let Some(network) = typed.to_str().and_then(NetworkArg::of) {
+            return Ok(network);
+        }
+        let refused = Self::kinds().parse_ref(command, arg, typed);
+        Err(refused.err().unwrap_or_else(|| clap::Error::new(ErrorKind::InvalidValue)))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(NETWORKS.map(|(kind, help)| PossibleValue::new(kind).help(help)).into_iter()))
+    }
 }
 
 /// `--home`.

@@ -378,7 +378,13 @@ fn run_here(services: &Services, line: &str, run: &CallsRun, play: Play, signals
     let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
     let timeout_secs = Some(run.timeout_secs);
     let line = in_the_shells_place(&run.program, line);
-    let wanted = Wanted { tool: "calls", line: &line, timeout_secs, streams: Some(streams), signals: Some(signals) };
+    let wanted = Wanted {
+        changes: &Changes::new(None, "calls"),
+        line: &line,
+        timeout_secs,
+        streams: Some(streams),
+        signals: Some(signals),
+    };
     let mut ran = run_command(services, &wanted, play, &CancelToken::new(), &mut |_, _, _| {}).map_err(advised)?;
     // Whoever interrupted this program finds the signal of their own, whatever ended it then.
     if let (Some(signal), Exit::Signal(_)) = (ran.outcome.asked_by, ran.outcome.exit) {

@@ -17,7 +17,7 @@ use crate::config::state_directory;
 use crate::journal::{Options, Place};
 use crate::text::escape::{is_unsafe, show_path};
 use crate::tools::change_diff::difference;
-use crate::tools::change_notes::Names;
+use crate::tools::change_notes::{Names, gone};
 
 /// What an undo is called in a list.
 const TITLE: &str = "replay changes undo";
@@ -87,28 +87,29 @@ fn told(stores: &[FoundStore]) -> String {
 }
 
 fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
-    let numbers = names.store.numbers()?;
+    let (numbers, undone) = (names.store.numbers()?, names.store.undone()?);
     let mut newest = numbers.iter().rev();
     let mut text = String::new();
     for number in newest.by_ref().take(usize::try_from(last).unwrap_or(usize::MAX)) {
         // A server may have let go of it meanwhile.
-        if let Some(call) = names.store.entry(*number).ok().and_then(|entry| names.listed(&entry)) {
+        if let Some(call) = names.store.entry(*number).ok().and_then(|entry| names.listed(&entry, &undone)) {
             let _ = writeln!(text, "{call}");
         }
     }
     match newest.len() {
         _ if text.is_empty() => text.push_str("no call has changed anything\n"),
-        0 => {}
+        0 => text.extend(gone(names.store).map(|gone| gone + "\n")),
         older => {
             let _ = writeln!(text, "[{older} older: replay changes list --last {}]", numbers.len());
         }
     }
+    let _ = writeln!(text, "[kept in {}]", show_path(names.store.shown()));
     print(text)
 }
 
 fn show(names: &Names<'_>, number: u64) -> Result<ExitCode> {
     let entry = names.store.entry(number)?;
-    let mut text = format!("{}\n", names.call(&entry));
+    let mut text = format!("{}\n", names.call(&entry, &names.store.undone()?));
     for change in names.store.changes(&entry) {
         let _ = writeln!(text, "{}", names.change(&change));
     }
@@ -142,7 +143,7 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     let numbers = asked.since.map_or_else(|| Ok(asked.calls.clone()), |since| store.standing(since))?;
     let places = |paths: &[PathBuf]| paths.iter().map(|path| place(names, path)).collect::<Result<Vec<_>>>();
     let (paths, except) = (places(&asked.paths)?, places(&asked.except)?);
-    let options = Options { paths: &paths, except: &except, dry_run: true, force: asked.force };
+    let options = Options { paths: &paths, except: &except, dry_run: true, force: asked.force, wanted: None };
     let mut done = store.undo(&numbers, TITLE, options)?;
     let goes_on = done.conflicts.is_empty() || asked.force;
     if !asked.dry_run && goes_on && !done.undone.is_empty() {
@@ -164,7 +165,7 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     }
     let mut text = String::new();
     for change in &done.undone {
-        let _ = writeln!(text, "{}", names.undone(change));
+        let _ = writeln!(text, "{}", names.undone(change, done.number.is_none()));
     }
     for conflict in conflicts {
         let _ = writeln!(text, "[forced: {conflict}]");

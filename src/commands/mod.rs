@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::cli::{Cli, Command, NetAction};
+use crate::cli::{Cli, Command};
 use crate::text::reasons::reasons;
 
 /// Does what the command line asks for.
@@ -35,7 +35,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Mock { action: Some(action), .. } => mock::run(&action, &cli.options),
         Command::Calls { action } => calls::run(cli.options, &action),
         Command::Sandbox { action } => sandbox::run(cli.options, &action),
-        Command::Net { action: NetAction::Sets } => process::print(net::sets()),
+        Command::Net { action } => net::run(cli.options, &action),
         Command::Token { action } => process::print(token::act(&action)?),
         Command::Changes { of, action } => changes::run(&of, action.as_ref()),
         Command::Audit(action) => audit::run(&action),

@@ -7,16 +7,21 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 
 use super::undo;
-use crate::budget::Account;
+use crate::budget::{Account, Room};
+use crate::calls::sets::DEFAULT_DIRECTORY;
+use crate::calls::{Loaded, load};
+use crate::cancel::CancelToken;
 use crate::cli::Sandbox;
 use crate::config::Config;
+use crate::egress::WARNING;
 use crate::exec::{BackgroundCommands, Launcher, Slots};
-use crate::gate::Gate;
+use crate::gate::{Gate, JAVA_OPTIONS, NetLog, Script, Terms, TrustPlace, Watcher};
 use crate::journal::Journal;
 use crate::limits;
 use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::{Place, Plan, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside};
+use crate::secrets::open_log;
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
@@ -48,6 +53,7 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Journal>, accoun
         Sandbox::Landlock => &[Tier::Landlock],
         Sandbox::Off => &[Tier::Off],
     };
+    let (watchers, set) = (watchers(config)?, recording(config, policy, account)?);
     let mut tried = Vec::new();
     for &tier in tiers {
         if tier != Tier::Namespaces
@@ -55,12 +61,13 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Journal>, accoun
         {
             bail!(cannot_hide(&hidden.path, tier, &tried));
         }
-        match launch(config, policy, journal, account, tier) {
-            Ok((standing, launcher, scratch)) => {
+        match launch(config, policy, journal, account, tier, (&watchers, set.as_ref())) {
+            Ok(Launched { standing, launcher, gate, scratch }) => {
                 let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
                 let (most, bytes) = (config.max_background_commands, config.background_output_bytes);
                 return Ok(Commands {
                     launcher: Some(launcher),
+                    gate,
                     background: Some(BackgroundCommands::new(dir, most, bytes)),
                     scratch: Some(scratch),
                     ..bounds(WallStatus { tried, ..standing })
@@ -136,13 +143,22 @@ pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
     bail!("no private directory for commands can be made (TMPDIR says where): {}", reasons.join("; "))
 }
 
+/// What runs commands, and what holds them.
+struct Launched {
+    standing: WallStatus,
+    launcher: Launcher,
+    gate: Option<Arc<Gate>>,
+    scratch: Scratch,
+}
+
 fn launch(
     config: &Config,
     policy: &Policy,
     journal: Option<&Journal>,
     account: &Account,
     tier: Tier,
-) -> Result<(WallStatus, Launcher, Scratch)> {
+    (watchers, set): (&[Arc<dyn Watcher>], Option<&Loaded>),
+) -> Result<Launched> {
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let asked = config.sandbox.asked(&protected);
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
@@ -156,19 +172,31 @@ fn launch(
     let launcher =
         if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };
     let rules = &config.sandbox.rules;
-    let launcher = if rules.is_empty() {
-        launcher
-    } else {
-        let gate =
-            Gate::start(rules.clone(), tier == Tier::Namespaces, account.clone()).context("the network by rule")?;
-        launcher.guarded_by(Arc::new(gate))
+    for set in rules.sets() {
+        tracing::warn!("commands reach the hosts of {set}: {WARNING}");
+    }
+    let tmp = ready.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
+    let java_options = launcher.variable(JAVA_OPTIONS);
+    let place = TrustPlace { scratch: &scratch, tmp: &tmp, java_options };
+    let gate = || {
+        let script = set.map(|set| script(config, set, &launcher, account)).transpose()?;
+        let (watchers, has_loopback) = (watchers.to_vec(), tier == Tier::Namespaces);
+        let credentials = config.sandbox.credentials.clone();
+        let terms = Terms { rules: rules.clone(), credentials, watchers, script, has_loopback };
+        let gate = Gate::start(terms, place, &config.calls.roots, account.clone());
+        anyhow::Ok(Arc::new(gate.context("the network by rule")?))
+    };
+    let gate = if rules.is_empty() && set.is_none() { None } else { Some(gate()?) };
+    let launcher = match &gate {
+        Some(gate) => launcher.guarded_by(Arc::clone(gate) as _),
+        None => launcher,
     };
     let standing = WallStatus {
         tier: Some(tier),
         refused: None,
         tried: Vec::new(),
         network: config.sandbox.network,
-        by_rule: !rules.is_empty(),
+        by_rule: !rules.is_empty() || set.is_some(),
         private_home: config.sandbox.private_home,
         home: ready.home,
         tmp: ready.tmp,
@@ -176,7 +204,42 @@ fn launch(
         gaps: gaps(&plan, asked, ready.memory.as_ref()).into_iter().chain(ready.gaps).collect(),
         memory: ready.memory,
     };
-    Ok((standing, launcher, scratch))
+    Ok(Launched { standing, launcher, gate, scratch })
+}
+
+/// Who looks on at decisions about connections.
+fn watchers(config: &Config) -> Result<Vec<Arc<dyn Watcher>>> {
+    let path = config.net_log.as_deref().filter(|_| !config.sandbox.rules.is_empty());
+    let log = path.map(|path| {
+        let (file, _) = open_log(path).with_context(|| format!("--net-log `{}`", path.display()))?;
+        anyhow::Ok(Arc::new(NetLog::start(file).context("--net-log")?) as Arc<dyn Watcher>)
+    });
+    let learned = config.learned.clone().map(|learned| learned as Arc<dyn Watcher>);
+    Ok(log.transpose()?.into_iter().chain(learned).collect())
+}
+
+/// The mock set that answers instead of the network.
+fn recording(config: &Config, policy: &Policy, account: &Account) -> Result<Option<Loaded>> {
+    let Some(path) = &config.sandbox.recording else { return Ok(None) };
+    let (directory, name) = path.rsplit_once('/').unwrap_or((DEFAULT_DIRECTORY, path));
+    let room = Room { account: Some(account), cancel: &CancelToken::new() };
+    let loaded = load(policy, directory, name, &room).with_context(|| format!("--network replay:{path}"))?;
+    let loaded = loaded.with_context(|| format!("--network replay:{path}: there is no set `{name}` in {directory}"))?;
+    loaded.torn.iter().for_each(|torn| tracing::warn!("--network replay:{path}: {torn}"));
+    Ok(Some(loaded))
+}
+
+fn script(config: &Config, set: &Loaded, launcher: &Launcher, account: &Account) -> Result<Script> {
+    let mut share = account.share();
+    share.try_grow(set.share.bytes()).context("the mock set of --network")?;
+    Ok(Script {
+        name: config.sandbox.recording.clone().unwrap_or_default(),
+        recordings: set.recordings.clone(),
+        noise: set.noise.clone(),
+        redact: set.head.redact.clone(),
+        variables: launcher.variables().collect(),
+        share,
+    })
 }
 
 /// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any more.
@@ -185,7 +248,7 @@ pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: T
     Ok(Plan {
         tier,
         network: sandbox.network,
-        answers_names: !sandbox.rules.is_empty(),
+        answers_names: !sandbox.rules.is_empty() || sandbox.recording.is_some(),
         roots: policy.roots().iter().map(planned).collect::<Result<_>>()?,
         protected: policy.protected().map(Into::into).collect(),
         hidden: policy.hidden().map(concealed).collect(),

@@ -19,6 +19,7 @@ use crate::policy::{Pins, Policy, Root};
 use crate::python::Sessions;
 use crate::sandbox::{Network, WallStatus};
 use crate::search::memory::Memory;
+use crate::secrets;
 use crate::server::Server;
 use crate::testrun::History;
 use crate::tools::{Calls, Commands, Registry, Services};
@@ -60,6 +61,11 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let writer = Writer::new(config.durability);
     let services =
         Services { account, policy, journal, writer, memory, python, commands, calls, tests: History::default() };
+    let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
+    let reach = secrets::Reach::of(std::iter::once(&services), system);
+    config.sandbox.secret_files.iter().try_for_each(|file| reach.keeps_apart("--credential", file))?;
+    let logs = !config.sandbox.rules.is_empty() && services.commands.launcher.is_some();
+    config.net_log.iter().filter(|_| logs).try_for_each(|path| reach.keeps_apart("--net-log", path))?;
     Ok(Server::new(registry, services, config.errors))
 }
 
@@ -73,8 +79,8 @@ fn first_writable(policy: &Policy) -> PathBuf {
 fn calls(config: &Config, standing: &WallStatus) -> Calls {
     let reach = match (config.calls.reach, standing.effective_network()) {
         (Some(reach), _) => reach,
-        (None, Network::None) => Reach::Nothing,
-        (None, Network::Loopback | Network::Host) => Reach::AsCommands,
+        (None, Network::None) if !standing.by_rule => Reach::Nothing,
+        (None, _) => Reach::AsCommands,
     };
     let resolves = reach == Reach::AsServer || reach == Reach::AsCommands && standing.network == Network::Host;
     let CallsConfig { roots, open, keep_secrets, isolation, .. } = config.calls.clone();

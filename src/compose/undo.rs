@@ -1,18 +1,17 @@
 //! Where what calls change is kept so that it can be undone: the place of the journal's store, and who must not see it.
 #![expect(clippy::disallowed_methods, reason = "places of the operator's, looked at before any agent speaks")]
 
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, makedev, openat, statx};
-use rustix::process::geteuid;
-use serde::{Deserialize, Serialize};
+use anyhow::{Context as _, Result, anyhow};
+use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
 use sha2::{Digest as _, Sha256};
 
+use super::undo_stores::{FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, open_dir, private};
 use crate::config::{Config, UndoConfig};
 use crate::journal::{self, Bounds, Bytes, Journal, Skips, Store, WhenFull};
 use crate::policy::{Hidden, Policy, Root};
@@ -21,26 +20,6 @@ use crate::text::escape::hex;
 use crate::text::glob::GlobMatcher;
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
-
-/// Below the directory where programs keep their state.
-pub(super) const IN_STATE: &str = "replay/undo";
-/// Says whose store it is, beside the entries.
-pub(super) const ROOTS: &str = "roots";
-pub(super) const VERSION: u32 = 1;
-
-/// Whose store it is, as [`ROOTS`] says.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Owner {
-    pub(super) version: u32,
-    /// The name of a token; empty for whoever needs none.
-    pub(super) tenant: String,
-    pub(super) roots: Vec<Bytes>,
-}
-
-/// What the directory for stores is called elsewhere.
-pub(super) fn elsewhere() -> String {
-    format!(".replay-undo-{}", geteuid().as_raw())
-}
 
 /// What `--undo-skip` says, for who notes changes.
 pub fn skips_of(globs: &[String]) -> Result<Skips, String> {
@@ -167,17 +146,6 @@ fn make_private(path: &Path) -> Result<PathBuf> {
     private(path)
 }
 
-/// The true path of a directory that is this user's alone.
-pub(super) fn private(path: &Path) -> Result<PathBuf> {
-    let shown = path.display();
-    let path = std::fs::canonicalize(path).with_context(|| format!("`{shown}`"))?;
-    let found = std::fs::symlink_metadata(&path).with_context(|| format!("`{shown}`"))?;
-    if found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {
-        bail!("`{shown}` is another user's or open to others; make it yours and take that away (chmod 700)");
-    }
-    Ok(path)
-}
-
 /// Hides a directory if it lies in an allowed one.
 fn hide(policy: &mut Policy, path: &Path) -> Result<()> {
     let is_inside = policy.roots().iter().any(|root| path.starts_with(root.path()));
@@ -205,8 +173,13 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
     });
     let own: Vec<journal::Root> = own.collect::<Result<_>>()?;
     let store = place.join(&name);
+    let is_known = store.join(ROOTS).exists();
+    if is_known {
+        // That of a later version is left as it is.
+        FoundStore::read(&store)?;
+    }
     let mut opened = Store::open(dir.as_fd(), name.as_ref(), &store, own.into())?;
-    if !store.join(ROOTS).exists() {
+    if !is_known {
         let roots = roots.iter().map(|root| Bytes(root.path().as_os_str().as_bytes().to_vec())).collect();
         let text = serde_json::to_string(&Owner { version: VERSION, tenant: undo.tenant.clone(), roots })?;
         let new = store.join(format!("{ROOTS}.{}", std::process::id()));
@@ -220,9 +193,4 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
         opened.keeping.skips = Some(skips_of(&undo.skip).map_err(|reason| anyhow!("--undo-skip: {reason}"))?);
     }
     Ok(Journal::new(opened, Bounds { bytes: undo.bytes, age: undo.age }))
-}
-
-pub(super) fn open_dir(path: &Path) -> Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(CWD, path, flags, Mode::empty()).with_context(|| format!("`{}`", path.display()))
 }

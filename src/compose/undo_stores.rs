@@ -6,16 +6,38 @@
 
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use rustix::fd::AsFd as _;
+use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::undo::{IN_STATE, Owner, ROOTS, VERSION, elsewhere, open_dir, private};
-use crate::journal::{Root, Store};
+use crate::journal::{Bytes, Root, Store};
 use crate::limits::MAX_STORE_ROOTS_BYTES;
+
+/// Below the directory where programs keep their state.
+pub(super) const IN_STATE: &str = "replay/undo";
+/// Says whose store it is, beside the entries.
+pub(super) const ROOTS: &str = "roots";
+pub(super) const VERSION: u32 = 1;
+
+/// Whose store it is, as [`ROOTS`] says.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Owner {
+    pub(super) version: u32,
+    /// The name of a token; empty for whoever needs none.
+    pub(super) tenant: String,
+    pub(super) roots: Vec<Bytes>,
+}
+
+/// What the directory for stores is called elsewhere.
+pub(super) fn elsewhere() -> String {
+    format!(".replay-undo-{}", geteuid().as_raw())
+}
 
 /// A store that keeps what calls changed in these directories.
 #[derive(Debug, PartialEq, Eq)]
@@ -109,4 +131,20 @@ impl FoundStore {
         let dir = open_dir(self.path.parent().unwrap_or(Path::new("/")))?;
         Ok(Store::open(dir.as_fd(), self.name(), &self.path, roots.into())?)
     }
+}
+
+/// The true path of a directory that is this user's alone.
+pub(super) fn private(path: &Path) -> Result<PathBuf> {
+    let shown = path.display();
+    let path = std::fs::canonicalize(path).with_context(|| format!("`{shown}`"))?;
+    let found = std::fs::symlink_metadata(&path).with_context(|| format!("`{shown}`"))?;
+    if found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {
+        bail!("`{shown}` is another user's or open to others; make it yours and take that away (chmod 700)");
+    }
+    Ok(path)
+}
+
+pub(super) fn open_dir(path: &Path) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty()).with_context(|| format!("`{}`", path.display()))
 }

@@ -8,9 +8,10 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use super::absolute;
+use super::credentials;
 use super::profile::{Profile, System};
-use crate::cli::{Home, NetworkArg, Options, Sandbox};
-use crate::egress::Rules;
+use crate::cli::{CredentialArgs, Home, NetworkArg, Options, Sandbox};
+use crate::egress::{Credentials, Rules};
 use crate::limits;
 use crate::policy::Grant;
 use crate::sandbox::explain::Asked;
@@ -39,6 +40,12 @@ pub struct SandboxConfig {
     pub network: Network,
     /// What of the system's network commands reach all the same.
     pub rules: Rules,
+    /// Secrets that commands use without having them.
+    pub credentials: Credentials,
+    /// The files that those were read from.
+    pub secret_files: Vec<PathBuf>,
+    /// The path of the mock set that answers instead of the network.
+    pub recording: Option<String>,
     /// Whether a loopback was asked for in so many words.
     pub loopback_asked: bool,
     /// What one command is held to.
@@ -80,8 +87,13 @@ impl SandboxConfig {
     /// Fails on contradictions and on what cannot be.
     pub(super) fn resolve(options: &Options, profile: &Profile, world: &World, grants: &[Grant]) -> Result<Self> {
         let mode = options.sandbox.or(profile.sandbox).unwrap_or(Sandbox::Require);
-        let (network, loopback_asked) = network(options, profile, mode)?;
+        let (network, loopback_asked, recording) = network(options, profile, mode)?;
         let hosts = rules(options, profile, mode)?;
+        let CredentialArgs { credentials: typed, are_all } = &options.credentials;
+        let declared = if *are_all { typed.clone() } else { [&typed[..], &profile.credentials].concat() };
+        let (credentials, secret_files) =
+            credentials::resolve(&declared, &hosts, &world.here, |name| world.variable(name))?;
+        credentials.iter().try_for_each(|one| own(OsStr::new(&one.name)))?;
         let home = options.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
         let roots = true_roots(grants);
@@ -109,15 +121,19 @@ impl SandboxConfig {
             (_, true) => &[],
         };
         environment.extend(kept.iter().filter_map(|name| Some((name.into(), world.variable(name)?))));
-        if network != Network::Host && hosts.is_empty() {
+        if network != Network::Host && hosts.is_empty() && recording.is_none() {
             let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
             let missing: Vec<_> = WITHOUT_NETWORK.iter().filter(unset).collect();
             environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
         }
+        credentials::stand_in(&mut environment, &credentials)?;
         Ok(Self {
             mode,
             network,
             rules: hosts,
+            credentials,
+            secret_files,
+            recording,
             loopback_asked,
             limits: limits(options, profile),
             processes_asked: options.limit_processes.or(profile.limits.processes).is_some(),
@@ -135,20 +151,22 @@ impl SandboxConfig {
     }
 }
 
-/// The command line, else the profile, else loopback; and whether that was asked for in so many words. Either may say it
-/// twice, but not differently.
-fn network(options: &Options, profile: &Profile, mode: Sandbox) -> Result<(Network, bool)> {
-    if options.allow_network && options.network.is_some_and(|network| network != NetworkArg::Host) {
+/// The command line, else the profile, else loopback; whether that was asked for in so many words; and the mock set that answers
+/// instead. Either may say it twice, but not differently.
+fn network(options: &Options, profile: &Profile, mode: Sandbox) -> Result<(Network, bool, Option<String>)> {
+    if options.allow_network && options.network.as_ref().is_some_and(|network| *network != NetworkArg::Host) {
         bail!("--allow-network is the same as --network host, and --network says otherwise; leave one of them out");
     }
-    if let (Some(allow), Some(network)) = (profile.allow_network, profile.network)
-        && allow != (network == NetworkArg::Host)
+    if let (Some(allow), Some(network)) = (profile.allow_network, &profile.network)
+        && allow != (*network == NetworkArg::Host)
     {
         bail!("the profile's `allow_network` is {allow} and its `network` says otherwise; leave one of them out");
     }
-    let typed = if options.allow_network { Some(NetworkArg::Host) } else { options.network };
+    let typed = if options.allow_network { Some(NetworkArg::Host) } else { options.network.clone() };
     let allowed = profile.allow_network.map(|allow| if allow { NetworkArg::Host } else { NetworkArg::Loopback });
-    let asked = typed.or(profile.network).or(allowed);
+    let said = typed.or(profile.network.clone());
+    let loopback_asked = said == Some(NetworkArg::Loopback);
+    let asked = said.or(allowed);
     if mode == Sandbox::Off {
         if asked.is_some_and(|network| network != NetworkArg::Host) {
             bail!(
@@ -156,32 +174,38 @@ fn network(options: &Options, profile: &Profile, mode: Sandbox) -> Result<(Netwo
                  or leave the wall on"
             );
         }
-        return Ok((Network::Host, false));
+        return Ok((Network::Host, false, None));
     }
-    let loopback_asked = typed.or(profile.network) == Some(NetworkArg::Loopback);
-    let network = match asked.unwrap_or(NetworkArg::Loopback) {
-        NetworkArg::None => Network::None,
-        NetworkArg::Loopback => Network::Loopback,
-        NetworkArg::Host => Network::Host,
+    let (network, recording) = match asked.unwrap_or(NetworkArg::Loopback) {
+        NetworkArg::None => (Network::None, None),
+        NetworkArg::Loopback => (Network::Loopback, None),
+        NetworkArg::Host => (Network::Host, None),
+        NetworkArg::Replay(set) => (Network::Loopback, Some(set)),
     };
-    Ok((network, loopback_asked))
+    Ok((network, loopback_asked, recording))
 }
 
 /// Those of the command line and of the profile together.
 fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
-    let both = |typed: &[String], of_profile: &[String]| [typed, of_profile].concat();
-    let (allow, deny) = (both(&options.allow_net, &profile.allow_net), both(&options.deny_net, &profile.deny_net));
+    let sets: Vec<String> = options.net.iter().map(|set| format!("@{set}")).collect();
+    let allow = [&sets[..], &options.allow_net, &profile.allow_net].concat();
+    let deny = [&options.deny_net[..], &profile.deny_net].concat();
     let rules = Rules::new(&allow, &deny)?;
+    let rules = if options.learned.is_some() { rules.learning() } else { rules };
     if rules.is_empty() {
         return Ok(rules);
     }
     if mode == Sandbox::Off {
         bail!("only a wall can hold commands to --allow-net and --deny-net, and it is switched off (sandbox off)");
     }
-    if allow.is_empty() {
+    if allow.is_empty() && options.learned.is_none() {
         bail!("--deny-net takes away from what --allow-net gives, and nothing is given");
     }
-    if options.allow_network || options.network.or(profile.network).is_some() || profile.allow_network == Some(true) {
+    if options.allow_network
+        || options.network.is_some()
+        || profile.network.is_some()
+        || profile.allow_network == Some(true)
+    {
         bail!("--allow-net says which network commands have, and --network says it, too; leave one of them out");
     }
     Ok(rules)

@@ -16,6 +16,7 @@ fn resolve(flags: &[&str], profile: &str) -> Result<SandboxConfig> {
         ("LANG", "C.UTF-8"),
         ("MY_TOKEN", "secret"),
         ("MY_NAME", "name"),
+        ("LONG_TOKEN", SECRET),
     ];
     let vars = vars.map(|(name, value)| (name.into(), value.into())).to_vec();
     let world = World { here: "/here".into(), vars, own: false };
@@ -49,6 +50,9 @@ fn nothing_said_is_the_careful_way() {
             mode: Sandbox::Require,
             network: Network::Loopback,
             rules: Rules::default(),
+            credentials: Credentials::default(),
+            secret_files: Vec::new(),
+            recording: None,
             loopback_asked: false,
             limits: Limits { processes: Some(4096), oom_score_adj: 500, ..Limits::default() },
             processes_asked: false,
@@ -215,4 +219,79 @@ fn names_and_values_are_checked() {
             "{identity:?}"
         );
     }
+}
+
+const SECRET: &str = "secret-0123456789abcdef";
+
+/// What commands have of credentials, with `STAND_IN` for what stands for the first.
+fn credentials(flags: &[&str], profile: &str) -> Result<Vec<String>, String> {
+    let fixed = ["--allow-net", "api.example.com", "--env", "OTHER=secret-0123456789abcdef!"];
+    let config = resolve(&[&fixed[..], flags].concat(), profile).map_err(|error| format!("{error:#}"))?;
+    let stand_in = config.credentials.iter().next().map(|one| one.stand_in.clone()).unwrap_or_default();
+    let ours = |text: &String| ["GIT", "MY", "OTHER", "TOKEN", "GH"].iter().any(|name| text.starts_with(name));
+    let said = variables(&config).into_iter().filter(ours).map(|text| text.replace(&stand_in, "STAND_IN"));
+    Ok(said.collect())
+}
+
+#[test]
+fn commands_have_stand_ins_wherever_a_secret_would_be() {
+    let helper =
+        |user: &str| format!("!f() {{ test \"$1\" != get || printf '%s\\n' username={user} password=STAND_IN; }}; f");
+    let flags = ["--credential", "TOKEN=env:LONG_TOKEN", "--for", "https://api.example.com", "--env", "LONG_TOKEN"];
+    let expected = [
+        "OTHER=STAND_IN!".to_owned(),
+        "TOKEN=STAND_IN".to_owned(),
+        "GIT_CONFIG_KEY_0=credential.https://api.example.com.helper".to_owned(),
+        format!("GIT_CONFIG_VALUE_0={}", helper("x-access-token")),
+        "GIT_CONFIG_COUNT=1".to_owned(),
+    ];
+    assert_eq!(credentials(&flags, "{}"), Ok(expected.to_vec()));
+    let with_git = ["--env", "GIT_CONFIG_COUNT=1", "--env", "GIT_CONFIG_KEY_0=a.b", "--env", "GIT_CONFIG_VALUE_0=c"];
+    let profile = r#"{"credentials": [{"credential": "TOKEN=env:LONG_TOKEN", "for": ["https://me@api.example.com"]}]}"#;
+    let said = credentials(&with_git, profile).unwrap();
+    let expected = [
+        "OTHER=STAND_IN!",
+        "GIT_CONFIG_KEY_0=a.b",
+        "GIT_CONFIG_VALUE_0=c",
+        "TOKEN=STAND_IN",
+        "GIT_CONFIG_KEY_1=credential.https://api.example.com.helper",
+        &format!("GIT_CONFIG_VALUE_1={}", helper("me")),
+        "GIT_CONFIG_COUNT=2",
+    ];
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn a_credential_that_cannot_be_used_is_an_error() {
+    let place = ["--for", "https://api.example.com"];
+    let said = |flags: &[&str]| credentials(flags, "{}").unwrap_err();
+    let one = |credential| said(&["--credential", credential, place[0], place[1]]);
+    assert_eq!(one("TOKEN"), "--credential is NAME=env:VARIABLE or NAME=file:PATH, and one has no `=`");
+    assert_eq!(one("1A=env:LONG_TOKEN"), "--credential 1A: it is no name of a variable");
+    assert_eq!(one("TOKEN=env:NOT_SET"), "--credential TOKEN: the variable `NOT_SET` is not set");
+    assert_eq!(one("TOKEN=secret"), "--credential TOKEN is not read from there; env:VARIABLE and file:PATH are known");
+    assert_eq!(one("TOKEN=env:MY_TOKEN"), "--credential TOKEN: its value: has 6 bytes; 8 to 8192 are allowed");
+    assert_eq!(one("TOKEN=file:/dev/null"), "--credential TOKEN: `/dev/null` is no regular file");
+    assert_eq!(
+        said(&["--credential", "TOKEN=env:LONG_TOKEN"]),
+        "--credential TOKEN has no --for behind it that says what it is for, such as --for https://example.com/**"
+    );
+    assert_eq!(
+        said(&["--credential", "TOKEN=env:LONG_TOKEN", "--for", "https://other.example"]),
+        "--credential TOKEN: --for `https://other.example`: commands do not reach that host; allow it, too, such as with \
+         --allow-net other.example"
+    );
+    let again = ["--credential", "TOKEN=env:LONG_TOKEN", place[0], place[1]];
+    assert_eq!(
+        said(&[&again[..], &again[..]].concat()),
+        "--credential TOKEN is said twice; a second --for adds a place"
+    );
+    assert_eq!(
+        said(&[&again[..], &["--credential", "GH=env:LONG_TOKEN", place[0], place[1]]].concat()),
+        "the value of --credential TOKEN stands in that of GH too; declare it once, with a --for for each place"
+    );
+    let typed = ["replay", "--mcp-server", "--for", "https://api.example.com", "--credential", "A=env:B"];
+    let error = Cli::try_parse_from(typed).unwrap_err().to_string();
+    let expected = "error: --for `https://api.example.com` has no --credential before it, to which it would belong";
+    assert_eq!(error.lines().next(), Some(expected));
 }

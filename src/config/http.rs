@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::ServerConfig;
 
 use super::{Config, Meant, client_limits};
-use crate::cli::{BURST, CALLS, CONNECTIONS, HttpArgs, Options, RATE, ToolsetArg};
+use crate::cli::{BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE, ToolsetArg};
 use crate::limits::{MAX_HTTP_TENANTS, MAX_TLS_FILE_BYTES, MAX_TOKEN_FILE_BYTES};
 use crate::protocol::fault;
 use crate::secrets::reading;
@@ -66,6 +66,9 @@ pub struct TokenEntry {
     /// Hosts that it may not reach, beside those of the server, each as with `--deny-net`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deny_net: Vec<String>,
+    /// Instead of `--credential` and `--for`.
+    #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<Vec<DeclaredCredential>>,
     /// Sets of tools of its own, as with `--tools`.
     #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
@@ -306,8 +309,12 @@ impl Config {
         options.unprotect.extend(entry.unprotect.iter().cloned());
         if let Some(rules) = &entry.allow_net {
             options.allow_net.clone_from(rules);
+            options.net.clear();
         }
         options.deny_net.extend(entry.deny_net.iter().cloned());
+        if let Some(own) = &entry.credentials {
+            options.credentials = CredentialArgs { credentials: own.clone(), are_all: true };
+        }
         if let Some(allow) = &entry.allow {
             (options.allow, options.allow_read, options.allow_write) = (allow.clone(), Vec::new(), Vec::new());
         }
@@ -321,6 +328,8 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Cli;
+    use clap::Parser as _;
 
     fn fault(text: &str) -> String {
         format!("{:#}", entries(text).unwrap_err())
@@ -364,10 +373,48 @@ mod tests {
             let null = fault(&line(&format!(",\"{what}\":null")));
             assert!(null.starts_with("line 1: invalid type: null, expected a sequence"), "{null}");
         }
+        let credential = r#","credentials":[{"credential":"A=env:B","for":["https://a.b"],"more":1}]"#;
+        assert!(fault(&line(credential)).starts_with("line 1: unknown field `more`"), "{}", fault(&line(credential)));
         assert_eq!(fault(&line(",\"max_calls\":0")), "line 1: `max_calls` of `a` is 0; it must be 1 to 1024");
         let twice = fault(&format!("{}\n{}", line(""), line("")));
         assert_eq!(twice, "line 2: there is another line with the name or the token of `a`");
         let tools = fault(&line(",\"tools\":[\"fiels\"]"));
         assert!(tools.starts_with("line 1: `fiels` is no set of tools; there are files, command, calls"), "{tools}");
+    }
+
+    #[test]
+    fn credentials_of_a_line_are_used_instead_of_those_of_the_server() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let dir = tempfile::tempdir().unwrap();
+        let secret = |name: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, format!("secret of {name}\n")).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+            path
+        };
+        let (ours, theirs) = (format!("A=file:{}", secret("ours").display()), secret("theirs"));
+        let place = "https://api.example.com/**";
+        let typed = ["replay", "--mcp-server", "--allow-net", "api.example.com", "--credential", &ours, "--for", place];
+        let options = Cli::try_parse_from(typed).unwrap().options;
+        let has = |credentials| {
+            let config =
+                Config::for_token(&options, &TokenEntry { credentials, ..TokenEntry::of("alice", "a") }).unwrap();
+            let has = config.sandbox.credentials.iter().map(|one| (one.name.clone(), one.secret.bytes().to_vec()));
+            (has.collect::<Vec<_>>(), config.sandbox.secret_files)
+        };
+        let of_server = (vec![("A".to_owned(), b"secret of ours".to_vec())], vec![dir.path().join("ours")]);
+        assert_eq!(has(None), of_server);
+        assert_eq!(has(Some(Vec::new())), (Vec::new(), Vec::new()));
+        let own =
+            DeclaredCredential { credential: format!("B=file:{}", theirs.display()), places: vec![place.to_owned()] };
+        assert_eq!(has(Some(vec![own])), (vec![("B".to_owned(), b"secret of theirs".to_vec())], vec![theirs.clone()]));
+        std::fs::set_permissions(dir.path().join("ours"), std::fs::Permissions::from_mode(0o640)).unwrap();
+        let error = Config::for_token(&options, &TokenEntry::of("alice", "a")).map(drop).unwrap_err();
+        let expected = format!(
+            "--credential A: others may use `{}` (mode 0640); take that away with chmod 600",
+            dir.path().join("ours").display()
+        );
+        assert_eq!(format!("{error:#}"), expected);
     }
 }

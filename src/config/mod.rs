@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "start-up reads the environment and the operator's own profile")]
 
 mod commands;
+mod credentials;
 mod http;
 mod memory;
 mod profile;
@@ -11,6 +12,7 @@ mod undo;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -28,6 +30,7 @@ use profile::Profile;
 use crate::calls::Reach;
 use crate::cli::{CallsAction, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options, ToolsetArg};
 use crate::fs::Durability;
+use crate::gate::Learned;
 use crate::limits;
 use crate::policy::{Access, Grant, Hidden, Restrictions};
 use crate::server::ErrorStyle;
@@ -85,6 +88,10 @@ pub struct Config {
     pub undo: UndoConfig,
     /// How calls are recorded and answered.
     pub calls: CallsConfig,
+    /// Where decisions about connections of commands are logged.
+    pub net_log: Option<PathBuf>,
+    /// What keeps what commands reach, to learn which rules they need.
+    pub learned: Option<Arc<Learned>>,
     /// What the client is held to.
     pub client_limits: Limits,
     pub log_level: LevelFilter,
@@ -106,12 +113,10 @@ pub struct CallsConfig {
 }
 
 impl CallsConfig {
-    fn resolve(toolsets: &[Toolset], isolation: Option<Isolation>) -> Self {
-        if !toolsets.contains(&Toolset::Calls) {
-            return Self::default();
-        }
-        let roots = telemetry::authorities();
-        Self { roots, isolation, ..Self::default() }
+    fn resolve(toolsets: &[Toolset], isolation: Option<Isolation>, opens: bool) -> Self {
+        let is_there = toolsets.contains(&Toolset::Calls);
+        let roots = if is_there || opens { telemetry::authorities() } else { Vec::new() };
+        Self { roots, isolation: isolation.filter(|_| is_there), ..Self::default() }
     }
 }
 
@@ -179,14 +184,18 @@ impl Config {
         let toolsets = toolsets(&options.tools);
         let memory = options.memory_mib.map_or_else(memory::usual_bytes, |mib| mib * 1024 * 1024);
         let search_memory = (options.search_memory_mib * 1024 * 1024).min(memory / limits::SEARCH_MEMORY_SHARE);
+        let sandbox = SandboxConfig::resolve(options, &profile, &world, &grants)?;
+        let opens = sandbox.rules.are_about_requests() || !sandbox.credentials.is_empty();
         Ok(Self {
-            calls: CallsConfig::resolve(&toolsets, options.isolation),
+            calls: CallsConfig::resolve(&toolsets, options.isolation, opens),
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
             unprotect: options.unprotect.iter().chain(&profile.unprotect).map(|path| absolute(&here, path)).collect(),
             own_files: options.sandbox_profile.iter().flat_map(|path| own_file(&here, path)).collect(),
             hidden: Vec::new(),
-            sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
+            sandbox,
             undo: UndoConfig::resolve(options, &profile, &world, &grants)?,
+            net_log: options.net_log.as_ref().or(profile.net_log.as_ref()).map(|path| absolute(&here, path)),
+            learned: options.learned.clone(),
             temporary: std::env::temp_dir(),
             ground: None,
             grants,
@@ -229,10 +238,7 @@ impl Config {
     /// this process reaches. The program is the user's own: it gets the environment that it would get without this one.
     pub fn for_calls(mut options: Options, action: &CallsAction) -> Result<Self> {
         options.tools = vec![ToolsetArg::Calls];
-        if options.sandbox_profile.is_none() && adds_here(&options)? {
-            // Relative paths are taken below the first one.
-            options.allow.insert(0, PathBuf::from(".:rw"));
-        }
+        allow_here(&mut options)?;
         let (run, reaches, keep_secrets) = match action {
             CallsAction::Record { run, keep_secrets, .. } => (Some(run), true, *keep_secrets),
             CallsAction::Test { run, on_miss, .. } => (Some(run), *on_miss != OnMissArg::Fail, false),
@@ -243,7 +249,10 @@ impl Config {
             // Somebody may want to reach a program that is recorded; tests have no need of anybody.
             None => !matches!(action, CallsAction::Record { .. }),
         };
-        let said = options.network.is_some() || options.allow_network || !options.allow_net.is_empty();
+        let said = options.network.is_some()
+            || options.allow_network
+            || !options.allow_net.is_empty()
+            || !options.net.is_empty();
         if !said && !is_strict {
             options.network = Some(NetworkArg::Host);
         }
@@ -261,6 +270,17 @@ impl Config {
         config.undo.is_on = false;
         config.calls.open = !is_strict;
         config.calls.keep_secrets = keep_secrets;
+        Ok(config)
+    }
+
+    /// For `replay net learn`: commands as a server has them, in the working directory if no other one may be written to.
+    pub fn for_learning(mut options: Options, learned: Arc<Learned>) -> Result<Self> {
+        allow_here(&mut options)?;
+        options.learned = Some(learned);
+        let mut config = Self::resolve(&options)?;
+        here_first(&mut config.grants)?;
+        // It is the user's own program.
+        config.undo.is_on = false;
         Ok(config)
     }
 
@@ -304,7 +324,16 @@ fn here_first(grants: &mut [Grant]) -> Result<()> {
     Ok(())
 }
 
-/// Whether `replay calls` may write to the working directory: where no directory may be written to, and none that it lies in
+/// Allows the working directory to a program that a person runs, where [`adds_here`] says so.
+fn allow_here(options: &mut Options) -> Result<()> {
+    if options.sandbox_profile.is_none() && adds_here(options)? {
+        // Relative paths are taken below the first one.
+        options.allow.insert(0, PathBuf::from(".:rw"));
+    }
+    Ok(())
+}
+
+/// Whether such a program may write to the working directory: where no directory may be written to, and none that it lies in
 /// was allowed for reading, as it would be if it were meant to stay as it is.
 fn adds_here(options: &Options) -> Result<bool> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;

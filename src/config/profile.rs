@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::cli::{self, Home, NetworkArg, Sandbox, Undo, UndoFull};
+use crate::cli::{self, DeclaredCredential, Home, NetworkArg, Sandbox, Undo, UndoFull};
 use crate::limits::MAX_PROFILE_BYTES;
 use crate::text::nearest::nearest;
 
@@ -37,6 +37,11 @@ pub(super) struct Profile {
     pub(super) allow_net: Vec<String>,
     /// As --deny-net (a list)
     pub(super) deny_net: Vec<String>,
+    /// As --credential and --for (a list of objects with `credential` and the list `for`)
+    pub(super) credentials: Vec<DeclaredCredential>,
+    /// As --net-log
+    #[schemars(with = "String")]
+    pub(super) net_log: Option<PathBuf>,
     /// false refuses all commands
     pub(super) allow_exec: Option<bool>,
     /// false refuses all commands too: a shell that may start nothing is of no use
@@ -283,8 +288,8 @@ mod tests {
     fn every_key_says_what_it_means() {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
-        assert_eq!((keys.len(), all), (40, 40));
-        assert_eq!((keys[0].as_str(), keys[39].as_str()), ("read_only", "limits.undo_days"));
+        assert_eq!((keys.len(), all), (42, 42));
+        assert_eq!((keys[0].as_str(), keys[40].as_str()), ("read_only", "limits.undo_days"));
     }
 
     #[test]

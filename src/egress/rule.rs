@@ -1,4 +1,4 @@
-//! One rule: which hosts, at which ports.
+//! One rule: which hosts, at which ports, and for which requests.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,6 +8,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::host_name::{canonical, ends_in_number, punycode};
+use super::request::{RequestLine, Requests};
 
 /// The ports of a rule that names none: those of HTTP and HTTPS.
 const WEB: [u16; 2] = [80, 443];
@@ -16,6 +17,8 @@ const WEB: [u16; 2] = [80, 443];
 pub struct Rule {
     pub(super) hosts: Hosts,
     pub(super) ports: Ports,
+    /// Those of HTTP that it is about, if it is not about whole connections.
+    pub(super) requests: Option<Requests>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -111,7 +114,13 @@ impl Destination {
                 Hosts::Network(Network { first: address, prefix: Network::bits(address) })
             }
         };
-        Rule { hosts, ports: if WEB.contains(&self.port) { Ports::Web } else { Ports::One(self.port) } }
+        let ports = if WEB.contains(&self.port) { Ports::Web } else { Ports::One(self.port) };
+        Rule { hosts, ports, requests: None }
+    }
+
+    /// The same for a request.
+    pub fn rule_for(&self, asked: RequestLine<'_>) -> Rule {
+        Rule { ports: Ports::One(self.port), requests: Some(Requests::of(asked)), ..self.rule() }
     }
 }
 
@@ -120,21 +129,30 @@ impl FromStr for Rule {
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
         let error = |why: Cow<'static, str>| RuleError { rule: text.to_owned(), why };
-        let (scheme, rest) = match text.split_once("://") {
-            Some(("http", rest)) => (Some(80), rest),
-            Some(("https", rest)) => (Some(443), rest),
-            Some((scheme, _)) if !scheme.contains(' ') => {
+        let (before, rest) = text.split_once("://").map_or((None, text), |(before, rest)| (Some(before), rest));
+        let (methods, scheme) = match before.map(|before| before.split_once(' ').ok_or(before)) {
+            None if text.contains(' ') => {
+                return Err(error("has a method and no scheme, such as GET https://...".into()));
+            }
+            None => (None, None),
+            Some(Ok((methods, scheme))) => (Some(methods), Some(scheme)),
+            Some(Err(scheme)) => (None, Some(scheme)),
+        };
+        let scheme = match scheme {
+            None => None,
+            Some("http") => Some(80),
+            Some("https") => Some(443),
+            Some(scheme) => {
                 let why = format!(
                     "has the scheme `{scheme}`; http and https are known, and any other protocol is a host and a port, such as \
                      db.example.com:5432"
                 );
                 return Err(error(why.into()));
             }
-            _ => (None, text),
         };
-        if rest.contains(' ') || scheme.is_some() && rest.contains('/') {
-            return Err(error("has a method or a path, which is not looked at; name the host alone".into()));
-        }
+        let behind_host = rest.find(']').unwrap_or(0);
+        let path = scheme.and_then(|_| rest[behind_host..].find('/')).map(|at| rest.split_at(behind_host + at));
+        let (rest, path) = path.map_or((rest, None), |(rest, path)| (rest, Some(path)));
         let (host, port) = split(rest).map_err(error)?;
         let ports = match (port, scheme) {
             (None, None) => Ports::Web,
@@ -145,7 +163,15 @@ impl FromStr for Rule {
                 _ => return Err(error(format!("has the port `{port}`; 1 to 65535 or `*` is allowed").into())),
             },
         };
-        Ok(Self { hosts: hosts(host).map_err(error)?, ports })
+        let hosts = hosts(host).map_err(error)?;
+        let is_length = |path: &str| path.len() > 1 && path.bytes().skip(1).all(|byte| byte.is_ascii_digit());
+        if matches!(hosts, Hosts::Network(_)) && !rest.starts_with('[') && path.is_some_and(is_length) {
+            return Err(error("has a path that may be the length of a prefix; a network is in brackets there".into()));
+        }
+        let is_tls = scheme == Some(443);
+        let is_about_requests = methods.is_some() || path.is_some();
+        let requests = is_about_requests.then(|| Requests::read(is_tls, methods, path));
+        Ok(Self { hosts, ports, requests: requests.transpose().map_err(error)? })
     }
 }
 
@@ -213,12 +239,28 @@ impl fmt::Display for Rule {
             Hosts::Network(Network { first, prefix }) if *prefix == Network::bits(*first) => first.to_string(),
             Hosts::Network(Network { first, prefix }) => format!("{first}/{prefix}"),
         };
+        if let Some(Requests { is_tls, methods, .. }) = &self.requests {
+            let methods: Vec<&str> = methods.iter().map(String::as_str).collect();
+            let space = if methods.is_empty() { "" } else { " " };
+            write!(out, "{}{space}{}://", methods.join(","), if *is_tls { "https" } else { "http" })?;
+        }
+        let of_scheme = self.requests.as_ref().map(|requests| Ports::One(if requests.is_tls { 443 } else { 80 }));
         let ports = match self.ports {
-            Ports::Web => return out.write_str(&hosts),
-            Ports::One(port) => port.to_string(),
-            Ports::All => "*".to_owned(),
+            Ports::Web => None,
+            ports if Some(ports) == of_scheme => None,
+            Ports::One(port) => Some(port.to_string()),
+            Ports::All => Some("*".to_owned()),
         };
-        if hosts.contains(':') { write!(out, "[{hosts}]:{ports}") } else { write!(out, "{hosts}:{ports}") }
+        let is_bracketed = hosts.contains(':') && (ports.is_some() || of_scheme.is_some());
+        if is_bracketed || hosts.contains('/') && of_scheme.is_some() {
+            write!(out, "[{hosts}]")?;
+        } else {
+            out.write_str(&hosts)?;
+        }
+        if let Some(ports) = ports {
+            write!(out, ":{ports}")?;
+        }
+        self.requests.as_ref().map_or(Ok(()), |requests| write!(out, "{}", requests.path))
     }
 }
 
@@ -240,6 +282,7 @@ impl fmt::Display for Destination {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::request::tests::any_requests;
     use super::*;
     use pretty_assertions::assert_eq;
     use proptest::prelude::*;
@@ -258,11 +301,21 @@ pub(super) mod tests {
             ("[::1]:80", "[::1]:80"),
             ("[2001:db8::/32]", "2001:db8::/32"),
             ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+            ("GET https://API.github.com:443/repos/**", "GET https://api.github.com/repos/**"),
+            ("POST,GET https://a.b", "GET,POST https://a.b/**"),
+            ("https://a.b/", "https://a.b/"),
+            ("http://a.b:*/v1/*/%6Fb(s)/x", "http://a.b:*/v1/*/ob%28s%29/x"),
+            ("POST http://10.0.0.5:8080/hook", "POST http://10.0.0.5:8080/hook"),
+            ("http://[10.0.0.0/8]/9", "http://[10.0.0.0/8]/9"),
+            ("https://[::1]:80/%2A", "https://[::1]:80/%2A"),
         ];
         for (text, expected) in cases {
             assert_eq!(text.parse::<Rule>().map(|rule| rule.to_string()), Ok(expected.to_owned()), "{text}");
         }
     }
+
+    const ODD: &str = "has a path that servers read in several ways; `.`, `..`, `//`, `;`, `\\` and what stands for `/` or `%` \
+                       are not allowed in it";
 
     #[test]
     fn what_is_no_rule_is_refused_with_the_reason() {
@@ -295,8 +348,26 @@ pub(super) mod tests {
                 "has the scheme `ftp`; http and https are known, and any other protocol is a host and a port, \
               such as db.example.com:5432",
             ),
-            ("https://example.com/a", "has a method or a path, which is not looked at; name the host alone"),
-            ("GET https://example.com", "has a method or a path, which is not looked at; name the host alone"),
+            ("GET example.com", "has a method and no scheme, such as GET https://..."),
+            (
+                "get https://example.com",
+                "has the method `get`; capital letters are allowed, and commas: GET,HEAD https://...",
+            ),
+            ("GET, https://a.b/", "has the method ``; capital letters are allowed, and commas: GET,HEAD https://..."),
+            ("https://a.b/c?d", "has `?`, and a path ends before that"),
+            (
+                "https://a.b/c*",
+                "has a `*` in the wrong place of its path; it stands for a whole segment, and `**` for all that follows",
+            ),
+            (
+                "https://a.b/**/c",
+                "has a `*` in the wrong place of its path; it stands for a whole segment, and `**` for all that follows",
+            ),
+            ("https://a.b/c/%2e%2E/d", ODD),
+            ("https://a.b/c%2fd", ODD),
+            ("https://a.b/c//**", ODD),
+            ("https://a.b/%zz", ODD),
+            ("https://10.0.0.0/8", "has a path that may be the length of a prefix; a network is in brackets there"),
             ("", "is no name of a host, no address and no set (@npm)"),
             ("a..b", "is no name of a host, no address and no set (@npm)"),
         ];
@@ -322,6 +393,18 @@ pub(super) mod tests {
         for (destination, shown, rule) in cases {
             assert_eq!((destination.to_string().as_str(), destination.rule().to_string().as_str()), (shown, rule));
         }
+        let long = format!("/{}", "a".repeat(200));
+        let asked = |method, path, may_switch| RequestLine { is_tls: true, method, path, may_switch };
+        let cases = [
+            (asked("POST", "/repos/x", false), "POST https://example.com/repos/x"),
+            (asked("GET", "/a/'$(id)", false), "GET https://example.com/a/%27%24%28id%29"),
+            (asked("GET", "/a/../b", false), "GET https://example.com/**"),
+            (asked("GET", &long, false), "GET https://example.com/**"),
+            (asked("GET", "/socket", true), "https://example.com/socket"),
+        ];
+        for (asked, rule) in cases {
+            assert_eq!(at(name(), 443).rule_for(asked).to_string(), rule);
+        }
     }
 
     pub(in crate::egress) fn any_rule() -> impl Strategy<Value = Rule> {
@@ -339,7 +422,12 @@ pub(super) mod tests {
         let network = network.prop_filter("IPv6", |network| network.first.to_canonical() == network.first);
         let hosts =
             prop_oneof![name.prop_map(Hosts::Name), name.prop_map(Hosts::Below), network.prop_map(Hosts::Network),];
-        (hosts, ports).prop_map(|(hosts, ports)| Rule { hosts, ports })
+        let requests = proptest::option::of(any_requests());
+        (hosts, ports, requests).prop_map(|(hosts, ports, requests)| {
+            // 80 and 443 together have no scheme.
+            let ports = if requests.is_some() && ports == Ports::Web { Ports::All } else { ports };
+            Rule { hosts, ports, requests }
+        })
     }
 
     proptest! {
@@ -349,7 +437,7 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn nothing_makes_the_parser_panic(text in "[a-z0-9:./*@ \\[\\]ü-]{0,20}") {
+        fn nothing_makes_the_parser_panic(text in "([A-Z,]{0,3} )?(https?://)?[a-z0-9:./*@ %;?\\[\\]ü-]{0,20}") {
             if let Ok(rule) = text.parse::<Rule>() {
                 prop_assert_eq!(rule.to_string().parse::<Rule>(), Ok(rule));
             }

@@ -1,43 +1,66 @@
 //! All rules together: what is allowed, and what is denied of that.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
+use super::request::{Path, RequestLine, Requests, is_method};
 use super::rule::{Destination, Host, Hosts, Network, Ports, Rule, RuleError};
 use super::sets::rules_of;
-use super::special_addresses::is_special;
+use super::special_addresses::{danger, is_special};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     allow: Table,
     deny: Table,
+    /// Whether what no rule names is allowed, to learn what is needed.
+    is_learning: bool,
 }
 
 /// A look-up costs a step for each label of a name, or for each length of a prefix that some rule has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Table {
+    /// As they were written.
+    texts: Vec<String>,
     names: HashMap<String, Vec<Entry>>,
     /// By the name that they are below.
     below: HashMap<String, Vec<Entry>>,
     networks: HashMap<Network, Vec<Entry>>,
     prefixes_4: BTreeSet<u8>,
     prefixes_6: BTreeSet<u8>,
+    /// Of all rules that are about requests, as they are printed.
+    requests: BTreeMap<usize, String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     ports: Ports,
+    requests: Option<Requests>,
     /// The place of the text that it comes from.
     text: usize,
+}
+
+/// What the rules say of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Allowed,
+    Missing,
+    Denied,
+    /// No rule can allow it: servers differ about what the method is.
+    OddMethod,
+    /// Servers differ about what the path is, and no rule allows all paths.
+    OddPath,
 }
 
 impl Table {
     fn of(texts: &[String]) -> Result<(Self, Vec<Vec<Rule>>), RuleError> {
         let all = texts.iter().map(|text| rules_of(text)).collect::<Result<Vec<_>, _>>()?;
-        let mut table = Self::default();
+        let mut table = Self { texts: texts.to_vec(), ..Self::default() };
         for (text, rules) in all.iter().enumerate() {
-            for Rule { hosts, ports } in rules {
-                let entry = Entry { ports: *ports, text };
+            for rule @ Rule { hosts, ports, requests } in rules {
+                if requests.is_some() {
+                    table.requests.insert(text, rule.to_string());
+                }
+                let entry = Entry { ports: *ports, requests: requests.clone(), text };
                 match hosts {
                     Hosts::Name(name) => table.names.entry(name.clone()).or_default().push(entry),
                     Hosts::Below(name) => table.below.entry(name.clone()).or_default().push(entry),
@@ -74,16 +97,48 @@ impl Table {
         self.of_network(Network { first, prefix: Network::bits(first) })
     }
 
-    fn matches(&self, to: &Destination) -> bool {
+    /// Whether one that this is true of is about connections there.
+    fn any(&self, to: &Destination, mut is_one: impl FnMut(&Entry) -> bool) -> bool {
+        let mut is_one = |entry: &Entry| entry.ports.has(to.port) && is_one(entry);
         match &to.host {
-            Host::Name(name) => self.of_name(name).any(|entry| entry.ports.has(to.port)),
-            Host::Address(address) => self.of_address(*address).any(|entry| entry.ports.has(to.port)),
+            Host::Name(name) => self.of_name(name).any(&mut is_one),
+            Host::Address(address) => self.of_address(*address).any(&mut is_one),
         }
+    }
+
+    /// One that this is true of, as it was written.
+    fn deciding(&self, to: &Destination, is_one: impl Fn(&Entry) -> bool) -> Option<&str> {
+        let mut text = None;
+        self.any(to, |entry| {
+            text = is_one(entry).then_some(entry.text);
+            text.is_some()
+        });
+        text.map(|text| self.texts[text].as_str())
+    }
+
+    /// A rule about requests there.
+    fn opens(&self, to: &Destination) -> Option<&str> {
+        let mut found = None;
+        self.any(to, |entry| {
+            found = entry.requests.as_ref().and_then(|_| self.requests.get(&entry.text));
+            found.is_some()
+        });
+        found.map(String::as_str)
     }
 
     /// The text of a rule that holds for all that this one does, but for those of this text.
     fn covering(&self, rule: &Rule, but: Option<usize>) -> Option<usize> {
-        let covers = |entry: &&Entry| entry.ports.covers(rule.ports) && Some(entry.text) != but;
+        let requests = |entry: &Entry| match (&entry.requests, &rule.requests) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(wide), Some(narrow)) => wide.cover(narrow),
+        };
+        self.covering_where(rule, |entry| Some(entry.text) != but && requests(entry))
+    }
+
+    /// The text of a rule that this is true of, and that names all of the hosts and ports.
+    fn covering_where(&self, rule: &Rule, is_one: impl Fn(&Entry) -> bool) -> Option<usize> {
+        let covers = |entry: &&Entry| entry.ports.covers(rule.ports) && is_one(entry);
         let found = match &rule.hosts {
             Hosts::Name(name) => self.of_name(name).find(covers),
             Hosts::Below(name) => self.below.get(name).into_iter().chain(self.above(name)).flatten().find(covers),
@@ -114,34 +169,91 @@ impl Rules {
                 return error(text, format!("denies nothing that `{}` does not deny", deny[by]));
             }
         }
-        Ok(Self { allow: allowed, deny: denied })
+        Ok(Self { allow: allowed, deny: denied, is_learning: false })
+    }
+
+    /// Allows what no rule names, too, but for addresses that are more than a host ([`danger`]).
+    #[must_use]
+    pub fn learning(self) -> Self {
+        Self { is_learning: true, ..self }
     }
 
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
+    /// Whether there are connections that have to be opened.
+    pub fn are_about_requests(&self) -> bool {
+        !(self.allow.requests.is_empty() && self.deny.requests.is_empty())
+    }
+
+    /// Whether a connection may be made there, if only for some requests.
     pub fn allows(&self, to: &Destination) -> bool {
-        self.allow.matches(to) && !self.denies(to)
+        let is_dangerous = matches!(to.host, Host::Address(address) if danger(address).is_some());
+        (self.is_learning && !is_dangerous || self.allow.any(to, |_| true)) && !self.denies(to)
     }
 
     /// Whether a rule says no, whatever others say.
     pub fn denies(&self, to: &Destination) -> bool {
-        self.deny.matches(to)
+        self.deny.any(to, |entry| entry.requests.is_none())
+    }
+
+    /// The rule that says yes or no to a connection, as it was written.
+    pub fn deciding(&self, to: &Destination) -> Option<&str> {
+        self.deny.deciding(to, |entry| entry.requests.is_none()).or_else(|| self.allow.deciding(to, |_| true))
+    }
+
+    /// The sets that are allowed, as they were written.
+    pub fn sets(&self) -> impl Iterator<Item = &str> {
+        self.allow.texts.iter().map(String::as_str).filter(|text| text.starts_with('@'))
     }
 
     /// Whether a name that is allowed may be reached at this address. One that is not of the public Internet has to be
-    /// allowed by itself: a name is worth no more than who answers for it.
+    /// allowed by itself, and whole: a name is worth no more than who answers for it, and it is its requests that are judged.
     pub fn allows_resolved(&self, address: IpAddr, port: u16) -> bool {
         let to = Destination { host: Host::Address(address), port };
-        !self.denies(&to) && (!is_special(address) || self.allow.matches(&to))
+        let is_allowed =
+            || self.is_learning && danger(address).is_none() || self.allow.any(&to, |entry| entry.requests.is_none());
+        !self.deny.any(&to, |_| true) && (!is_special(address) || is_allowed())
+    }
+
+    /// The flag and the rule for which connections there have to be opened, if there is one.
+    pub fn opens(&self, to: &Destination) -> Option<(&'static str, &str)> {
+        let allow = || self.allow.opens(to).map(|rule| ("--allow-net", rule));
+        allow().or_else(|| self.deny.opens(to).map(|rule| ("--deny-net", rule)))
+    }
+
+    pub fn judge(&self, to: &Destination, asked: RequestLine<'_>) -> Verdict {
+        if !is_method(asked.method) {
+            return Verdict::OddMethod;
+        }
+        let path = Path::read(asked.path);
+        let of = |entry: &Entry, holds: fn(&Requests, RequestLine<'_>, &Path<'_>) -> bool| {
+            entry.requests.as_ref().is_none_or(|requests| holds(requests, asked, &path))
+        };
+        if self.deny.any(to, |entry| of(entry, Requests::deny)) {
+            Verdict::Denied
+        } else if self.allow.any(to, |entry| of(entry, Requests::allow)) {
+            Verdict::Allowed
+        } else if path.is_odd() {
+            Verdict::OddPath
+        } else {
+            Verdict::Missing
+        }
+    }
+
+    /// Whether connections to all that this rule names may be made, if only for some requests.
+    pub(super) fn reach(&self, rule: &Rule) -> bool {
+        let is_denied = || self.deny.covering_where(rule, |entry| entry.requests.is_none()).is_some();
+        self.allow.covering_where(rule, |_| true).is_some() && !is_denied()
     }
 
     /// Whether a name may be reached at some port.
     pub fn knows(&self, name: &str) -> bool {
-        let allowed = self.allow.of_name(name);
-        let is_denied = |ports: Ports| self.deny.of_name(name).any(|denied| denied.ports.covers(ports));
-        allowed.into_iter().any(|entry| !is_denied(entry.ports))
+        let allowed = self.allow.of_name(name).map(|entry| entry.ports);
+        let denied = || self.deny.of_name(name).filter(|entry| entry.requests.is_none());
+        let is_denied = |ports: Ports| denied().any(|denied| denied.ports.covers(ports));
+        allowed.chain(self.is_learning.then_some(Ports::All)).any(|ports| !is_denied(ports))
     }
 }
 
@@ -210,8 +322,60 @@ mod tests {
     }
 
     #[test]
+    fn while_one_learns_everything_is_allowed_that_is_no_more_than_a_host() {
+        let rules = rules(&["127.0.0.1:1"], &["evil.example:*", "10.0.0.1"]).learning();
+        let cases = [
+            (to("any.example", 5432), true),
+            (to("evil.example", 443), false),
+            (to("10.0.0.2", 80), true),
+            (to("10.0.0.1", 80), false),
+            (to("169.254.169.254", 80), false),
+            (to("127.0.0.1", 1), true),
+            (to("127.0.0.1", 2), false),
+        ];
+        for (destination, expected) in cases {
+            assert_eq!(rules.allows(&destination), expected, "{destination}");
+            if let Host::Address(address) = destination.host {
+                assert_eq!(rules.allows_resolved(address, destination.port), expected, "{address}");
+            }
+        }
+        assert!(rules.knows("any.example") && !rules.knows("evil.example"));
+    }
+
+    #[test]
+    fn the_rule_that_decides_is_told_as_it_was_written() {
+        let rules = rules(&["@npm", "*.Example.com"], &["evil.example.com:443"]);
+        let cases = [
+            (to("registry.npmjs.org", 443), Some("@npm")),
+            (to("a.example.com", 80), Some("*.Example.com")),
+            (to("evil.example.com", 443), Some("evil.example.com:443")),
+            (to("example.org", 443), None),
+        ];
+        for (destination, expected) in cases {
+            assert_eq!(rules.deciding(&destination), expected, "{destination}");
+        }
+        assert_eq!(rules.sets().collect::<Vec<_>>(), ["@npm"]);
+    }
+
+    #[test]
     fn a_rule_without_effect_is_an_error_that_names_it() {
-        let cases: [(&[&str], &[&str], &str); 7] = [
+        let cases: [(&[&str], &[&str], &str); 11] = [
+            (
+                &["GET,POST https://a.b/c/**", "GET https://a.b/c/*/d"],
+                &[],
+                "`GET https://a.b/c/*/d` allows nothing that `GET,POST https://a.b/c/**` does not allow",
+            ),
+            (&["a.b", "https://a.b/c"], &[], "`https://a.b/c` allows nothing that `a.b` does not allow"),
+            (
+                &["GET https://a.b/c/d"],
+                &["GET https://*.b/*/**"],
+                "`GET https://a.b/c/d` never matches: `GET https://*.b/*/**` denies all of it",
+            ),
+            (
+                &["a.b"],
+                &["https://a.b/c", "PUT https://a.b/c"],
+                "`PUT https://a.b/c` denies nothing that `https://a.b/c` does not deny",
+            ),
             (&["a.b", "A.b."], &[], "`a.b` allows nothing that `A.b.` does not allow"),
             (&["*.b:*", "x.a.b:22"], &[], "`x.a.b:22` allows nothing that `*.b:*` does not allow"),
             (&["10.1.0.0/16", "10.0.0.0/8"], &[], "`10.1.0.0/16` allows nothing that `10.0.0.0/8` does not allow"),
@@ -251,6 +415,66 @@ mod tests {
         host && port
     }
 
+    #[test]
+    fn requests_are_judged_one_by_one() {
+        use Verdict::{Allowed, Denied, Missing, OddMethod, OddPath};
+
+        let rules = rules(
+            &["GET,HEAD https://api.example/repos/**", "https://api.example/v1/*/x", "whole.example", "10.0.0.5"],
+            &["DELETE https://whole.example/**", "https://whole.example/Admin/**"],
+        );
+        let cases = [
+            ("api.example", "GET", "/repos/a", Allowed),
+            ("api.example", "HEAD", "/repos/", Allowed),
+            ("api.example", "GET", "/repos", Missing),
+            ("api.example", "GET", "/Repos/a", Missing),
+            ("api.example", "GET", "/%72epos/a", Allowed),
+            ("api.example", "POST", "/repos/a", Missing),
+            ("api.example", "get", "/repos/a", OddMethod),
+            ("api.example", "POST", "/v1/a/x", Allowed),
+            ("api.example", "POST", "/v1/a/b/x", Missing),
+            ("api.example", "GET", "/repos/../admin", OddPath),
+            ("api.example", "GET", "/repos/%2e%2e/admin", OddPath),
+            ("api.example", "GET", "/repos/..%2fadmin", OddPath),
+            ("api.example", "GET", "/repos/%c0%ae./admin", OddPath),
+            ("api.example", "GET", "/repos/%252e", OddPath),
+            ("api.example", "GET", "/repos/..;/admin", OddPath),
+            ("api.example", "GET", "/repos//admin", OddPath),
+            ("api.example", "GET", "/repos/a\\..\\b", OddPath),
+            ("api.example", "GET", "/repos/%00", OddPath),
+            ("api.example", "GET", "*", OddPath),
+            ("whole.example", "POST", "/a/../b", Denied),
+            ("whole.example", "POST", "/a/b", Allowed),
+            ("whole.example", "DELETE", "/a", Denied),
+            ("whole.example", "GET", "/admin/a", Denied),
+            ("whole.example", "GET", "/admi%6E/a", Denied),
+            ("10.0.0.5", "GET", "/a//b", Allowed),
+        ];
+        for (host, method, path, expected) in cases {
+            let asked = RequestLine { is_tls: true, method, path, may_switch: false };
+            assert_eq!(rules.judge(&to(host, 443), asked), expected, "{host} {method} {path}");
+        }
+        let asked = RequestLine { is_tls: false, method: "GET", path: "/repos/a", may_switch: false };
+        assert_eq!(rules.judge(&to("api.example", 443), asked), Missing);
+        let asked = |path| RequestLine { is_tls: true, method: "GET", path, may_switch: true };
+        assert_eq!(rules.judge(&to("api.example", 443), asked("/repos/a")), Missing);
+        assert_eq!(rules.judge(&to("api.example", 443), asked("/v1/a/x")), Allowed);
+        let opens = |host, port| rules.opens(&to(host, port));
+        assert_eq!(opens("api.example", 443), Some(("--allow-net", "GET,HEAD https://api.example/repos/**")));
+        assert_eq!(opens("whole.example", 443), Some(("--deny-net", "DELETE https://whole.example/**")));
+        assert_eq!((opens("api.example", 80), opens("whole.example", 80), opens("10.0.0.5", 443)), (None, None, None));
+        assert!(rules.allows(&to("api.example", 443)) && !rules.allows(&to("api.example", 80)));
+        assert!(rules.knows("api.example") && rules.knows("whole.example"));
+    }
+
+    #[test]
+    fn a_rule_about_requests_lets_no_name_lead_to_its_address() {
+        let rules = rules(&["a.example", "GET http://10.0.0.1/x", "10.0.0.2"], &["GET http://10.0.0.2/y"]);
+        for address in ["10.0.0.1", "10.0.0.2"] {
+            assert!(!rules.allows_resolved(address.parse().unwrap(), 80), "{address}");
+        }
+    }
+
     proptest! {
         #[test]
         fn the_tables_decide_as_going_through_all_rules_does(
@@ -262,11 +486,14 @@ mod tests {
         ) {
             let print = |rules: &[Rule]| rules.iter().map(Rule::to_string).collect::<Vec<_>>();
             let (allowed, denied) = (Table::of(&print(&allow)).unwrap().0, Table::of(&print(&deny)).unwrap().0);
-            let rules = Rules { allow: allowed, deny: denied };
+            let rules = Rules { allow: allowed, deny: denied, is_learning: false };
             let hosts = [Host::Name(name), Host::Address(std::net::Ipv4Addr::from(bits).into())];
             for to in hosts.map(|host| Destination { host, port }) {
-                let expected = allow.iter().any(|rule| naive(rule, &to)) && !deny.iter().any(|rule| naive(rule, &to));
-                prop_assert_eq!(rules.allows(&to), expected);
+                let is_whole = |rule: &&Rule| rule.requests.is_none();
+                let denied = deny.iter().filter(is_whole).any(|rule| naive(rule, &to));
+                prop_assert_eq!(rules.allows(&to), allow.iter().any(|rule| naive(rule, &to)) && !denied);
+                let opens = allow.iter().chain(&deny).any(|rule| !is_whole(&rule) && naive(rule, &to));
+                prop_assert_eq!(rules.opens(&to).is_some(), opens);
             }
         }
     }

@@ -3,8 +3,8 @@
 use super::rule::{Rule, RuleError};
 
 pub struct HostSet {
-    /// Without the `@` that it is written with.
-    pub name: &'static str,
+    /// Its names without the `@` that they are written with, the usual one first.
+    pub names: &'static [&'static str],
     /// What it is for.
     pub about: &'static str,
     pub rules: &'static [&'static str],
@@ -12,24 +12,24 @@ pub struct HostSet {
 
 pub const SETS: &[HostSet] = &[
     HostSet {
-        name: "npm",
+        names: &["npm"],
         about: "packages of npm, pnpm and yarn",
         rules: &["registry.npmjs.org:443", "registry.yarnpkg.com:443"],
     },
     HostSet {
-        name: "pypi",
+        names: &["pypi", "python"],
         about: "packages of pip, uv and poetry",
         rules: &["pypi.org:443", "files.pythonhosted.org:443"],
     },
     HostSet {
-        name: "crates",
+        names: &["crates", "rust"],
         about: "crates of cargo",
         rules: &["index.crates.io:443", "static.crates.io:443", "crates.io:443"],
     },
-    HostSet { name: "go", about: "modules of go", rules: &["proxy.golang.org:443", "sum.golang.org:443"] },
-    HostSet { name: "debian", about: "packages of apt", rules: &["deb.debian.org", "security.debian.org"] },
+    HostSet { names: &["go"], about: "modules of go", rules: &["proxy.golang.org:443", "sum.golang.org:443"] },
+    HostSet { names: &["debian"], about: "packages of apt", rules: &["deb.debian.org", "security.debian.org"] },
     HostSet {
-        name: "github",
+        names: &["github"],
         about: "repositories, releases and the API of GitHub",
         rules: &[
             "github.com:443",
@@ -40,17 +40,20 @@ pub const SETS: &[HostSet] = &[
         ],
     },
     HostSet {
-        name: "docker",
+        names: &["docker"],
         about: "images of Docker Hub",
         rules: &["registry-1.docker.io:443", "auth.docker.io:443", "production.cloudflare.docker.com:443"],
     },
 ];
 
+/// What a set means.
+pub const WARNING: &str = "whoever may publish there may read what commands send there";
+
 /// The rules of a text: one, or those of a set.
 pub(super) fn rules_of(text: &str) -> Result<Vec<Rule>, RuleError> {
     let Some(name) = text.strip_prefix('@') else { return Ok(vec![text.parse()?]) };
-    let Some(set) = SETS.iter().find(|set| set.name == name) else {
-        let known: Vec<String> = SETS.iter().map(|set| format!("@{}", set.name)).collect();
+    let Some(set) = SETS.iter().find(|set| set.names.contains(&name)) else {
+        let known: Vec<String> = SETS.iter().map(|set| format!("@{}", set.names[0])).collect();
         let why = format!("is no set; there are {}", known.join(", "));
         return Err(RuleError { rule: text.to_owned(), why: why.into() });
     };
@@ -65,9 +68,10 @@ mod tests {
     #[test]
     fn every_rule_of_a_set_is_written_as_it_is_printed() {
         for set in SETS {
-            let printed: Vec<String> =
-                rules_of(&format!("@{}", set.name)).unwrap().iter().map(Rule::to_string).collect();
-            assert_eq!(printed, set.rules, "{}", set.name);
+            for name in set.names {
+                let printed: Vec<String> = rules_of(&format!("@{name}")).unwrap().iter().map(Rule::to_string).collect();
+                assert_eq!(printed, set.rules, "{name}");
+            }
         }
         let error = rules_of("@cargo").unwrap_err().to_string();
         assert_eq!(

@@ -26,10 +26,27 @@ const VERSION_4: [([u8; 4], u32); 15] = [
 const VERSION_6: [(u128, u32); 4] =
     [(0x2001 << 112, 23), (0x2001_0db8 << 96, 32), (0x2002 << 112, 16), (0x3fff << 112, 20)];
 
+/// Where Amazon's metadata are (IMDS); all others have a link-local address.
+const METADATA_6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+
 /// `64:ff9b::/96`: addresses of IPv4, translated (RFC 6052).
 const TRANSLATED: u128 = 0x0064_ff9b << 96;
 
-pub(super) fn is_special(address: IpAddr) -> bool {
+/// What an address is that is more than a host: a rule about it would give away more than who writes it may think.
+pub fn danger(address: IpAddr) -> Option<&'static str> {
+    let address = address.to_canonical();
+    if address.is_loopback() || address.is_unspecified() {
+        return Some("is the machine itself, with what it keeps from others");
+    }
+    let is_link_local = match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local() || address == METADATA_6,
+    };
+    is_link_local.then_some("gives the machine's credentials, in a cloud")
+}
+
+/// Whether a public name has no reason to lead there.
+pub fn is_special(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_special_4(address),
         IpAddr::V6(address) => is_special_6(address),
@@ -53,6 +70,18 @@ fn is_special_6(address: Ipv6Addr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_more_than_a_host_is_known() {
+        let dangerous =
+            ["127.9.9.9", "0.0.0.0", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "fd00:ec2::254"];
+        let others = ["10.0.0.1", "fd00::1", "1.1.1.1"];
+        for (texts, expected) in [(&dangerous[..], true), (&others[..], false)] {
+            for text in texts {
+                assert_eq!(danger(text.parse().unwrap()).is_some(), expected, "{text}");
+            }
+        }
+    }
 
     #[test]
     fn public_addresses_are_told_from_others() {

@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use rustix::fs::{MemfdFlags, memfd_create};
 
-use super::interception::{Interception, Listening};
+use super::gatekeeper::Guarded;
+use super::interception::{Interception, Listening, in_memory};
 use super::job::Countdown;
 use super::poll::{readable, received};
 use super::streams::{END_OF_INPUT, Streams, output_pipe};
@@ -15,7 +16,7 @@ use super::{Command, Denied, ExecError, Launcher, News, Outcome, Slots};
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_PROGRESS_MS;
 use crate::policy::{Touch, note};
-use crate::sandbox::{DryRunReport, Event, Intercept, Request};
+use crate::sandbox::{Changed, DryRunReport, Event, Intercept, Request};
 
 /// How far a call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,23 +51,16 @@ pub struct Intercepted<'a> {
     pub proxy_only: bool,
 }
 
+/// Takes an interception, and says who decides about its connections, if somebody does.
+pub type OnStart<'a> = dyn FnMut(Interception) -> Option<Arc<dyn Guarded>> + 'a;
+
 /// What goes with an intercepted command.
 struct With<'a> {
     channel: OwnedFd,
     bundle: Option<OwnedFd>,
     waiting: Listening,
     signals: Option<BorrowedFd<'a>>,
-    on_start: &'a mut dyn FnMut(Interception),
-}
-
-/// A nameless file with these bytes, at its beginning.
-fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
-    let file = memfd_create("certificates", MemfdFlags::CLOEXEC).map_err(ExecError::follow)?;
-    let mut written = 0;
-    while written < bytes.len() {
-        written += rustix::io::pwrite(&file, &bytes[written..], written as u64).map_err(ExecError::follow)?;
-    }
-    Ok(file)
+    on_start: &'a mut OnStart<'a>,
 }
 
 /// How a command is run that is waited for: by whom, among which others, and what it is held to.
@@ -96,7 +90,7 @@ impl Foreground<'_> {
         command: &Command<'_>,
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, ExecError> {
-        self.follow(&command.request(false, false)?, None, None, on_progress)
+        self.follow(command, &command.request(false, false)?, None, None, on_progress)
     }
 
     /// The same on overlays of the read-write directories: the command changes none of them, and [`Outcome::would_change`] is
@@ -107,7 +101,7 @@ impl Foreground<'_> {
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, ExecError> {
         let request = Request { is_dry_run: true, ..command.request(false, false)? };
-        self.follow(&request, None, None, on_progress)
+        self.follow(command, &request, None, None, on_progress)
     }
 
     /// Runs a command as [`Foreground::run`] does, with its calls over the network led to `on_start`'s sockets. A cancelled
@@ -121,7 +115,7 @@ impl Foreground<'_> {
         &self,
         command: &Command<'_>,
         how: &Intercepted<'_>,
-        on_start: &mut dyn FnMut(Interception),
+        on_start: &mut OnStart<'_>,
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, ExecError> {
         let mut request = command.request(how.streams.is_some(), false)?;
@@ -136,11 +130,12 @@ impl Foreground<'_> {
         let (waiting, channel) = Listening::new()?;
         let bundle = how.certificates.map(in_memory).transpose()?;
         let with = With { channel, bundle, waiting, signals: how.signals, on_start };
-        self.follow(&request, how.streams, Some(with), on_progress)
+        self.follow(command, &request, how.streams, Some(with), on_progress)
     }
 
     fn follow(
         &self,
+        command: &Command<'_>,
         request: &Request,
         passed: Option<[BorrowedFd<'_>; 3]>,
         with: Option<With<'_>>,
@@ -161,7 +156,7 @@ impl Foreground<'_> {
             None => (None, None, None),
         };
         let handed: Vec<BorrowedFd<'_>> = channel.iter().chain(&bundle).map(AsFd::as_fd).collect();
-        let (job, mut streams) = match passed {
+        let (mut job, mut streams) = match passed {
             _ if request.terminal.is_some() => {
                 (self.launcher.spawn(request, &handed)?, Streams::new([None, None], self.output_cap_bytes))
             }
@@ -206,7 +201,7 @@ impl Foreground<'_> {
             if heard && let Some((ready, on_start)) = listening.take() {
                 // Else the supervisor is gone, and says why on the other socket.
                 if let Some(interception) = ready.begin()? {
-                    on_start(interception);
+                    job.guarded = on_start(interception);
                 }
             }
             for (index, ready) in [stdout, stderr].into_iter().enumerate() {
@@ -231,6 +226,9 @@ impl Foreground<'_> {
                 News::Said(Event::Ended { exit, left, denied, changed }, _) => {
                     let [stdout, stderr] = streams.drain()?;
                     denied.iter().for_each(note_denied);
+                    if let Some(Changed { call, fault }) = changed {
+                        command.changes.come_back(call, fault);
+                    }
                     return Ok(Outcome {
                         stdout,
                         stderr,
@@ -240,7 +238,6 @@ impl Foreground<'_> {
                         asked_by,
                         left,
                         denied,
-                        changed,
                         would_change,
                     });
                 }

@@ -1,14 +1,27 @@
 //! Who decides about the connections of all commands of a launcher.
 
+use std::ffi::OsString;
 use std::fmt::Debug;
+use std::io;
 use std::sync::Arc;
 
 use super::interception::Listening;
 use crate::sandbox::Blocked;
 
+/// What makes a command trust who opens its connections.
+#[derive(Debug)]
+pub struct Trusting<'a> {
+    /// Variables beside, or instead of, those that commands have.
+    pub environment: Vec<(OsString, OsString)>,
+    /// As [`Intercepted::certificates`](super::Intercepted::certificates).
+    pub bundle: &'a [u8],
+}
+
 pub trait Gatekeeper: Debug + Send + Sync {
-    /// Decides about the connections of one command from now on, until what this gives is dropped.
-    fn guard(&self, listening: Listening) -> Arc<dyn Guarded>;
+    /// `None` if nobody opens connections.
+    fn trusting(&self) -> io::Result<Option<Trusting<'_>>>;
+    /// Decides about the connections of one command from now on, until what this gives is dropped. `title` is the tool and its command.
+    fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded>;
 }
 
 /// One command whose connections are decided about.

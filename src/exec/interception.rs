@@ -3,21 +3,30 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{fmt, io};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 
 use super::ExecError;
-use super::poll::readable;
 use crate::limits::{MAX_INTERCEPTED_SOCKETS, SUPERVISOR_TAKES_MS};
 use crate::sandbox::intercept::{Told, Wanted};
 use crate::sandbox::wire::{receive_packet, send_packet};
 
 pub use crate::sandbox::intercept::{Counts, Flow, Mark};
+
+/// A nameless file with these bytes, at its beginning.
+pub(super) fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
+    let file = memfd_create("certificates", MemfdFlags::CLOEXEC).map_err(ExecError::follow)?;
+    let mut written = 0;
+    while written < bytes.len() {
+        written += rustix::io::pwrite(&file, &bytes[written..], written as u64).map_err(ExecError::follow)?;
+    }
+    Ok(file)
+}
 
 /// The sockets that everything is led to. None of them blocks.
 #[derive(Debug)]
@@ -38,7 +47,7 @@ pub struct Sockets {
 /// When it is dropped, every further connection of the command fails.
 #[derive(Debug)]
 pub struct Interception {
-    shared: Arc<Shared>,
+    shared: Shared,
     sockets: Option<Sockets>,
 }
 
@@ -103,17 +112,8 @@ impl Listening {
         let mut next = |there: bool| if there { sockets.next() } else { None };
         let (tcp_4, tcp_6, udp_4, udp_6) = (next(true), next(version_6), next(true), next(version_6));
         let (Some(tcp_4), Some(udp_4)) = (tcp_4, udp_4) else { return Err(ExecError::out_of_turn()) };
-        let shared = Arc::new(Shared {
-            channel: self.0,
-            heard: Mutex::default(),
-            on_flow: OnceLock::new(),
-            on_arrival: OnceLock::new(),
-        });
-        let listener = Arc::clone(&shared);
-        thread::Builder::new()
-            .name("interception".to_owned())
-            .spawn(move || listener.listen())
-            .map_err(ExecError::Follow)?;
+        let shared =
+            Shared { channel: self.0, heard: Mutex::default(), on_flow: OnceLock::new(), on_arrival: OnceLock::new() };
         Ok(Some(Interception { shared, sockets: Some(Sockets { tcp_4, tcp_6, udp_4, udp_6 }) }))
     }
 }
@@ -210,20 +210,32 @@ impl Interception {
         }
     }
 
-    /// How much there was until now; all of it once the command is over.
-    pub fn counts(&self) -> Counts {
+    /// Takes what was said until now; whether more can come. To be called whenever this is readable: nothing else sees to it.
+    pub fn hear(&self) -> bool {
         let mut heard = self.shared.lock();
         self.shared.hear(&mut heard);
-        let counts = heard.counts;
+        let is_over = heard.is_over;
         drop(heard);
         self.shared.ask();
-        counts
+        !is_over
+    }
+
+    /// How much there was until now; all of it once the command is over.
+    pub fn counts(&self) -> Counts {
+        self.hear();
+        self.shared.lock().counts
+    }
+}
+
+impl AsFd for Interception {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.shared.channel.as_fd()
     }
 }
 
 impl Drop for Interception {
     fn drop(&mut self) {
-        // The thread ends with it.
+        // Who waits for it to be readable shall hear of it.
         let _ = shutdown(&self.shared.channel, Shutdown::Both);
     }
 }
@@ -232,20 +244,6 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, Heard> {
         // What is under the lock is whole at any point.
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Hears what is said until the other end is closed.
-    fn listen(&self) {
-        while readable([Some(self.channel.as_fd())], None).is_ok() {
-            let mut heard = self.lock();
-            self.hear(&mut heard);
-            let is_over = heard.is_over;
-            drop(heard);
-            self.ask();
-            if is_over {
-                return;
-            }
-        }
     }
 
     /// Tells who decides what connections there are, and who waits what came of it, without the lock: the answer may come at

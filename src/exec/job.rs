@@ -39,7 +39,7 @@ pub struct Job {
     /// What programs that stay did when it began.
     others: ActivityMark,
     /// Who decides about its connections, if somebody does.
-    guarded: Option<Arc<dyn Guarded>>,
+    pub(super) guarded: Option<Arc<dyn Guarded>>,
 }
 
 /// What [`Job::next_event`] finds.

@@ -22,7 +22,7 @@ use thiserror::Error;
 
 use super::activity::Activity;
 use super::gatekeeper::Gatekeeper;
-use super::interception::Listening;
+use super::interception::{Listening, in_memory};
 use super::poll::readable;
 use super::{ExecError, Job};
 use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
@@ -221,17 +221,23 @@ impl Launcher {
         let gatekeeper = self.gatekeeper.as_ref().filter(|_| request.intercept.is_none());
         let gated = gatekeeper.map(|gatekeeper| Ok((gatekeeper, Listening::new()?))).transpose()?;
         let channel = gated.as_ref().map(|(_, (_, channel))| channel.as_fd());
+        let trusting = gatekeeper.map(|gatekeeper| gatekeeper.trusting()).transpose().map_err(ExecError::Follow)?;
+        let trusting = trusting.flatten();
+        let bundle = trusting.as_ref().map(|trusting| in_memory(trusting.bundle)).transpose()?;
+        let handed = channel.into_iter().chain(bundle.as_ref().map(AsFd::as_fd));
         let fds: Vec<BorrowedFd<'_>> =
-            [there.as_fd()].into_iter().chain(channel).chain(streams.iter().copied()).collect();
+            [there.as_fd()].into_iter().chain(handed).chain(streams.iter().copied()).collect();
         // It may still be looked for.
         let found = self.repositories.as_ref().map(|repositories| repositories.found());
         let mut socket = lock(&self.socket);
         let Some(open) = &*socket else { return Err(ExecError::NoLauncher) };
         let first = found.filter(|_| !self.has_told.load(Ordering::Relaxed));
         let guard = first.map(guard).unwrap_or_default();
-        let intercept = request.intercept.or(gated.as_ref().map(|_| GATED));
-        let request = &Request { intercept, guard, ..request.clone() };
-        if let Err(error) = send(open, request, &fds) {
+        let gated_as = gated.as_ref().map(|_| Intercept { bundle: bundle.is_some(), ..GATED });
+        let mut request = Request { intercept: request.intercept.or(gated_as), guard, ..request.clone() };
+        let variables = trusting.into_iter().flat_map(|trusting| trusting.environment);
+        request.environment.extend(variables.map(|(name, value)| ((&name).into(), (&value).into())));
+        if let Err(error) = send(open, &request, &fds) {
             if error.kind() == io::ErrorKind::InvalidInput {
                 return Err(ExecError::Follow(error));
             }
@@ -241,7 +247,7 @@ impl Launcher {
             return Err(ExecError::NoLauncher);
         }
         self.has_told.store(true, Ordering::Relaxed);
-        let guarded = gated.map(|(gatekeeper, (listening, _))| gatekeeper.guard(listening));
+        let guarded = gated.map(|(gatekeeper, (listening, _))| gatekeeper.guard(listening, &request.title));
         Ok(Job::new(here, others, guarded))
     }
 

@@ -32,9 +32,10 @@ use std::time::Duration;
 use rustix::io::Errno;
 use thiserror::Error;
 
+use crate::journal::Changes;
 use crate::limits::{JOURNAL_TITLE_BYTES, MAX_COMMAND_BYTES};
 use crate::policy::{Touch, note};
-use crate::sandbox::{Cause, Changed, DryRunReport, Guard, Place, Request, Run};
+use crate::sandbox::{Cause, DryRunReport, Guard, Place, Request, Run};
 
 pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::{Counts, ProgramName};
@@ -43,7 +44,7 @@ pub use background::{Background, Ending, State};
 pub use background_commands::BackgroundCommands;
 pub use capture::Captured;
 pub use foreground::{Foreground, Intercepted, Stage};
-pub use gatekeeper::{Gatekeeper, Guarded};
+pub use gatekeeper::{Gatekeeper, Guarded, Trusting};
 pub use interception::{Flow, Interception, Listening, Mark};
 pub use job::{Job, News};
 pub use launcher::Launcher;
@@ -56,8 +57,8 @@ pub use slots::Slots;
 /// One command line for the shell of commands.
 #[derive(Clone, Debug)]
 pub struct Command<'a> {
-    /// The name of the tool that runs it.
-    pub tool: &'a str,
+    /// What the call that runs it changes.
+    pub changes: &'a Changes<'a>,
     /// The text given to the shell as it stands.
     pub line: &'a str,
     /// The working directory, from [`place_of`] a checked handle: another one that has taken its name since is refused.
@@ -86,17 +87,8 @@ pub struct Outcome {
     pub left: u32,
     /// What the walls refused to it, each thing once.
     pub denied: Vec<Denied>,
-    /// What it changed in the allowed directories, as far as that is noted.
-    pub changed: Option<Changed>,
     /// What it would have changed, if it only ran dry.
     pub would_change: Option<DryRunReport>,
-}
-
-impl Outcome {
-    /// The connections that no rule allows.
-    pub fn blocked(&self) -> impl Iterator<Item = &Blocked> {
-        self.denied.iter().filter_map(|denied| if let Denied::Blocked(blocked) = denied { Some(blocked) } else { None })
-    }
 }
 
 /// What the entry in the journal is called of something that a tool runs.
@@ -237,7 +229,8 @@ impl Command<'_> {
             stays: false,
             intercept: None,
             guard: Guard::default(),
-            title: title(self.tool, self.line),
+            title: title(self.changes.title(), self.line),
+            call: self.changes.lend(),
             is_dry_run: false,
         })
     }

@@ -349,6 +349,7 @@ impl Program<'_> {
             intercept: None,
             guard: Guard::default(),
             title: self.title.to_owned(),
+            call: None,
             is_dry_run: false,
         })
     }

@@ -19,6 +19,7 @@ use crate::cancel::CancelToken;
 use crate::sandbox::wire::{receive, send, send_event};
 use crate::sandbox::{Event, Guard, Hello, Limits, MemoryHold, Network, Plan, Tier};
 
+static NO_CHANGES: Changes<'static> = Changes::new(None, "execute_command");
 const LONG: Duration = Duration::from_mins(1);
 
 /// The supervisor's side of one command.
@@ -70,7 +71,7 @@ fn launcher(supervise: impl Fn(Peer) + Send + Sync + 'static) -> Launcher {
 }
 
 fn command(line: &str) -> Command<'_> {
-    Command { tool: "execute_command", line, dir: Place { path: "/src".into(), dev: 1, ino: 2 }, terminal: None }
+    Command { changes: &NO_CHANGES, line, dir: Place { path: "/src".into(), dev: 1, ino: 2 }, terminal: None }
 }
 
 fn foreground<'a>(
@@ -92,7 +93,6 @@ fn simple(launcher: &Launcher) -> Result<Outcome, ExecError> {
 
 fn done(exit: Exit) -> Outcome {
     Outcome {
-        changed: None,
         would_change: None,
         stdout: Captured::default(),
         stderr: Captured::default(),
@@ -110,6 +110,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
     let launcher = launcher(|peer| {
         let expected = Request {
             title: "execute_command: a line".into(),
+            call: None,
             is_dry_run: false,
             run: Run::Script("a line".into()),
             dir: Place { path: "/src".into(), dev: 1, ino: 2 },
@@ -129,7 +130,6 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
     assert_eq!(
         simple(&launcher).unwrap(),
         Outcome {
-            changed: None,
             would_change: None,
             stdout: Captured { bytes: vec![b'x'; 10], end: vec![b'x'; 5], total_bytes: 300_000, truncated: true },
             stderr: Captured { bytes: b"bad".to_vec(), end: vec![], total_bytes: 3, truncated: false },
@@ -216,7 +216,7 @@ fn a_signal_is_passed_on_and_a_second_one_means_kill() {
         let how = Intercepted { signals: Some(come.as_fd()), ..Intercepted::default() };
         let (running, cancel) = (Slots::new(1), CancelToken::new());
         let foreground = Foreground { grace: LONG, ..foreground(&launcher, LONG, &running, &cancel) };
-        let outcome = foreground.run_intercepted(&command("a line"), &how, &mut |_| {}, &mut |_, _| {});
+        let outcome = foreground.run_intercepted(&command("a line"), &how, &mut |_| None, &mut |_, _| {});
         assert_eq!(receiver.recv().unwrap(), words);
         assert_eq!(outcome.unwrap(), Outcome { asked_by: Some(signals[0] as i32), ..done(Exit::Signal(9)) });
     }

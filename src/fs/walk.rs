@@ -86,6 +86,11 @@ pub trait Visitor: Sync {
     /// Looks at an entry; `notes` are those of its directory.
     fn visit(&self, local: &mut Self::Local, out: &mut Self::Out, found: &WalkEntry<'_>, notes: &Self::Notes);
 
+    /// An entry, by its path below the start, is left out because a `.gitignore` file names it; of a directory nothing is looked at.
+    fn ignored(&self, out: &mut Self::Out, rel: &[u8], kind: Kind) {
+        let _ = (out, rel, kind);
+    }
+
     /// A directory, by its path below the start, could not be read or lies too deep.
     fn unreadable(&self, out: &mut Self::Out, rel: &[u8]);
 
@@ -224,6 +229,8 @@ impl<L> Own<L> {
 #[derive(PartialEq, Eq)]
 enum Take {
     Nothing,
+    /// Nothing, because a `.gitignore` file says so.
+    Ignored,
     Entry,
     /// The entry, and later what is below it.
     EntryAndBelow,
@@ -419,8 +426,10 @@ impl<V: Visitor> Inside<'_, V> {
             } else {
                 self.take(&own.path, listed.name, listed.kind)
             };
-            if !listed.below && take != Take::Nothing {
-                own.steps.push(Step::new(place, false));
+            match take {
+                Take::Entry | Take::EntryAndBelow if !listed.below => own.steps.push(Step::new(place, false)),
+                Take::Ignored if !listed.below => self.walker.visitor.ignored(out, &own.path, listed.kind),
+                _ => {}
             }
             // In the order of names, what is below follows its directory at once; in that of paths it has its own place.
             if take == Take::EntryAndBelow && listed.below != by_names {
@@ -437,11 +446,12 @@ impl<V: Visitor> Inside<'_, V> {
     fn take(&self, path: &[u8], name: &[u8], kind: Kind) -> Take {
         let options = self.walker.options;
         let is_dir = kind == Kind::Directory;
-        let left_out = options.respect_gitignore
-            && (name == b".git" || self.ignores.is_some_and(|ignores| ignores.ignored(path, is_dir)));
         // What a write is just replacing a file with is no file yet; found here, it would be a match twice, or be edited.
-        if left_out || (!is_dir && is_temp_name(OsStr::from_bytes(name))) {
+        if options.respect_gitignore && name == b".git" || !is_dir && is_temp_name(OsStr::from_bytes(name)) {
             return Take::Nothing;
+        }
+        if options.respect_gitignore && self.ignores.is_some_and(|ignores| ignores.ignored(path, is_dir)) {
+            return Take::Ignored;
         }
         if is_dir && self.depth < options.max_depth && self.walker.visitor.enters(path) {
             Take::EntryAndBelow

@@ -8,31 +8,43 @@ use crate::exec::{Blocked, ProgramName};
 use crate::limits::MAX_DENIED;
 use crate::record::Target;
 
-/// Host, port, and what it is about them.
-type Place = (String, u16, Option<String>);
+/// Host, port, what was asked for there, and what it is about them.
+type Place = (String, u16, Option<String>, Option<String>);
 
 #[derive(Debug, Default)]
 pub(super) struct BlockedList(Mutex<BTreeMap<Place, Blocked>>);
 
 impl BlockedList {
-    /// Counts a connection to there that was not made, or was ended: `why`, if it is not the place itself, and the rule that would
-    /// allow it. Places beyond [`MAX_DENIED`] are not kept.
-    pub(super) fn add(&self, target: &Target, why: Option<String>, by: ProgramName, rule: Option<String>) {
+    /// Counts a connection to there that was not made, or was ended, or what was `asked` for on it: `why`, if it is not the place
+    /// itself, and the rule that would allow it. Places beyond [`MAX_DENIED`] are not kept. With how it is told alone.
+    pub(super) fn add(
+        &self,
+        target: &Target,
+        asked: Option<String>,
+        why: Option<String>,
+        by: ProgramName,
+        rule: Option<String>,
+    ) -> Blocked {
+        let place = (target.host.clone(), target.port, asked.clone(), why.clone());
+        let host = if target.host.contains(':') { format!("[{}]", target.host) } else { target.host.clone() };
+        let target = asked.unwrap_or_else(|| format!("{host}:{}", target.port));
+        let once = Blocked { target, why, by: BTreeSet::from([by.to_string()]), times: 1, rule };
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full = list.len() >= MAX_DENIED;
-        let blocked = match list.entry((target.host.clone(), target.port, why.clone())) {
-            Entry::Vacant(_) if is_full => return,
+        match list.entry(place) {
+            Entry::Vacant(_) if is_full => {}
             Entry::Vacant(place) => {
-                let host = if target.host.contains(':') { format!("[{}]", target.host) } else { target.host.clone() };
-                let target = format!("{host}:{}", target.port);
-                place.insert(Blocked { target, why, by: BTreeSet::new(), times: 0, rule })
+                place.insert(once.clone());
             }
-            Entry::Occupied(place) => place.into_mut(),
-        };
-        blocked.times += 1;
-        if blocked.by.len() < MAX_DENIED {
-            blocked.by.insert(by.to_string());
+            Entry::Occupied(mut place) => {
+                let blocked = place.get_mut();
+                blocked.times += 1;
+                if blocked.by.len() < MAX_DENIED {
+                    blocked.by.insert(by.to_string());
+                }
+            }
         }
+        once
     }
 
     pub(super) fn take(&self) -> Vec<Blocked> {

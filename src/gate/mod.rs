@@ -5,53 +5,78 @@
 //! or this process ends, none is made any more.
 
 mod blocked_list;
+mod door;
+mod filling;
+mod learned;
+mod net_log;
+mod player;
+mod trust;
+mod watching;
+mod ways;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
 
-use self::blocked_list::BlockedList;
+pub use self::door::RuledDoor;
+pub use self::learned::Learned;
+pub use self::net_log::NetLog;
+pub use self::player::Script;
+pub use self::trust::{JAVA_OPTIONS, Trust, TrustPlace};
+pub use self::watching::Watcher;
+use self::watching::{Origin, Watch};
+use self::ways::watched;
+pub use self::ways::{Out, Ways};
 use crate::budget::Account;
-use crate::egress::{Destination, Host, Rules, canonical};
-use crate::exec::{Blocked, Flow, Gatekeeper, Guarded, Interception, Listening, Mark, ProgramName, readable};
+use crate::egress::{Credentials, Rules};
+use crate::exec::{Blocked, Gatekeeper, Guarded, Listening, Trusting};
 use crate::limits::MAX_RESOLVE_THREADS;
 use crate::outbound::Verifier;
-use crate::record::Target;
-use crate::record::net::ca::Authority;
-use crate::record::proxy::{Attempt, Dialed, Door, Misfit, Mode, Proxy, Sockets, Wires};
-use crate::sandbox::addresses;
+use crate::record::net::ca::{Authority, certificates};
+use crate::record::proxy::{Mode, Proxy};
 
 /// Decides by rules for all commands of a server.
 pub struct Gate {
     runtime: Option<Runtime>,
+    handle: Handle,
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    rules: Rules,
+    rules: Arc<Rules>,
+    credentials: Arc<Credentials>,
+    watchers: Arc<[Arc<dyn Watcher>]>,
+    script: Option<Script>,
     /// Whether commands have a loopback device that is theirs.
     has_loopback: bool,
     authority: Arc<Authority>,
     verifier: Arc<Verifier>,
+    /// What makes programs trust the authority, if some connections are opened.
+    trust: Option<Trust>,
     account: Account,
 }
 
 /// One command: it is over when this is dropped.
+#[derive(Debug)]
 struct Guard {
-    blocked: Arc<BlockedList>,
+    guarded: Arc<dyn Guarded>,
     _over: oneshot::Sender<()>,
 }
 
-/// The ways of one command.
-struct Ways {
-    interception: Interception,
-    shared: Arc<Shared>,
+/// By what it is decided.
+pub struct Terms {
+    pub rules: Rules,
+    /// Secrets that commands use without having them.
+    pub credentials: Credentials,
+    /// Who looks on.
+    pub watchers: Vec<Arc<dyn Watcher>>,
+    /// What answers instead of the network, whatever the rules are.
+    pub script: Option<Script>,
+    /// Whether commands have a loopback device that is theirs.
+    pub has_loopback: bool,
 }
 
 impl std::fmt::Debug for Gate {
@@ -60,15 +85,10 @@ impl std::fmt::Debug for Gate {
     }
 }
 
-impl std::fmt::Debug for Guard {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Guard").finish_non_exhaustive()
-    }
-}
-
 impl Gate {
-    /// Starts its threads, which have what the calling thread has.
-    pub fn start(rules: Rules, has_loopback: bool, account: Account) -> io::Result<Self> {
+    /// Starts its threads, which have what the calling thread has. Real servers are verified with the authorities of `system`, as PEM.
+    pub fn start(terms: Terms, place: TrustPlace<'_>, system: &[u8], account: Account) -> io::Result<Self> {
+        let Terms { rules, credentials, watchers, script, has_loopback } = terms;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(MAX_RESOLVE_THREADS)
@@ -77,9 +97,33 @@ impl Gate {
             .enable_time()
             .build()?;
         let authority = Arc::new(Authority::new().map_err(io::Error::other)?);
-        let verifier = Arc::new(Verifier::new(authority.provider(), Vec::new()));
-        let shared = Arc::new(Shared { rules, has_loopback, authority, verifier, account });
-        Ok(Self { runtime: Some(runtime), shared })
+        let verifier = Arc::new(Verifier::new(authority.provider(), certificates(system)));
+        let opens = rules.are_about_requests() || !credentials.is_empty() || script.is_some();
+        let trust = opens.then(|| Trust::show(place, &authority, system)).transpose()?;
+        let shared = Shared {
+            rules: Arc::new(rules),
+            credentials: Arc::new(credentials),
+            watchers: watchers.into(),
+            script,
+            has_loopback,
+            authority,
+            verifier,
+            trust,
+            account,
+        };
+        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), shared: Arc::new(shared) })
+    }
+
+    /// Its threads, the only ones of this process that reach the network.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// What decides about the connections of one command, which this thread starts. `title` is the tool and its command.
+    pub fn door(&self, title: &str) -> Arc<RuledDoor> {
+        let Shared { rules, credentials, watchers, has_loopback, .. } = &*self.shared;
+        let watch = Watch { origin: Origin::of(title), watchers: Arc::clone(watchers) };
+        Arc::new(RuledDoor::new(Arc::clone(rules), Arc::clone(credentials), *has_loopback, watch))
     }
 }
 
@@ -92,182 +136,66 @@ impl Drop for Gate {
 }
 
 impl Gatekeeper for Gate {
-    fn guard(&self, listening: Listening) -> Arc<dyn Guarded> {
+    fn trusting(&self) -> io::Result<Option<Trusting<'_>>> {
+        let Some(trust) = &self.shared.trust else { return Ok(None) };
+        Ok(Some(Trusting { environment: trust.environment()?, bundle: trust.bundle() }))
+    }
+
+    fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded> {
         let (over, is_over) = oneshot::channel();
-        let blocked = Arc::new(BlockedList::default());
-        if let Some(runtime) = &self.runtime {
-            let (shared, told) = (Arc::clone(&self.shared), Arc::clone(&blocked));
-            let handle = runtime.handle().clone();
-            runtime.spawn(async move {
-                match begin(&shared, &handle, listening, told).await {
-                    Ok(proxy) => {
-                        // Until then it serves.
-                        let _ = is_over.await;
-                        drop(proxy);
-                    }
-                    Err(error) => tracing::warn!("connections of a command fail: {error}"),
+        let (guarded, way) = self.way(title);
+        let (shared, handle) = (Arc::clone(&self.shared), self.handle.clone());
+        self.handle.spawn(async move {
+            let begun = match way {
+                Ok((out, mode)) => shared.begin(&handle, listening, out, mode).await,
+                Err(error) => Err(error),
+            };
+            match begun {
+                Ok(proxy) => {
+                    // Until then it serves.
+                    let _ = is_over.await;
+                    drop(proxy);
                 }
-            });
-        }
-        Arc::new(Guard { blocked, _over: over })
+                Err(error) => tracing::warn!("connections of a command fail: {error}"),
+            }
+        });
+        Arc::new(Guard { guarded, _over: over })
     }
 }
 
-/// Waits for the supervisor's first word; `None` if it is gone, and with it the command.
-async fn begin(
-    shared: &Arc<Shared>,
-    runtime: &Handle,
-    listening: Listening,
-    blocked: Arc<BlockedList>,
-) -> io::Result<Option<Proxy>> {
-    let first_word = move || readable([Some(listening.as_fd())], None).and_then(|_| listening.begin());
-    let begun = tokio::task::spawn_blocking(first_word).await.map_err(io::Error::other)?.map_err(io::Error::other)?;
-    begun.map(|interception| shared.serve(runtime, interception, blocked)).transpose()
+impl Gate {
+    /// Who decides about one command, and what becomes of its connections.
+    fn way(&self, title: &str) -> (Arc<dyn Guarded>, io::Result<(Out, Mode)>) {
+        let door = self.door(title);
+        let Some(script) = &self.shared.script else {
+            return (Arc::clone(&door) as _, Ok((Out::ByRule(door), Mode::Pass)));
+        };
+        match script.play(&self.shared.account) {
+            Ok(player) => {
+                let mode = player.mode();
+                (Arc::new(player), Ok((Out::Nothing, mode)))
+            }
+            Err(error) => (door, Err(error)),
+        }
+    }
 }
 
 impl Guarded for Guard {
     fn blocked(&self) -> Vec<Blocked> {
-        self.blocked.take()
+        self.guarded.blocked()
     }
 }
 
 impl Shared {
-    fn serve(
-        self: &Arc<Self>,
-        runtime: &Handle,
-        mut interception: Interception,
-        blocked: Arc<BlockedList>,
-    ) -> io::Result<Proxy> {
-        let taken = interception.sockets().ok_or(io::ErrorKind::NotConnected)?;
-        let tcp = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(Into::into).collect();
-        let udp = [Some(taken.udp_4), taken.udp_6].into_iter().flatten().map(Into::into).collect();
-        let ways = Arc::new(Ways { interception, shared: Arc::clone(self) });
-        let door = Arc::new(Ruled { shared: Arc::clone(self), blocked });
-        Proxy::start_on(
-            runtime,
-            Sockets { tcp, udp, ..Sockets::default() },
-            ways,
-            Mode::Pass(door),
-            Arc::clone(&self.authority),
-            Arc::clone(&self.verifier),
-            self.account.clone(),
-        )
-    }
-
-    /// Whether this is the commands' own loopback: no rule gives them the machine's.
-    fn is_own(&self, to: SocketAddr) -> bool {
-        let destination = Destination { host: Host::Address(to.ip()), port: to.port() };
-        self.has_loopback && to.ip().to_canonical().is_loopback() && !self.rules.allows(&destination)
-    }
-}
-
-/// What one command may reach.
-struct Ruled {
-    shared: Arc<Shared>,
-    blocked: Arc<BlockedList>,
-}
-
-/// `None` if nothing can be reached there.
-fn destination(target: &Target) -> Option<Destination> {
-    let host = match target.host.parse() {
-        Ok(address) => Host::Address(address),
-        Err(_) => Host::Name(canonical(&target.host)?),
-    };
-    Some(Destination { host, port: target.port })
-}
-
-impl Ruled {
-    /// A connection is not made for want of a rule about this, or because of one.
-    fn block(&self, target: &Target, why: Option<String>, by: ProgramName, missing: &Destination) {
-        let (why, rule) = if self.shared.rules.denies(missing) {
-            let said = "--deny-net names it";
-            (Some(why.map_or(said.to_owned(), |why| format!("{why}, {said}"))), None)
-        } else {
-            (why, Some(missing.rule().to_string()))
-        };
-        self.blocked.add(target, why, by, rule);
-    }
-}
-
-impl Door for Ruled {
-    fn admits(&self, target: &Target, by: ProgramName) -> bool {
-        let Some(to) = destination(target) else {
-            self.blocked.add(target, None, by, None);
-            return false;
-        };
-        let is_own = matches!(to.host, Host::Address(address) if self.shared.is_own((address, to.port).into()));
-        let admits = is_own || self.shared.rules.allows(&to);
-        if !admits {
-            self.block(target, None, by, &to);
-        }
-        admits
-    }
-
-    fn may_ask(&self, name: &str) -> bool {
-        self.shared.rules.knows(name)
-    }
-
-    fn leads_to(&self, target: &Target, address: IpAddr, by: ProgramName) -> bool {
-        // Of an address the rules have said it.
-        let good = target.host.parse::<IpAddr>().is_ok() || self.shared.rules.allows_resolved(address, target.port);
-        if !good {
-            let why = format!("it leads to {}", address.to_canonical());
-            self.block(target, Some(why), by, &Destination { host: Host::Address(address), port: target.port });
-        }
-        good
-    }
-
-    fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {
-        let why = Some(misfit.to_string());
-        let other = if let Misfit::Name(name) = misfit { canonical(&name) } else { None };
-        match other {
-            Some(name) => self.block(target, why, by, &Destination { host: Host::Name(name), port: target.port }),
-            None => self.blocked.add(target, why, by, None),
-        }
-    }
-}
-
-fn attempt(flow: Flow) -> Attempt {
-    Attempt { key: flow.mark.key(), to: flow.to, by: flow.by }
-}
-
-impl Wires for Ways {
-    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Attempt> {
-        self.interception.destination(accepted_local, peer).map(attempt)
-    }
-
-    fn on_attempt(&self, told: Box<dyn Fn(Attempt) + Send + Sync>) {
-        self.interception.on_flow(move |flow| told(attempt(flow)));
-    }
-
-    fn on_arrival(&self, told: Box<dyn Fn(OwnedFd) + Send + Sync>) {
-        self.interception.on_arrival(told);
-    }
-
-    fn decide(&self, key: u64, errno: Option<i32>) {
-        // Who is gone waits for nothing.
-        let _ = self.interception.decide(Mark::of_key(key), errno);
-    }
-
-    fn dial(&self, to: SocketAddr, done: Dialed) {
-        if self.shared.is_own(to) {
-            self.interception.dial(to, done);
-        } else {
-            done(connecting(to));
-        }
-    }
-
-    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        addresses(name)
-    }
-}
-
-/// A connection on its way, which does not block.
-fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
-    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-    match connect(&socket, &to) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
-        Err(errno) => Err(errno.into()),
+    /// Waits for the supervisor's first word; `None` if it is gone, and with it the command.
+    async fn begin(&self, handle: &Handle, listening: Listening, out: Out, mode: Mode) -> io::Result<Option<Proxy>> {
+        watched(listening.as_fd())?.readable().await?;
+        let Some(interception) = listening.begin().map_err(io::Error::other)? else { return Ok(None) };
+        let (ways, sockets) = Ways::new(interception, out)?;
+        let (authority, verifier) = (Arc::clone(&self.authority), Arc::clone(&self.verifier));
+        let (wires, account) = (Arc::clone(&ways), self.account.clone());
+        let proxy = Proxy::start(Some(handle), sockets, wires, mode, authority, verifier, account)?;
+        ways.listen(handle)?;
+        Ok(Some(proxy))
     }
 }

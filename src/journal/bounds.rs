@@ -1,10 +1,16 @@
 //! What the journal may take: the oldest entries go first, with all that they kept.
 
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::OFlags;
 
 use super::error::JournalError;
 use super::log::{self, End};
-use super::store::Store;
+use super::object;
+use super::store::{NUMBER_DIGITS, Store};
 
 /// How much is kept, and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +23,7 @@ pub struct Bounds {
 impl Store {
     /// Removes what can never be within the bounds, then the oldest entries until the rest is. The entries that are gone.
     pub fn keep_within(&self, bounds: Bounds) -> Result<Vec<u64>, JournalError> {
-        let _lock = self.lock()?;
+        let lock = self.lock()?;
         let mut ended = Vec::new();
         for number in self.numbers()? {
             // An undo knows what older entries need to be undone, so none is removed before those are.
@@ -41,7 +47,22 @@ impl Store {
             bytes = bytes.saturating_sub(if fits { end.bytes } else { 0 });
             gone.push(number);
         }
+        if let Some(last) = gone.last() {
+            // Behind the last number that was given.
+            let last = self.numbers()?.first().map_or(*last, |first| first - 1);
+            let noted = lock.write_all_at(format!("{last:0NUMBER_DIGITS$}").as_bytes(), NUMBER_DIGITS as u64);
+            let what = || format!("{}: noting what is gone", self.shown.display());
+            noted.map_err(|source| JournalError::Io { what: what(), source })?;
+        }
         Ok(gone)
+    }
+
+    /// Up to this entry there is none any more; `None` if none was ever removed.
+    pub fn gone(&self) -> Option<u64> {
+        let lock = object::open_file(&self.dir, OsStr::new("lock"), OFlags::RDONLY).ok()??;
+        let mut digits = [0; NUMBER_DIGITS];
+        File::from(lock).read_exact_at(&mut digits, NUMBER_DIGITS as u64).ok()?;
+        std::str::from_utf8(&digits).ok()?.parse().ok().filter(|gone| *gone > 0)
     }
 
     /// How an entry ended; `None` while it is made.

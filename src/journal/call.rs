@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,14 +22,12 @@ pub struct Journal {
     pub store: Store,
     bounds: Bounds,
     mended: OnceLock<Result<(), String>>,
-    /// Up to this one there is no entry any more.
-    gone: AtomicU64,
     since: Mutex<Since>,
 }
 
 impl Journal {
     pub fn new(store: Store, bounds: Bounds) -> Self {
-        Self { store, bounds, mended: OnceLock::new(), gone: AtomicU64::new(0), since: Mutex::new(Since::now()) }
+        Self { store, bounds, mended: OnceLock::new(), since: Mutex::new(Since::now()) }
     }
 
     pub fn bounds(&self) -> Bounds {
@@ -38,8 +36,20 @@ impl Journal {
 
     /// Mends what a crash left, and lets go of what is too old, once; whoever comes meanwhile waits for it. What went wrong.
     pub fn mend(&self) -> Result<(), &str> {
-        let mend = || self.store.recover().and_then(|mended| self.take_back(&mended)).and_then(|()| self.sweep());
-        self.mended.get_or_init(|| mend().map_err(|error| error.to_string())).as_ref().copied().map_err(String::as_str)
+        let mend = || {
+            let mended = self.store.recover()?;
+            self.take_back(&mended)?;
+            self.store.keep_within(self.bounds)
+        };
+        let failed = |error: JournalError| match error {
+            JournalError::Damaged { .. } => match self.store.set_aside() {
+                Ok(aside) => format!("{error}; it is in `{}` now, and the next start begins anew", aside.display()),
+                Err(other) => format!("{error}; it could not be set aside: {other}"),
+            },
+            error => error.to_string(),
+        };
+        let mended = self.mended.get_or_init(|| mend().map(drop).map_err(failed));
+        mended.as_ref().copied().map_err(String::as_str)
     }
 
     /// Which contents an entry has not kept, in words.
@@ -51,11 +61,6 @@ impl Journal {
         Some(format!("what was in `{}`{more}: it was too large, could not be read, or found no room", first.display()))
     }
 
-    /// The last entry that this server had to let go of; 0 for none.
-    pub fn gone(&self) -> u64 {
-        self.gone.load(Ordering::Relaxed)
-    }
-
     /// Of what was to be done whole or not at all, nothing is done if it was interrupted.
     fn take_back(&self, mended: &[u64]) -> Result<(), JournalError> {
         for number in mended.iter().rev() {
@@ -64,15 +69,6 @@ impl Journal {
                 // Where somebody has changed it since, it stays.
                 self.store.undo(&[*number], &entry.title, Options::default())?;
             }
-        }
-        Ok(())
-    }
-
-    fn sweep(&self) -> Result<(), JournalError> {
-        let gone = self.store.keep_within(self.bounds)?;
-        if let Some(last) = gone.last() {
-            let first = self.store.numbers()?.first().copied();
-            self.gone.fetch_max(first.map_or(*last, |first| first - 1), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -92,7 +88,7 @@ impl Journal {
             *since = Since::now();
         }
         // What cannot be removed now is looked for again.
-        let _ = self.sweep();
+        let _ = self.store.keep_within(self.bounds);
         kept
     }
 }
@@ -137,6 +133,8 @@ struct Noted {
     /// Why something was not kept.
     lost: Option<String>,
     skipped: bool,
+    /// What commands have made: the entry, and why something could not be noted.
+    by_commands: (Option<u64>, Option<String>),
     elsewhere: Option<Ended>,
 }
 
@@ -156,7 +154,13 @@ impl<'a> Changes<'a> {
             journal,
             title,
             is_atomic: AtomicBool::new(false),
-            noted: Mutex::new(Noted { recorder: None, lost: None, skipped: false, elsewhere: None }),
+            noted: Mutex::new(Noted {
+                recorder: None,
+                lost: None,
+                skipped: false,
+                by_commands: (None, None),
+                elsewhere: None,
+            }),
         }
     }
 
@@ -205,12 +209,13 @@ impl<'a> Changes<'a> {
             ats.push(At { dir, name, root, path: above, seen: None });
         }
         let mut noted = self.noted();
+        let number = noted.by_commands.0;
         if noted.recorder.is_none() && noted.lost.is_some() {
             return Ok(());
         }
         let is_atomic = self.is_atomic.load(Ordering::Relaxed);
         let begin = || {
-            if is_atomic { journal.store.begin_atomic(self.title) } else { journal.store.begin(self.title) }
+            if is_atomic { journal.store.begin_atomic(self.title) } else { journal.store.begin_in(number, self.title) }
         };
         let told = noted.recorder(begin).and_then(|recorder| tell(recorder, &ats));
         match told {
@@ -226,23 +231,52 @@ impl<'a> Changes<'a> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The call has made an entry by itself, as an undo and a command do.
+    /// What the call is named.
+    pub const fn title(&self) -> &'a str {
+        self.title
+    }
+
+    /// A command of the call goes on with the entry until it comes back. Its number, if it has begun.
+    pub fn lend(&self) -> Option<u64> {
+        let mut noted = self.noted();
+        if let (Some(recorder), Some(journal)) = (noted.recorder.take(), self.journal) {
+            match journal.store.end_if_changed(recorder) {
+                Ok(entry) => noted.by_commands.0 = entry.map(|entry| entry.number),
+                Err(error) => drop(noted.lost.get_or_insert_with(|| error.to_string())),
+            }
+        }
+        noted.by_commands.0
+    }
+
+    /// A command has ended the entry for now; none if nothing is left of it.
+    pub fn come_back(&self, number: Option<u64>, fault: Option<String>) {
+        let mut noted = self.noted();
+        noted.by_commands = (number, noted.by_commands.1.take().or(fault));
+    }
+
+    /// The entry that commands of the call have made, and why something could not be noted.
+    pub fn by_commands(&self) -> (Option<u64>, Option<String>) {
+        self.noted().by_commands.clone()
+    }
+
+    /// The call has made an entry by itself, as an undo does.
     pub fn made(&self, entry: Ended) {
         self.noted().elsewhere = Some(entry);
     }
 
     /// Ends the entry. One that has changed nothing is not kept.
     pub fn end(&self) -> Ended {
-        let Noted { recorder, lost, skipped, elsewhere } = std::mem::take(&mut *self.noted());
+        let Noted { recorder, lost, skipped, by_commands, elsewhere } = std::mem::take(&mut *self.noted());
         let Some(journal) = self.journal else { return Ended::default() };
         let skipped = skipped.then(|| SKIPPED.to_owned());
         let lost = lost.or(skipped);
-        let Some(recorder) = recorder else {
-            let made = elsewhere.unwrap_or_default();
-            return Ended { lost: lost.or(made.lost), ..made };
+        let (number, ended) = match (recorder, elsewhere, by_commands) {
+            (None, Some(made), _) => return Ended { lost: lost.or(made.lost), ..made },
+            (Some(recorder), ..) => (recorder.number(), journal.store.end_if_changed(recorder)),
+            (None, None, (Some(number), _)) => (number, journal.store.read(number)),
+            (None, None, (None, _)) => return Ended { lost, ..Ended::default() },
         };
-        let number = recorder.number();
-        match journal.store.end_if_changed(recorder) {
+        match ended {
             Ok(None) => Ended { lost, ..Ended::default() },
             Ok(Some(entry)) => {
                 let changes = journal.store.changes(&entry);

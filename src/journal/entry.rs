@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use serde::{Deserialize, Serialize};
 
 use super::bytes::Bytes;
-use super::log::{Content, End, Event, Kind, VERSION, Version};
+use super::log::{Content, End, Event, Kind, Version};
 use super::object::{Attributes, Id, Stat, is_name};
 
 /// A place in one of the roots: the root's number, and the path below it.
@@ -112,6 +112,8 @@ pub struct Entry {
     pub(super) start: i64,
     pub(super) end: Option<End>,
     pub(super) is_deep: bool,
+    /// The largest number of a file.
+    pub(super) files: u32,
     /// By directory.
     pub(super) names: BTreeMap<Id, BTreeMap<Bytes, Name>>,
     pub(super) olds: BTreeMap<Id, Old>,
@@ -130,9 +132,6 @@ impl Entry {
     pub(super) fn apply(&mut self, event: Event) -> Result<(), String> {
         let unknown = |id: Id| format!("nothing was said of object {id:?} before");
         match event {
-            Event::Begin { version, .. } if version != VERSION => {
-                return Err(format!("it is of version {version}, and this program reads version {VERSION}"));
-            }
             Event::Begin { start, title, undoes, kind, .. } => {
                 (self.start, self.title, self.undoes, self.kind) = (start, title, undoes, kind);
             }
@@ -161,9 +160,15 @@ impl Entry {
             Event::Attributes { id, all } => {
                 self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.attributes = Some(all);
             }
-            Event::Content { id, content } => self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.content = content,
+            Event::Content { id, content } => {
+                self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.content = content;
+                if let Content::Copy(file) = content {
+                    self.files = self.files.max(file);
+                }
+            }
             Event::Kept { id, file, is_copy } => {
                 let entry = self.number;
+                self.files = self.files.max(file);
                 self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.kept.push(Kept { entry, file, is_copy });
             }
             Event::Deep => self.is_deep = true,
@@ -204,7 +209,8 @@ impl Entry {
 
     /// What the entry knows of and has not changed, as it was before and after.
     pub(super) fn left_alone(&self) -> impl Iterator<Item = (&Stat, &Stat)> {
-        let both = self.olds.values().filter_map(|old| Some((&old.stat, old.after.as_ref()?)));
+        let olds = self.olds.values().filter(|old| !self.between.contains(&old.stat.id));
+        let both = olds.filter_map(|old| Some((&old.stat, old.after.as_ref()?)));
         let alone = both.filter(|(was, after)| {
             !after.content && !after.metadata && was.ctime != after.stat.ctime && was.plain() == after.stat.plain()
         });
@@ -340,7 +346,9 @@ impl Entry {
         self.news.extend(newer.news);
         self.inside.extend(newer.inside);
         self.is_deep |= newer.is_deep;
+        self.files = self.files.max(newer.files);
         self.spans.extend(newer.spans);
+        self.between.extend(newer.between);
         self.end = newer.end;
         self
     }
@@ -362,6 +370,7 @@ impl Entry {
             olds: olds.collect(),
             news: self.news.into_iter().map(|(id, left)| (first(id), stat(left))).collect(),
             inside: self.inside.into_iter().map(|(id, place)| (first(id), place)).collect(),
+            between: self.between.into_iter().map(&first).collect(),
             ..self
         }
     }

@@ -7,6 +7,9 @@ use rustix::io::Errno;
 
 use crate::limits::JOURNAL_DEPTH;
 
+/// Stands for [`JournalError::Unwanted`] among what the kernel says, which never says it of files.
+pub(super) const UNWANTED: Errno = Errno::CANCELED;
+
 /// What went wrong with the store, an entry of it, or a place in the tree.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -18,7 +21,7 @@ pub enum JournalError {
         source: io::Error,
     },
     #[error(
-        "{}, line {line}: {why}; this log is damaged or not ours, and nothing was undone: move it out of the journal's store",
+        "{}, line {line}: {why}; this log is damaged, and nothing was undone; a server that starts sets the store aside",
         path.display()
     )]
     Damaged {
@@ -28,10 +31,20 @@ pub enum JournalError {
         line: usize,
         why: String,
     },
+    #[error("{}: it is of version {version}, and this program reads version {reads}; use the program that wrote it", path.display())]
+    Version {
+        /// Of a log.
+        path: PathBuf,
+        version: u64,
+        reads: u32,
+    },
     #[error("{}: not a journal's store for this user alone: got {got}, and it must be a directory of mode 0700 that belongs to user {user}; make it so, or name another", path.display())]
     Store { path: PathBuf, got: String, user: u32 },
     #[error("call {number} is not in the journal, which has {known}; list them first")]
     Unknown { number: u64, known: String },
+    /// Whoever asked for it wants it no more.
+    #[error("nobody wants it any more; nothing was undone")]
+    Unwanted,
     #[error("call {number} is still at work; end it first, or undo others by their numbers")]
     Running { number: u64 },
     #[error("{}: is not where the directory is now; look it up again", path.display())]
@@ -62,6 +75,9 @@ impl JournalError {
 
     pub(super) fn io(what: impl Into<String>) -> impl FnOnce(Errno) -> Self {
         let what = what.into();
-        move |errno| Self::Io { what, source: errno.into() }
+        move |errno| match errno {
+            UNWANTED => Self::Unwanted,
+            errno => Self::Io { what, source: errno.into() },
+        }
     }
 }

@@ -10,7 +10,7 @@ use rustix::io::pread;
 use super::bytes::Bytes;
 use super::entry::{Entry, Place};
 use super::error::JournalError;
-use super::log::Kind;
+use super::log::{self, Kind};
 use super::store::{Store, unknown};
 use super::versions::Version;
 
@@ -68,6 +68,19 @@ impl Store {
             }
         }
         Ok(standing)
+    }
+
+    /// What undos have undone whole, and nobody has redone since.
+    pub fn undone(&self) -> Result<HashSet<u64>, JournalError> {
+        let mut undone = HashSet::new();
+        for number in self.numbers()?.into_iter().rev() {
+            if !undone.contains(&number)
+                && let Some(log) = self.open_log(number)?
+            {
+                undone.extend(log::undone(&log).into_iter().flatten());
+            }
+        }
+        Ok(undone)
     }
 
     /// The true path of a place.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::bytes::Bytes;
 use super::error::JournalError;
@@ -23,6 +24,7 @@ const FOREIGN: u64 = 1 << 63;
 pub(super) const VERSION: u32 = 1;
 /// More than an [`Event::End`] takes.
 const END_BYTES: usize = 512;
+const PENDING_BYTES: usize = 64 * 1024;
 
 /// How the content of an object can be had again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,6 +193,11 @@ impl Log {
         Ok(())
     }
 
+    /// The same of many lines at once, before they take much memory.
+    pub(super) fn write_much(&mut self) -> io::Result<()> {
+        if self.pending.len() < PENDING_BYTES { Ok(()) } else { self.write() }
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -218,6 +225,14 @@ pub(super) fn end(log: &File) -> io::Result<Option<End>> {
     }
 }
 
+/// The entries that a log's undo has undone as a whole, if it is of one that was carried out.
+pub(super) fn undone(log: &File) -> Option<Vec<u64>> {
+    let mut first = Vec::new();
+    BufReader::new(log.take(JOURNAL_LINE_BYTES as u64)).read_until(b'\n', &mut first).ok()?;
+    let Ok(Event::Begin { undoes, kind: Kind::Undo, .. }) = serde_json::from_slice(&first) else { return None };
+    end(log).ok()?.filter(|end| !end.interrupted).map(|_| undoes)
+}
+
 /// Reads a log to its last whole line; how long it is to there, in bytes. `path` is for errors.
 pub(super) fn read(
     log: File,
@@ -225,7 +240,7 @@ pub(super) fn read(
     roots: &[Id],
     mut take: impl FnMut(Event) -> Result<(), String>,
 ) -> Result<u64, JournalError> {
-    let mut length = 0;
+    let (mut length, mut has_ended) = (0, true);
     let mut reader = BufReader::new(log);
     let mut line = Vec::new();
     for number in 1.. {
@@ -239,11 +254,19 @@ pub(super) fn read(
             }
             break;
         }
-        let event: Event = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
-        let is_first = matches!(event, Event::Begin { .. });
-        if is_first != (number == 1) {
-            return Err(damaged("the beginning of an entry stands in the first line and nowhere else".into()));
+        if number == 1
+            && let Ok(first) = serde_json::from_slice::<Value>(&line)
+            && let Some(version) = first["Begin"]["version"].as_u64().filter(|version| *version != u64::from(VERSION))
+        {
+            return Err(JournalError::Version { path: path.into(), version, reads: VERSION });
         }
+        let event: Event = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
+        // A call that went on begins again where it had ended.
+        let begins = matches!(event, Event::Begin { .. });
+        if begins && !has_ended || !begins && number == 1 {
+            return Err(damaged("the beginning of an entry stands in the first line, or behind its end".into()));
+        }
+        has_ended = matches!(event, Event::End(_));
         if let Event::Inside { root, .. } = event
             && root >= roots.len()
         {

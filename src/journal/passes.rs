@@ -28,6 +28,7 @@ use crate::limits::JOURNAL_DEPTH;
 /// An undo at work.
 pub(super) struct Undo<'a> {
     pub(super) store: &'a Store,
+    pub(super) goes_on: &'a dyn Fn() -> bool,
     pub(super) entry: &'a Entry,
     pub(super) survey: &'a Survey,
     pub(super) selected: &'a Selected,
@@ -125,6 +126,7 @@ impl Undo<'_> {
 
     /// What stands under a name, by the identity that the entry knows.
     fn stat(&self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
+        (self.goes_on)().then_some(()).ok_or(JournalError::Unwanted)?;
         let found = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
         Ok(found.map(|stat| Stat { id: self.same.first(stat.id), ..stat }))
     }

@@ -55,10 +55,10 @@ pub struct Recorder {
     /// Locked for as long as the entry is made.
     pub(super) log: Log,
     pub(super) entry: Entry,
+    /// What the call noted before it went on, of which nothing is known here.
+    pub(super) earlier: Option<Box<Entry>>,
     /// Directories in which names are noted, or need not be.
     known: HashMap<Id, bool>,
-    /// The largest number of a file.
-    pub(super) files: u32,
     /// What the copies take on the disk; `None` if it has to be looked up in the end.
     pub(super) copied_bytes: Option<u64>,
     pub(super) keeping: Keeping,
@@ -101,8 +101,8 @@ impl Recorder {
             kept,
             log,
             entry,
+            earlier: None,
             known: HashMap::new(),
-            files: 0,
             copied_bytes: Some(0),
             keeping,
             has_skipped: false,
@@ -543,7 +543,7 @@ impl Recorder {
 
     /// A file of the store that is not there yet.
     pub(super) fn next_file(&mut self) -> (u32, OsString) {
-        self.files += 1;
-        (self.files, file_name(self.entry.number, self.files))
+        self.entry.files += 1;
+        (self.entry.files, file_name(self.entry.number, self.entry.files))
     }
 }

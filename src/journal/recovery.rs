@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::error::JournalError;
 use super::log::Log;
-use super::store::Store;
+use super::store::{Logged, Store};
 use super::undo::Options;
 
 impl Store {
@@ -29,21 +29,24 @@ impl Store {
                 Err(Errno::WOULDBLOCK) => continue,
                 locked => locked.map_err(failed())?,
             }
-            let Some((mut entry, length)) = self.read_whole(number)? else {
+            let Some(Logged { earlier, last, length }) = self.read_whole(number)? else {
                 // Who begins an entry holds the lock, so this one never began.
                 self.remove(number, files.remove(&number).unwrap_or_default())?;
                 continue;
             };
-            if !entry.has_ended() {
+            let entry = if last.has_ended() {
+                self.whole(earlier, last)
+            } else {
                 // What is behind the last whole line never happened.
                 ftruncate(&log, length).map_err(failed())?;
-                let is_undo = !entry.undoes.is_empty();
-                let mut recorder = self.recorder(Log::new(log, length, &self.root_ids), entry);
-                recorder.files = files.get(&number).into_iter().flatten().copied().max().unwrap_or(0);
+                let is_undo = !last.undoes.is_empty();
+                let mut recorder = self.recorder(Log::new(log, length, &self.root_ids), last);
+                recorder.earlier = earlier.map(Box::new);
+                recorder.entry.files = files.get(&number).into_iter().flatten().copied().max().unwrap_or(0);
                 recorder.copied_bytes = None;
-                entry = self.end_as(recorder, is_undo, |_| Vec::new())?;
                 mended.push(number);
-            }
+                self.end_as(recorder, is_undo, &|| true, |_| Vec::new())?
+            };
             if entry.is_whole_undo() {
                 undone.extend(entry.undoes);
             } else if !entry.undoes.is_empty() && !undone.contains(&number) {

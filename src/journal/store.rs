@@ -13,11 +13,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, mkdirat, openat, unlinkat};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, linkat, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use super::conflict::Same;
 use super::entry::{Change, Entry, Place, file_name};
 use super::error::JournalError;
 use super::keeping::Keeping;
@@ -29,7 +31,17 @@ use super::survey::{Look, Survey};
 use crate::limits::JOURNAL_DEPTH;
 use crate::removal;
 
-const NUMBER_DIGITS: usize = 20;
+/// Of a number in `lock`, where the last that was given stands, then the last that is gone.
+pub(super) const NUMBER_DIGITS: usize = 20;
+
+/// An entry as its log has it.
+pub(super) struct Logged {
+    /// The parts before the last one.
+    pub(super) earlier: Option<Entry>,
+    pub(super) last: Entry,
+    /// To the last whole line, in bytes.
+    pub(super) length: u64,
+}
 
 /// The journal of a tree.
 #[derive(Debug)]
@@ -81,8 +93,55 @@ impl Store {
 
     /// Begins an entry. `title` names the call. Waits while something is undone.
     pub fn begin(&self, title: &str) -> Result<Recorder, JournalError> {
+        self.begin_in(None, title)
+    }
+
+    /// The same, or goes on with the entry that the call has made before.
+    pub fn begin_in(&self, call: Option<u64>, title: &str) -> Result<Recorder, JournalError> {
         let lock = self.lock()?;
-        self.begin_as(&lock, title, Vec::new(), Kind::Call)
+        match call.map(|number| self.go_on(number, title)).transpose()?.flatten() {
+            Some(recorder) => Ok(recorder),
+            None => self.begin_as(&lock, title, Vec::new(), Kind::Call),
+        }
+    }
+
+    /// Begins an entry once more; `None` if it is gone, at work, or undone. Its parts are read as one.
+    fn go_on(&self, number: u64, title: &str) -> Result<Option<Recorder>, JournalError> {
+        if self.later(number, &|| true)?.iter().any(|later| later.undoes.contains(&number)) {
+            return Ok(None);
+        }
+        let failed = || JournalError::io(format!("{}: going on with it", self.log_path(number).display()));
+        let Some(log) = self.open_log(number)? else { return Ok(None) };
+        let Some(Logged { earlier, last, length }) = self.read_whole(number)?.filter(|logged| logged.last.has_ended())
+        else {
+            return Ok(None);
+        };
+        // Who has ended it is about to let go of it.
+        flock(&log, FlockOperation::LockExclusive).map_err(failed())?;
+        let earlier = self.whole(earlier, last);
+        // This stamps it with the time of now, by the clock of the filesystem.
+        object::set_mode(&log, 0o600).map_err(failed())?;
+        let start = stat_of(&log).map_err(failed())?.ctime;
+        let begin =
+            Event::Begin { version: VERSION, start, title: title.to_owned(), undoes: Vec::new(), kind: Kind::Call };
+        let log = Log::new(log, length, &self.root_ids);
+        let mut recorder = self.recorder(log, Entry { number, files: earlier.files, ..Entry::default() });
+        recorder.copied_bytes = None;
+        recorder.earlier = Some(Box::new(earlier));
+        recorder.note(begin);
+        recorder.log.write().map_err(|source| JournalError::Io {
+            what: format!("{}: going on with it", self.log_path(number).display()),
+            source,
+        })?;
+        Ok(Some(recorder))
+    }
+
+    /// The parts of an entry as one. Nobody undoes it before it has ended.
+    pub(super) fn whole(&self, earlier: Option<Entry>, last: Entry) -> Entry {
+        match earlier {
+            Some(earlier) => earlier.join(last, &self.root_ids, |one, other| Same::default().is(one, other)),
+            None => last,
+        }
     }
 
     /// The same for a call that changes all that it should, or nothing.
@@ -129,7 +188,7 @@ impl Store {
 
     /// Ends an entry: looks at everything that may have changed, and notes how it was left.
     pub fn end(&self, recorder: Recorder) -> Result<Entry, JournalError> {
-        self.end_as(recorder, false, |_| Vec::new())
+        self.end_as(recorder, false, &|| true, |_| Vec::new())
     }
 
     /// `more` is noted of the entry in the end.
@@ -137,20 +196,22 @@ impl Store {
         &self,
         mut recorder: Recorder,
         interrupted: bool,
+        wanted: &dyn Fn() -> bool,
         more: impl FnOnce(&Entry) -> Vec<Event>,
     ) -> Result<Entry, JournalError> {
         let number = recorder.number();
         let failed =
             |source| JournalError::Io { what: format!("{}: ending it", self.log_path(number).display()), source };
-        let survey = Survey::of(&self.roots, &recorder.entry, &|id| id, Look::Changes(self.kept.as_fd()))?;
-        let files = recorder.files;
+        let survey = Survey::of(&self.roots, &recorder.entry, &|id| id, Look::Changes(self.kept.as_fd()), wanted)?;
+        let files = recorder.entry.files;
         let kept_bytes = match recorder.copied_bytes {
             Some(copied) => Ok(copied + survey.kept_bytes),
             None => (1..=files).map(|file| disk_bytes(self.kept.as_fd(), &file_name(number, file), 0)).sum(),
         };
         let kept_bytes = kept_bytes.map_err(|errno: Errno| failed(errno.into()))?;
-        for event in survey.events(&recorder.entry) {
+        for event in survey.events() {
             recorder.note(event);
+            recorder.log.write_much().map_err(failed)?;
         }
         // Then its time is later than those of all that the entry did.
         recorder.log.write().map_err(failed)?;
@@ -161,19 +222,18 @@ impl Store {
         let bytes = recorder.log.bytes() + kept_bytes;
         recorder.note(Event::End(End { time, interrupted, bytes }));
         recorder.log.write().map_err(failed)?;
-        Ok(recorder.entry)
+        Ok(self.whole(recorder.earlier.map(|earlier| *earlier), recorder.entry))
     }
 
     /// Ends an entry; `None` if all is as it was. Then it is dropped, unless it holds links: letting go of one stamps the object, which
     /// would look like somebody's change.
     pub fn end_if_changed(&self, recorder: Recorder) -> Result<Option<Entry>, JournalError> {
-        let files = recorder.files;
         let entry = self.end(recorder)?;
         if !self.changes(&entry).is_empty() {
             return Ok(Some(entry));
         }
         if !entry.olds.values().flat_map(|old| &old.kept).any(|kept| !kept.is_copy) {
-            self.remove(entry.number, 1..=files)?;
+            self.remove(entry.number, 1..=entry.files)?;
         }
         Ok(None)
     }
@@ -194,15 +254,21 @@ impl Store {
 
     /// Reads an entry; `None` if it never began, or is gone.
     pub(super) fn read(&self, number: u64) -> Result<Option<Entry>, JournalError> {
-        Ok(self.read_whole(number)?.map(|(entry, _)| entry))
+        Ok(self.read_whole(number)?.map(|Logged { earlier, last, .. }| self.whole(earlier, last)))
     }
 
-    /// The same, and how long its log is to the last whole line, in bytes.
-    pub(super) fn read_whole(&self, number: u64) -> Result<Option<(Entry, u64)>, JournalError> {
+    /// The same in its parts.
+    pub(super) fn read_whole(&self, number: u64) -> Result<Option<Logged>, JournalError> {
         let Some(log) = self.open_log(number)? else { return Ok(None) };
-        let mut entry = Entry { number, ..Entry::default() };
-        let length = log::read(log, &self.log_path(number), &self.root_ids, |event| entry.apply(event))?;
-        Ok((length > 0).then_some((entry, length)))
+        let new = || Entry { number, ..Entry::default() };
+        let (mut earlier, mut last) = (None, new());
+        let length = log::read(log, &self.log_path(number), &self.root_ids, |event| {
+            if matches!(event, Event::Begin { .. }) && last.has_ended() {
+                earlier = Some(self.whole(earlier.take(), std::mem::replace(&mut last, new())));
+            }
+            last.apply(event)
+        })?;
+        Ok((length > 0).then_some(Logged { earlier, last, length }))
     }
 
     /// What an entry did, in the order of the places, as it is called where it is now, or was if it is gone.
@@ -217,6 +283,28 @@ impl Store {
         let mut places: Vec<Place> = lost.filter_map(|(dir, name, _)| Some(before.get(&dir)?.join(name))).collect();
         places.sort();
         places
+    }
+
+    /// Puts all entries into a directory of their own in the store, which is a store as well; whoever opens this one finds it empty.
+    pub(super) fn set_aside(&self) -> Result<PathBuf, JournalError> {
+        let _lock = self.lock()?;
+        let now = humantime::format_rfc3339_seconds(SystemTime::now());
+        let aside = self.shown.join(format!("damaged-{now}"));
+        let moved = || {
+            let name = aside.file_name().unwrap_or_default();
+            // Another server may have done it.
+            if stat(&self.dir, OsStr::new("log"))?.map(|log| log.id) != Some(stat_of(&self.logs)?.id) {
+                return Ok(());
+            }
+            mkdirat(&self.dir, name, Mode::RWXU)?;
+            let dir = open_dir(&self.dir, name)?.ok_or(Errno::NOENT)?;
+            // Says of which directories they are.
+            object::there(linkat(&self.dir, "roots", &dir, "roots", AtFlags::empty()))?;
+            renameat(&self.dir, "kept", &dir, "kept")?;
+            renameat(&self.dir, "log", &dir, "log")
+        };
+        moved().map_err(JournalError::io(format!("{}: making it", aside.display())))?;
+        Ok(aside)
     }
 
     pub(super) fn recorder(&self, log: Log, entry: Entry) -> Recorder {

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::bytes::Bytes;
 use super::entry::{Entry, Old, Place, file_name};
-use super::error::JournalError;
+use super::error::{JournalError, UNWANTED};
 use super::log::{Content, Event};
 use super::object::{self, Id, Stat, open_dir, stat};
 use super::root::Root;
@@ -49,6 +49,7 @@ struct Walk<'a> {
     entry: &'a Entry,
     first: &'a dyn Fn(Id) -> Id,
     look: Look<'a>,
+    wanted: &'a dyn Fn() -> bool,
     survey: Survey,
 }
 
@@ -59,8 +60,9 @@ impl Survey {
         entry: &Entry,
         first: &dyn Fn(Id) -> Id,
         look: Look<'_>,
+        wanted: &dyn Fn() -> bool,
     ) -> Result<Self, JournalError> {
-        let mut walk = Walk { entry, first, look, survey: Self::default() };
+        let mut walk = Walk { entry, first, look, wanted, survey: Self::default() };
         for (number, root) in roots.iter().enumerate() {
             let place = Place { root: number, path: Bytes(Vec::new()) };
             let looked = object::stat_of(&root.handle).and_then(|mut stat| {
@@ -77,23 +79,21 @@ impl Survey {
     }
 
     /// How the entry is left.
-    pub(super) fn events(self, entry: &Entry) -> Vec<Event> {
-        let mut events = Vec::new();
-        for ((dir, name), found) in self.names {
-            events.extend(found.map(|stat| Event::Left { dir, name, after: stat.id }));
-        }
-        for (id, stat) in self.objects {
-            let (content, metadata) = self.differences.get(&id).copied().unwrap_or_default();
-            events.push(Event::State { stat, content, metadata });
-        }
-        let inside = self.inside.into_iter().filter(|(id, _)| entry.olds.contains_key(id));
-        events.extend(inside.map(|(id, Place { root, path })| Event::Inside { id, root, path }));
-        events
+    pub(super) fn events(self) -> impl Iterator<Item = Event> {
+        let Self { names, objects, inside, differences, .. } = self;
+        let left =
+            names.into_iter().filter_map(|((dir, name), found)| Some(Event::Left { dir, name, after: found?.id }));
+        let states = objects.into_iter().map(move |(id, stat)| {
+            let (content, metadata) = differences.get(&id).copied().unwrap_or_default();
+            Event::State { stat, content, metadata }
+        });
+        left.chain(states).chain(inside.into_iter().map(|(id, Place { root, path })| Event::Inside { id, root, path }))
     }
 }
 
 impl Walk<'_> {
     fn stat(&self, dir: BorrowedFd<'_>, name: &OsStr) -> Result<Option<Stat>, Errno> {
+        (self.wanted)().then_some(()).ok_or(UNWANTED)?;
         Ok(stat(dir, name)?.map(|stat| Stat { id: (self.first)(stat.id), ..stat }))
     }
 

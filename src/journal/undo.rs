@@ -17,7 +17,7 @@ use super::survey::{Look, Survey};
 use crate::limits::JOURNAL_DEPTH;
 
 /// How to undo.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
     /// Only what is at or below these places, before or after; everything, if there are none.
     pub paths: &'a [Place],
@@ -27,6 +27,8 @@ pub struct Options<'a> {
     pub dry_run: bool,
     /// In spite of conflicts. What others have made is taken away, and kept in the entry of the undo. For people only.
     pub force: bool,
+    /// Asked all the time, whether it is still wanted. What is not is taken back.
+    pub wanted: Option<&'a dyn Fn() -> bool>,
 }
 
 /// What undoing came to.
@@ -55,6 +57,8 @@ impl Store {
         options: Options<'_>,
         takes_back: bool,
     ) -> Result<Outcome, JournalError> {
+        // What is taken back is taken back whole.
+        let goes_on = || options.wanted.is_none_or(|wanted| wanted()) || !takes_back;
         let mut entries = BTreeMap::new();
         for number in numbers {
             let entry = self.entry(*number)?;
@@ -66,26 +70,23 @@ impl Store {
         let Some(oldest) = entries.keys().next().copied() else {
             return Ok(Outcome { undone: Vec::new(), conflicts: Vec::new(), number: None });
         };
-        let mut later = Vec::new();
-        for number in self.numbers()?.into_iter().filter(|number| *number > oldest) {
-            later.extend(self.read(number)?);
-        }
+        let later = self.later(oldest, &goes_on)?;
         let mut same = Same::of(&later);
         let first = |id: Id| same.first(id);
         let entry =
             entries.into_values().map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) });
         let entry = entry.reduce(|older, newer| older.join(newer, &self.root_ids, |one, other| same.is(one, other)));
         let Some(entry) = entry else { return Err(JournalError::Running { number: oldest }) };
-        let survey = self.survey(&entry, &mut same)?;
+        let survey = self.survey(&entry, &mut same, &goes_on)?;
         let first = |id: Id| same.first(id);
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
         let selected = select(&entry, &survey, [&before, &after], options.paths, options.except);
         let dirs = selected.iter().flat_map(|(dir, _)| before.get(dir).into_iter().chain(after.get(dir)));
         self.reaches(dirs)?;
-        let others = others(&later, numbers, oldest);
+        let others = others(&later, numbers, oldest, &self.undone()?);
         let others: Vec<Entry> = others.into_iter().cloned().map(|entry| entry.with_ids(first)).collect();
-        let kept = self.kept_now(&entry, &survey, &same)?;
+        let kept = self.kept_now(&entry, &survey, &same, &goes_on)?;
         let check = Check {
             entry: &entry,
             survey: &survey,
@@ -116,6 +117,7 @@ impl Store {
         });
         let mut undo = Undo {
             store: self,
+            goes_on: &goes_on,
             wanted: wanted.collect(),
             later: kept_by_undos(&later, first),
             entry: &entry,
@@ -136,13 +138,17 @@ impl Store {
         let done = undo.run();
         let Undo { recorder, same, back, remade, versions, .. } = undo;
         let failed = done.and_then(|()| self.let_go(&entry, &back)).err();
-        self.end_as(recorder, failed.is_some(), |undo| match failed {
+        let to_the_end = || {
+            goes_on();
+            true
+        };
+        self.end_as(recorder, failed.is_some(), &to_the_end, |undo| match failed {
             None => events_of_same(&entry, &selected, undo, &same, (remade, versions)),
             Some(_) => Vec::new(),
         })?;
         if let Some(error) = failed {
             if takes_back {
-                let options = Options { force: true, ..Options::default() };
+                let options = Options { force: true, wanted: options.wanted, ..Options::default() };
                 let back = self.undo_locked(lock, &[number], title, options, false);
                 return Err(match back {
                     Ok(_) => error,
@@ -154,6 +160,16 @@ impl Store {
         Ok(Outcome { undone, conflicts, number: Some(number) })
     }
 
+    /// The entries that are newer.
+    pub(super) fn later(&self, oldest: u64, goes_on: &dyn Fn() -> bool) -> Result<Vec<Entry>, JournalError> {
+        let mut later = Vec::new();
+        for number in self.numbers()?.into_iter().filter(|number| *number > oldest) {
+            goes_on().then_some(()).ok_or(JournalError::Unwanted)?;
+            later.extend(self.read(number)?);
+        }
+        Ok(later)
+    }
+
     /// The passes go no deeper.
     fn reaches<'p>(&self, mut dirs: impl Iterator<Item = &'p Place>) -> Result<(), JournalError> {
         let deep = dirs.find(|place| place.depth() > JOURNAL_DEPTH);
@@ -161,9 +177,9 @@ impl Store {
     }
 
     /// What is there now. A directory that stands where one was left that is gone stands for it.
-    fn survey(&self, entry: &Entry, same: &mut Same) -> Result<Survey, JournalError> {
+    fn survey(&self, entry: &Entry, same: &mut Same, wanted: &dyn Fn() -> bool) -> Result<Survey, JournalError> {
         loop {
-            let survey = Survey::of(&self.roots, entry, &|id| same.first(id), Look::All)?;
+            let survey = Survey::of(&self.roots, entry, &|id| same.first(id), Look::All, wanted)?;
             // Behind each there may be more.
             let is_gone = |(_, gone): &&(Id, Id)| !survey.dirs.contains_key(gone);
             let Some((there, gone)) = survey.stand_ins.iter().find(is_gone) else { return Ok(survey) };
@@ -172,9 +188,16 @@ impl Store {
     }
 
     /// Objects of which only the store's link is known any more, as they are.
-    fn kept_now(&self, entry: &Entry, survey: &Survey, same: &Same) -> Result<HashMap<Id, Stat>, JournalError> {
+    fn kept_now(
+        &self,
+        entry: &Entry,
+        survey: &Survey,
+        same: &Same,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<HashMap<Id, Stat>, JournalError> {
         let mut found = HashMap::new();
         for (id, old) in entry.olds.iter().filter(|(id, old)| !old.stat.is_dir() && !survey.objects.contains_key(id)) {
+            wanted().then_some(()).ok_or(JournalError::Unwanted)?;
             for kept in old.kept.iter().filter(|kept| !kept.is_copy) {
                 let stat = object::stat(&self.kept, &kept.name());
                 let stat =
@@ -258,14 +281,7 @@ fn restored(entry: &Entry, selected: &Selected) -> HashSet<Id> {
 }
 
 /// Entries later than the oldest that is undone, that are not undone with it, and whose changes still stand.
-fn others<'e>(later: &'e [Entry], numbers: &[u64], oldest: u64) -> Vec<&'e Entry> {
-    let mut gone = HashSet::new();
-    // An undo that was undone does not count.
-    for undo in later.iter().rev().filter(|entry| entry.is_whole_undo() && entry.kind == Kind::Undo) {
-        if !gone.contains(&undo.number) {
-            gone.extend(undo.undoes.iter().copied());
-        }
-    }
+fn others<'e>(later: &'e [Entry], numbers: &[u64], oldest: u64, gone: &HashSet<u64>) -> Vec<&'e Entry> {
     let stands = |entry: &&Entry| {
         let is_of_these = !entry.undoes.is_empty() && entry.undoes.iter().all(|number| *number >= oldest);
         entry.has_ended() && !numbers.contains(&entry.number) && !gone.contains(&entry.number) && !is_of_these

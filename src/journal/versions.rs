@@ -51,10 +51,7 @@ impl Store {
     /// To look at what an entry changed.
     pub fn versions(&self, number: u64) -> Result<Versions<'_>, JournalError> {
         let own = self.entry(number)?;
-        let mut later = Vec::new();
-        for number in self.numbers()?.into_iter().filter(|later| *later > number) {
-            later.extend(self.read(number)?);
-        }
+        let later = self.later(number, &|| true)?;
         let same = Same::of(&later);
         let dirs = |side: fn(&Name) -> Option<Id>| {
             own.places(&self.root_ids, side).into_iter().map(|(id, place)| (place, id)).collect()

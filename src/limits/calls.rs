@@ -93,6 +93,12 @@ pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
 pub const RECORDED_CONNECTION_BYTES: usize = 2 * RELAY_BUFFER_KEPT_BYTES;
 /// Longest head of an HTTP/1 message that is understood, in bytes.
 pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
+/// The same on a connection of a command that is opened, and what is read ahead of it at most.
+pub const MAX_OPENED_HEAD_BYTES: usize = 64 * 1024;
+/// How much is shown of the URL of a request that was refused, in bytes.
+pub const MAX_SHOWN_URL_BYTES: usize = 200;
+/// Longest path in a rule that is proposed for a request, in bytes; for a longer one it is all paths.
+pub const MAX_PROPOSED_PATH_BYTES: usize = 160;
 /// Most fields in it.
 pub const MAX_HTTP_FIELDS: usize = 1024;
 /// Requests that may wait for their answers on one HTTP/1 connection.
@@ -115,6 +121,8 @@ pub const RELAY_QUIET_MS: u64 = 1_000;
 pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
 /// How long a TLS handshake may take on either side of a recorded connection, in milliseconds.
 pub const UPSTREAM_TLS_MS: u64 = 10_000;
+/// How long the login to a database may take that is done for a program, in milliseconds.
+pub const DATABASE_LOGIN_MS: u64 = 60_000;
 /// How long a connection may be silent before its server is taken for one that speaks first, in milliseconds; also how
 /// long the rest of the bytes that tell a protocol may take.
 pub const SERVER_FIRST_MS: u64 = 300;
@@ -154,6 +162,10 @@ pub const RESOLVED_MS: u64 = 30_000;
 pub const MAX_QUESTION_BYTES: usize = 4096;
 /// Most things that a recording tells beside its calls, such as targets that it could not look into.
 pub const MAX_RECORDING_NOTES: usize = 256;
+/// Names of one command that the system's resolver is asked for at once.
+pub const MAX_LOOKUPS_AT_ONCE: usize = 16;
+/// Questions of names of one command that wait for an answer at once; more wait in the socket.
+pub const MAX_QUESTIONS: usize = 1024;
 /// Threads that resolve names for recorded connections.
 pub const MAX_RESOLVE_THREADS: usize = 64;
 /// Sockets for recorded connections that a supervisor is asked for at the same time: each is on its way in a message, of which

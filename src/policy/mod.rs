@@ -43,7 +43,7 @@ pub use repositories::{Found, Repositories};
 pub use root::Root;
 pub use rules::{Cause, Hidden};
 pub(crate) use rules::{Id, Rules};
-pub use touches::{Touch, Touched, TouchedPath, note, note_refusal};
+pub use touches::{Caller, Touch, Touched, TouchedPath, note, note_refusal};
 
 use crate::limits::RESOLVE_RETRIES;
 use resolve::{Halt, Last, PATH_DIR, Spot};

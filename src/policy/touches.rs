@@ -57,9 +57,21 @@ pub struct TouchedPath {
     pub touch: Touch,
 }
 
+/// Whose call it is.
+#[derive(Debug)]
+pub struct Caller {
+    /// Which call of this process, as the audit log numbers them.
+    pub call: u64,
+    pub client: Arc<str>,
+    pub session: Option<Arc<str>>,
+}
+
 /// The record of one call. Cheap to clone; all clones are the same record.
 #[derive(Clone, Debug, Default)]
-pub struct Touched(Arc<Mutex<Record>>);
+pub struct Touched {
+    record: Arc<Mutex<Record>>,
+    caller: Option<Arc<Caller>>,
+}
 
 /// What a record holds: each path and use once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,6 +99,15 @@ impl Drop for Entered {
 }
 
 impl Touched {
+    /// Of a call of theirs.
+    pub fn by(caller: Caller) -> Self {
+        Self { record: Arc::default(), caller: Some(Arc::new(caller)) }
+    }
+
+    pub fn caller(&self) -> Option<Arc<Caller>> {
+        self.caller.clone()
+    }
+
     /// Lets this thread's questions go into this record as long as the guard lives.
     #[must_use]
     pub fn enter(&self) -> Entered {
@@ -117,7 +138,7 @@ impl Touched {
     }
 
     fn lock(&self) -> MutexGuard<'_, Record> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -152,7 +152,7 @@ impl Confinement {
                 copying = view::enter(&plan, &alone, public)?;
                 outside.guard(plan.protected.iter().map(RawString::as_path))?;
                 watcher = Some(outside);
-                (Some(Walls::in_view(&plan)?), view::home(&plan).into(), view::TMP.into())
+                (Some(Walls::in_view(&plan, false)?), view::home(&plan).into(), view::TMP.into())
             }
             Tier::Landlock => {
                 if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
@@ -298,7 +298,8 @@ impl Confinement {
             Some(watcher) if self.supervisors.is_empty() => watcher.note_all()?,
             _ => self.watch_over(),
         }
-        let datagram_network = request.intercepts_calls().then(|| DatagramNetwork::start(&self.alone)).transpose()?;
+        let is_apart = self.sets_datagrams_apart(&request);
+        let datagram_network = is_apart.then(|| DatagramNetwork::start(&self.alone)).transpose()?;
         supervisors.extend(datagram_network.iter().map(|(_, maker)| maker.as_raw()));
         let noted = self.watcher.as_ref().map(Watcher::places).unwrap_or_default();
         let places = self.pinned.iter().chain(&noted).map(|guarded| guarded.path().into()).collect();
@@ -365,6 +366,12 @@ impl Confinement {
         Ok(None)
     }
 
+    /// Whether datagrams of the command need a network of their own: that of commands leads somewhere.
+    fn sets_datagrams_apart(&self, request: &Request) -> bool {
+        let leads_nowhere = self.start.tier == Tier::Namespaces && self.plan.network != Network::Host;
+        request.intercepts_calls() && !leads_nowhere
+    }
+
     /// The life of the copy.
     pub fn live(mut self, copied: Copied) -> ! {
         let Copied { line, group } = copied;
@@ -376,13 +383,14 @@ impl Confinement {
         let Order { mut request, places, kernel_kills, refused } = order;
         let writable = || writable.iter().map(PathBuf::as_path);
         let places: Vec<_> = places.iter().filter_map(|path| Guarded::new(path.as_path(), writable())).collect();
-        let datagram_network = if request.intercepts_calls() { fds.pop().map(DatagramNetwork::from) } else { None };
+        let is_apart = self.sets_datagrams_apart(&request);
+        let datagram_network = if is_apart { fds.pop().map(DatagramNetwork::from) } else { None };
         let Some(Handed { command, channel, bundle, stdio }) = Handed::sort(&request, fds) else { sys::exit_now(0) };
         let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, datagram_network));
         let entered = settled.and_then(|()| self.guard(&request.guard));
         let dry_run = entered.and_then(|()| request.is_dry_run.then(|| self.run_dry(&mut request.dir)).transpose());
         let entered = dry_run.and_then(|dry_run| {
-            let entered = self.enter(&places, refused, channel, bundle, &request.title)?;
+            let entered = self.enter(&places, refused, channel, bundle, &request)?;
             Ok((dry_run, entered))
         });
         match entered {
@@ -436,7 +444,7 @@ impl Confinement {
         let writable: Vec<&Path> = writable(&self.plan).collect();
         let dry_run = DryRun::begin(&writable, self.start.limits.memory_bytes, dir)?;
         // A rule is about an inode, and overlays have others.
-        self.start.walls = Some(Walls::in_view(&self.plan)?);
+        self.start.walls = Some(Walls::in_view(&self.plan, true)?);
         Ok(dry_run)
     }
 
@@ -471,10 +479,10 @@ impl Confinement {
         refused: Option<u64>,
         channel: Option<Intercepted>,
         bundle: Option<OwnedFd>,
-        title: &str,
+        request: &Request,
     ) -> Result<Entered<'_>, Fault> {
         let intercepts = channel.is_some();
-        let journal = self.journal.as_ref().map(|journal| journal.command(title.to_owned()));
+        let journal = self.journal.as_ref().map(|journal| journal.command(request.title.clone(), request.call));
         match self.start.tier {
             Tier::Off => {
                 let (interceptor, proxy_socket) = self.intercept(channel)?;

@@ -99,6 +99,7 @@ impl Launcher {
         let root = rustix::fs::stat("/").step("stat /")?;
         let request = Request {
             title: String::new(),
+            call: None,
             is_dry_run: false,
             run: Run::Script(":".into()),
             dir: Place { path: "/".into(), dev: root.st_dev, ino: root.st_ino },

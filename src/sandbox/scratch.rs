@@ -92,15 +92,6 @@ impl Scratch {
         Ok(())
     }
 
-    /// Puts files where commands can read them, below their TMPDIR; the name of the new directory there that holds them.
-    pub fn hand_out<'a>(&self, files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> io::Result<String> {
-        let directory = SharedDirectory::make(&self.handle, "certificates")?;
-        for (file, bytes) in files {
-            directory.put(file, bytes)?;
-        }
-        Ok(directory.leave())
-    }
-
     /// A directory below their TMPDIR through which the server and a command exchange files. `kind` begins its name.
     pub fn lend(&self, kind: &str) -> io::Result<SharedDirectory> {
         SharedDirectory::make(&self.handle, kind)

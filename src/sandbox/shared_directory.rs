@@ -27,10 +27,13 @@ pub struct SharedDirectory {
 impl SharedDirectory {
     /// Makes a directory below `scratch`'s `tmp`, its name beginning with `kind`.
     pub(super) fn make(scratch: &OwnedFd, kind: &str) -> io::Result<Self> {
+        Self::beside(openat2(scratch, "tmp", DIRECTORY, Mode::empty(), INSIDE)?, kind)
+    }
+
+    fn beside(tmp: OwnedFd, kind: &str) -> io::Result<Self> {
         let mut random = [0; 8];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
         let name = format!("{kind}-{:016x}", u64::from_ne_bytes(random));
-        let tmp = openat2(scratch, "tmp", DIRECTORY, Mode::empty(), INSIDE)?;
         mkdirat(&tmp, &name, PRIVATE)?;
         let directory = openat2(&tmp, &name, DIRECTORY, Mode::empty(), INSIDE)?;
         Ok(Self { name, tmp, directory })
@@ -41,9 +44,9 @@ impl SharedDirectory {
         &self.name
     }
 
-    /// Leaves the directory where it is, for as long as the private directory lives; its name.
-    pub(super) fn leave(mut self) -> String {
-        std::mem::take(&mut self.name)
+    /// Another one beside it.
+    pub fn another(&self, kind: &str) -> io::Result<Self> {
+        Self::beside(self.tmp.try_clone()?, kind)
     }
 
     /// Puts a new file there.
@@ -85,10 +88,8 @@ impl SharedDirectory {
 
 impl Drop for SharedDirectory {
     fn drop(&mut self) {
-        // What is not gone in time goes with the whole private directory. One that was left has no name here.
-        if !self.name.is_empty()
-            && let Ok(name) = CString::new(self.name.as_str())
-        {
+        // What is not gone in time goes with the whole private directory.
+        if let Ok(name) = CString::new(self.name.as_str()) {
             remove(&self.tmp, &name, Some(Instant::now() + Duration::from_millis(SWEEP_MS)));
         }
     }

@@ -30,7 +30,9 @@ pub struct Walls {
 
 impl Walls {
     /// For programs in the view. The launcher already lives there, so paths are as commands see them.
-    pub fn in_view(plan: &Plan) -> Result<Self, Fault> {
+    ///
+    /// Descriptors that a dry run got from other commands, through sockets, would lead past its overlays.
+    pub fn in_view(plan: &Plan, is_dry_run: bool) -> Result<Self, Fault> {
         let (abi, journaled) = (version()?, plan.journal.is_some());
         let mut rules = vec![open("/", Right::ReadExecute)?];
         for place in [view::TMP, view::home(plan), "/dev/shm"] {
@@ -53,8 +55,8 @@ impl Walls {
             abi,
         };
         let ruleset = ruleset(&rules, options)?;
-        let rules =
-            Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false, journaled };
+        let unix = (scopes || !host) && !is_dry_run;
+        let rules = Rules { sockets: Sockets::Inet, unix, supervised: false, intercepted: false, journaled };
         Ok(Self { ruleset, outer: None, filter: seccomp::filter(rules), rules, options, readable: Vec::new(), abi })
     }
 

@@ -120,6 +120,8 @@ pub struct Request {
     pub guard: Guard,
     /// What its entry in the journal is called.
     pub title: String,
+    /// The entry that its call has made before, with which it goes on.
+    pub call: Option<u64>,
     /// Whether it only runs dry: it changes nothing, and [`Event::WouldChange`] says what it would have changed.
     pub is_dry_run: bool,
 }
@@ -196,21 +198,30 @@ pub enum Denied {
 /// Connections of a command that no rule allows, all to one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
-    /// Host and port.
+    /// Host and port, or a method and a URL.
     pub target: String,
-    /// What it is about the place that is not allowed, if it is not the place itself.
-    pub why: Option<String>,
-    /// The programs that tried, as they call themselves.
-    pub by: BTreeSet<String>,
     pub times: u64,
-    /// The rule that would allow it, if one can.
+    /// The programs that tried, as they call themselves, if that is known.
+    pub by: BTreeSet<String>,
+    /// What it is about the place that is not allowed, if it is not the place itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The rule that would allow it, where one is proposed to the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
 
 impl Blocked {
+    /// Those of all that was refused.
+    pub fn among(denied: &[Denied]) -> Vec<Self> {
+        let blocked =
+            |denied: &Denied| if let Denied::Blocked(blocked) = denied { Some(blocked.clone()) } else { None };
+        denied.iter().filter_map(blocked).collect()
+    }
+
     /// The place, as it stands among the paths that a call touched.
     pub fn url(&self) -> PathBuf {
-        PathBuf::from(format!("tcp://{}", self.target))
+        self.target.split_once(' ').map_or_else(|| format!("tcp://{}", self.target).into(), |(_, url)| url.into())
     }
 }
 
@@ -224,11 +235,18 @@ impl fmt::Display for Blocked {
         if self.times > 1 {
             write!(out, ", {} times", self.times)?;
         }
+        if self.by.is_empty() {
+            // A recording does not have it, and no rule is asked.
+            return Ok(());
+        }
         let by: Vec<&str> = self.by.iter().map(String::as_str).collect();
         write!(out, " ({}); ", by.join(", "))?;
         match &self.rule {
+            Some(rule) if rule.contains([' ', '*']) => {
+                write!(out, "the operator can allow it with --allow-net '{rule}'")
+            }
             Some(rule) => write!(out, "the operator can allow it with --allow-net {rule}"),
-            None => out.write_str("no rule can allow that"),
+            None => out.write_str("no rule is proposed for that"),
         }
     }
 }
@@ -288,7 +306,7 @@ pub enum Event {
 /// That a command changed something in the allowed directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
-    /// The number of the entry in the journal; `None` if nothing could be noted.
+    /// The number of the entry in the journal; `None` if nothing could be noted, or all is again as it was before the call.
     pub call: Option<u64>,
     /// Why something could not be noted.
     pub fault: Option<String>,
@@ -494,6 +512,7 @@ mod tests {
             intercept: Some(Intercept { dial: true, open: false, bundle: true, proxy_only: false }),
             guard: Guard { protected: vec!["/src/.git/hooks".into()], pinned: vec!["/src/.git/config".into()] },
             title: "execute_command: true".into(),
+            call: Some(7),
             is_dry_run: false,
         };
         send(&here, &request, &[write.as_fd()]).unwrap();

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::Call;
 use super::error::SearchError;
+use super::left_out::LeftOut;
 use super::lines::{FileMatches, FileSearcher, Hit, How, Limits, Stopped};
-use super::memory::{self, Memory, Notes, Recall};
+use super::memory::{self, Finding, Memory, Notes, Recall};
 use super::scope::{Scope, Start, to_path};
 use crate::budget::{Exhausted, Room, Share};
 use crate::cancel::Bound;
@@ -65,6 +66,7 @@ pub struct Hits {
     pub skipped: u64,
     /// The first of those that lie inside and could not be read.
     pub unreadable: Vec<PathBuf>,
+    pub left_out: LeftOut,
     /// What all of it takes of the budget, and what is made of it.
     pub held: Share,
 }
@@ -84,7 +86,8 @@ pub fn grep(call: Call<'_>, scope: Scope, pattern: &Pattern, wanted: Wanted) -> 
         }
         let progress = Settled { units: AtomicU64::new(gathered.units), bytes: AtomicUsize::new(gathered.bytes) };
         let (settled, seen, budget) = (&progress, &seen, &budget);
-        let visit = Search { call, scope: &scope, start, pattern, budget, wanted, settled, seen, recall };
+        let how = How { binary: scope.names_files(), ..how_of(wanted) };
+        let visit = Search { call, scope: &scope, start, pattern, budget, wanted, how, settled, seen, recall };
         let ended = fs::walk(&start.dir, &scope.walk_options(start, call), &visit, |stretch| {
             let flow = gathered.add(stretch);
             progress.units.store(gathered.units, Ordering::Relaxed);
@@ -110,7 +113,10 @@ pub fn grep_one(call: Call<'_>, file: &Checked<Read>, pattern: &Pattern, wanted:
     let limits = limits_of(wanted, 0, 0);
     let path = file.shown().to_path_buf();
     let searched = match OpenFile::of(file) {
-        Ok(file) => FileSearcher::new(pattern, &budget, how_of(wanted), call.room()).search(&file, limits),
+        Ok(file) => {
+            let how = How { binary: true, ..how_of(wanted) };
+            FileSearcher::new(pattern, &budget, how, call.room()).search(&file, limits)
+        }
         Err(_) => Err(Stopped::Unreadable),
     };
     stretch.add(searched, || path, wanted.mode);
@@ -128,7 +134,8 @@ fn recall(memory: &Memory, pattern: &Pattern, wanted: Wanted) -> Option<Recall> 
 }
 
 fn how_of(wanted: Wanted) -> How {
-    How { context: wanted.context, count_only: wanted.mode != Mode::Lines, multiline: wanted.multiline }
+    let (count_only, multiline) = (wanted.mode != Mode::Lines, wanted.multiline);
+    How { context: wanted.context, count_only, multiline, binary: false }
 }
 
 /// What one more file may give when so much is settled.
@@ -152,6 +159,7 @@ struct Stretch {
     results: Vec<Result<(PathBuf, FileMatches), Failure>>,
     skipped: u64,
     unreadable: Vec<PathBuf>,
+    left_out: LeftOut,
     weight: usize,
 }
 
@@ -173,6 +181,7 @@ impl Stretch {
                 Ok((path(), found))
             }
             Err(Stopped::Unreadable) => return self.skip(path()),
+            Err(Stopped::Binary) => return self.left_out.binary_files += 1,
             Err(Stopped::Pattern(source, line)) => Err(Failure::Pattern { path: path(), line, source }),
             Err(Stopped::Memory(short)) => Err(Failure::Memory(short)),
         };
@@ -201,6 +210,7 @@ struct Search<'a> {
     pattern: &'a Pattern,
     budget: &'a Budget<'a>,
     wanted: Wanted,
+    how: How,
     settled: &'a Settled,
     seen: &'a AtomicU64,
     recall: Option<&'a Recall>,
@@ -212,7 +222,7 @@ impl<'a> Visitor for Search<'a> {
     type Notes = Notes;
 
     fn local(&self) -> Self::Local {
-        FileSearcher::new(self.pattern, self.budget, how_of(self.wanted), self.call.room())
+        FileSearcher::new(self.pattern, self.budget, self.how, self.call.room())
     }
 
     fn enters(&self, rel: &[u8]) -> bool {
@@ -225,7 +235,7 @@ impl<'a> Visitor for Search<'a> {
 
     fn visit(&self, local: &mut Self::Local, out: &mut Stretch, found: &fs::WalkEntry<'_>, notes: &Notes) {
         let kind = found.kind();
-        if !matches!(kind, Kind::File | Kind::Symlink) || !self.scope.holds(self.start, found) {
+        if !matches!(kind, Kind::File | Kind::Symlink) || !self.scope.holds(self.start, found.rel()) {
             return;
         }
         let path = || self.start.path(found.rel());
@@ -241,8 +251,12 @@ impl<'a> Visitor for Search<'a> {
         if seen.is_multiple_of(SEARCH_PROGRESS_STEP) {
             (self.call.progress)(seen);
         }
-        if self.recall.is_some_and(|recall| recall.rules_out(found, notes)) {
-            return;
+        // Where binary files are searched, what is remembered of others does not hold.
+        let recall = self.recall.filter(|_| !self.how.binary);
+        match recall.and_then(|recall| recall.rules_out(found, notes)) {
+            Some(Finding::Binary) => return out.left_out.binary_files += 1,
+            Some(_) => return,
+            None => {}
         }
         let file = match found.open() {
             Ok(file) => file,
@@ -251,18 +265,34 @@ impl<'a> Visitor for Search<'a> {
             Err(_) => return out.skip(path()),
         };
         // Before it is read: what changes from now on has another version.
-        let settled = self.recall.and_then(|recall| recall.settled(&file, notes).map(|version| (recall, version)));
+        let settled = recall.and_then(|recall| recall.settled(&file, notes).map(|version| (recall, version)));
         let (units, bytes) = (&self.settled.units, &self.settled.bytes);
         let limits = limits_of(self.wanted, units.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
         let searched = local.search(&file, limits);
         let found_at = found.place();
-        if let Some((recall, version)) = settled
-            && let Ok(found) = &searched
+        let finding = match &searched {
+            Ok(found) if found.matches > 0 || found.cut => Some(Finding::Match),
+            Ok(_) => Some(Finding::NoMatch),
+            Err(Stopped::Binary) => Some(Finding::Binary),
+            Err(_) => None,
+        };
+        if let (Some((recall, version)), Some(finding)) = (settled, finding)
             && !self.call.cancel.is_cancelled()
         {
-            recall.learn(notes, found_at, &version, found.matches > 0 || found.cut);
+            recall.learn(notes, found_at, &version, finding);
         }
         out.add(searched, path, self.wanted.mode);
+    }
+
+    fn ignored(&self, out: &mut Stretch, rel: &[u8], kind: Kind) {
+        let is_of_scope = match kind {
+            Kind::File => self.scope.holds(self.start, rel),
+            Kind::Directory => self.start.is_above(rel) && self.scope.enters(rel),
+            _ => false,
+        };
+        if is_of_scope {
+            out.left_out.add_ignored(kind);
+        }
     }
 
     fn unreadable(&self, out: &mut Stretch, rel: &[u8]) {
@@ -270,7 +300,7 @@ impl<'a> Visitor for Search<'a> {
     }
 
     fn weight(out: &Stretch) -> usize {
-        out.weight
+        out.weight.max(usize::from(!out.left_out.is_empty()))
     }
 }
 
@@ -294,6 +324,7 @@ struct Gathered<'a> {
     searched: u64,
     skipped: u64,
     unreadable: Vec<PathBuf>,
+    left_out: LeftOut,
     failed: Option<Failure>,
 }
 
@@ -309,6 +340,7 @@ impl<'a> Gathered<'a> {
             searched: 0,
             skipped: 0,
             unreadable: Vec::new(),
+            left_out: LeftOut::default(),
             failed: None,
         }
     }
@@ -324,6 +356,7 @@ impl<'a> Gathered<'a> {
 
     fn add(&mut self, stretch: Stretch) -> ControlFlow<()> {
         self.skipped += stretch.skipped;
+        self.left_out += stretch.left_out;
         let room = MAX_NAMED_UNREADABLE.saturating_sub(self.unreadable.len());
         self.unreadable.extend(stretch.unreadable.into_iter().take(room));
         for result in stretch.results {
@@ -365,6 +398,7 @@ impl<'a> Gathered<'a> {
             searched: self.searched,
             skipped: self.skipped,
             unreadable: self.unreadable,
+            left_out: self.left_out,
             held: self.share,
             ..Hits::default()
         };

@@ -54,6 +54,8 @@ pub struct Limits {
 /// Why a file was not searched to its end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Stopped {
+    /// It is binary, and was not named.
+    Binary,
     /// The disk, or a line that is too long to hold.
     Unreadable,
     /// The pattern, at this line.
@@ -65,7 +67,7 @@ pub enum Stopped {
 /// How a file is read, as its first [`BINARY_SNIFF_BYTES`] tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// It has no lines.
+    /// Its bytes are searched if it is named.
     Binary,
     /// Its bytes are searched.
     Bytes,
@@ -97,6 +99,8 @@ pub struct How {
     pub count_only: bool,
     /// Whether a match may go over lines. A file has to fit into [`MAX_LINE_BUFFER_BYTES`] then.
     pub multiline: bool,
+    /// Whether the bytes of a binary file are searched.
+    pub binary: bool,
 }
 
 /// Searches files one after the other, with the same buffers.
@@ -136,7 +140,7 @@ impl<'a> FileSearcher<'a> {
         Self { pattern, budget, how, plain, wide, buffer: Vec::new(), room, share, head: Vec::new() }
     }
 
-    /// Searches an open file. One with a NUL near its beginning is binary and has no lines.
+    /// Searches an open file. One with a NUL near its beginning is binary.
     pub fn search(&mut self, file: &OpenFile, limits: Limits) -> Result<FileMatches, Stopped> {
         if self.how.multiline {
             return self.search_over_lines(file, limits);
@@ -150,8 +154,8 @@ impl<'a> FileSearcher<'a> {
         };
         let is_whole = file.read_start(bytes, most).map_err(|_| Stopped::Unreadable)?;
         let reading = Reading::of(bytes);
-        if reading == Reading::Binary {
-            return Ok(FileMatches::default());
+        if reading == Reading::Binary && !self.how.binary {
+            return Err(Stopped::Binary);
         }
         // No part of the first line for whoever reads the file, so none for `^` either.
         let bom = if bytes.starts_with(UTF8_BOM) { UTF8_BOM.len() } else { 0 };
@@ -192,13 +196,13 @@ impl<'a> FileSearcher<'a> {
             return Err(Stopped::Unreadable);
         }
         let text = match Reading::of(bytes) {
-            Reading::Binary => return Ok(FileMatches::default()),
+            Reading::Binary if !self.how.binary => return Err(Stopped::Binary),
             Reading::Decoded => {
                 let (encoding, bom) = Encoding::for_bom(bytes).ok_or(Stopped::Unreadable)?;
                 self.room.cover(&mut self.share, bytes.len() * DECODING_COPIES).map_err(Stopped::Memory)?;
                 Cow::Owned(encoding.decode_without_bom_handling(&bytes[bom..]).0.into_owned().into_bytes())
             }
-            Reading::Bytes => Cow::Borrowed(bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes)),
+            Reading::Binary | Reading::Bytes => Cow::Borrowed(bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes)),
         };
         let finder = &self.pattern.text_finder(&text, self.budget);
         let mut collector = Collector { finder, found: FileMatches::default(), limits, kept: 0, gap: false };

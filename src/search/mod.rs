@@ -6,6 +6,7 @@
 
 pub mod error;
 pub mod grep;
+mod left_out;
 pub mod lines;
 pub mod memory;
 pub mod names;
@@ -15,6 +16,7 @@ mod window;
 
 pub use error::SearchError;
 pub use grep::{FileHits, Hits, Mode, Wanted, grep, grep_one};
+pub use left_out::LeftOut;
 pub use names::{Paths, names};
 pub use scope::{Asked, Exclude, Scope};
 

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Call;
 use super::error::SearchError;
+use super::left_out::LeftOut;
 use super::memory::{self, Notes, Recall};
-use super::scope::{Scope, Start};
+use super::scope::{Scope, Start, name_of};
 use crate::budget::Share;
 use crate::fs::{self, Ended, Entries, OpenDir, Visitor, WalkEntry};
 use crate::limits::{FOUND_COPIES, GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES, SEARCH_PROGRESS_STEP};
@@ -85,6 +86,7 @@ pub struct Named {
     pub skipped: u64,
     /// The first of those.
     pub unreadable: Vec<Vec<u8>>,
+    pub left_out: LeftOut,
     /// What the paths take of the budget, and what is made of them.
     pub held: Share,
 }
@@ -106,6 +108,7 @@ pub fn names(
         let visit = Look { call, scope, start, keep, seen: &seen, recall: recall.as_ref() };
         let ended = fs::walk(&start.dir, &scope.walk_options(start, call), &visit, |stretch: Stretch| {
             named.skipped += stretch.skipped;
+            named.left_out += stretch.left_out;
             let room = MAX_NAMED_UNREADABLE.saturating_sub(named.unreadable.len());
             named.unreadable.extend(stretch.unreadable.into_iter().take(room));
             named.paths.append(&stretch.paths, limit - named.paths.len().min(limit));
@@ -148,6 +151,7 @@ struct Stretch {
     paths: Paths,
     skipped: u64,
     unreadable: Vec<Vec<u8>>,
+    left_out: LeftOut,
 }
 
 struct Look<'a> {
@@ -184,8 +188,15 @@ impl Visitor for Look<'_> {
             *local = 0;
             (self.call.progress)(seen);
         }
-        if (self.keep)(found.name(), found.kind()) && self.scope.holds(self.start, found) {
+        if (self.keep)(found.name(), found.kind()) && self.scope.holds(self.start, found.rel()) {
             out.paths.push(&self.start.prefix, found.rel());
+        }
+    }
+
+    fn ignored(&self, out: &mut Stretch, rel: &[u8], kind: Kind) {
+        let is_found = (self.keep)(name_of(rel), kind) && self.scope.holds(self.start, rel);
+        if is_found || kind == Kind::Directory && self.start.is_above(rel) && self.scope.enters(rel) {
+            out.left_out.add_ignored(kind);
         }
     }
 
@@ -197,7 +208,7 @@ impl Visitor for Look<'_> {
     }
 
     fn weight(out: &Stretch) -> usize {
-        out.paths.bytes.len() + out.skipped as usize
+        out.paths.bytes.len() + out.skipped as usize + usize::from(!out.left_out.is_empty())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a search is about: a directory, globs, exclusions and file types turned into walks.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -9,10 +9,10 @@ use super::Call;
 use super::error::SearchError;
 use super::types::FileTypes;
 use crate::budget::{Room, Share};
-use crate::fs::{self, Order, WalkEntry, WalkOptions};
+use crate::fs::{self, Order, WalkOptions};
 use crate::limits::{GLOB_BYTES_PER_BYTE, MAX_WALK_DEPTH};
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
-use crate::text::glob::{self, GlobError, GlobMatcher, escape, few_enough, fixed_prefix};
+use crate::text::glob::{self, GlobError, GlobMatcher, escape, few_enough, fixed_prefix, is_glob};
 
 /// What to look for, as an agent says it.
 #[derive(Debug, Default)]
@@ -37,6 +37,7 @@ pub struct Asked<'a> {
 pub struct Scope {
     starts: Vec<Start>,
     overlaps: bool,
+    names_files: bool,
     exclude: Exclude,
     types: Option<FileTypes>,
     respect_gitignore: bool,
@@ -74,7 +75,9 @@ impl Scope {
         };
         starts.sort_by(|a, b| a.prefix.cmp(&b.prefix));
         let overlaps = starts.windows(2).any(|pair| pair[1].prefix.starts_with(&pair[0].prefix));
-        Ok(Self { starts, overlaps, exclude, types, respect_gitignore: asked.respect_gitignore, _share: share })
+        let names_files = globs.is_some_and(|globs| !globs.iter().any(|glob| is_glob(glob)));
+        let respect_gitignore = asked.respect_gitignore;
+        Ok(Self { starts, overlaps, names_files, exclude, types, respect_gitignore, _share: share })
     }
 
     /// Where the search begins, if that is one place: what stands before the path of what is found.
@@ -118,14 +121,24 @@ impl Scope {
     }
 
     /// Whether an entry below a start belongs to the scope.
-    pub(super) fn holds(&self, start: &Start, found: &WalkEntry<'_>) -> bool {
-        start.globs.as_ref().is_none_or(|globs| globs.is_match(found.rel()))
-            && self.types.as_ref().is_none_or(|types| types.holds(found.name()))
-            && !self.exclude.matches(found.rel())
+    pub(super) fn holds(&self, start: &Start, rel: &[u8]) -> bool {
+        start.globs.as_ref().is_none_or(|globs| globs.is_match(rel))
+            && self.types.as_ref().is_none_or(|types| types.holds(name_of(rel)))
+            && !self.exclude.matches(rel)
+    }
+
+    /// Whether every file of it was named: its globs are paths.
+    pub(super) fn names_files(&self) -> bool {
+        self.names_files
     }
 }
 
 impl Start {
+    /// Whether anything below a directory can match.
+    pub(super) fn is_above(&self, rel: &[u8]) -> bool {
+        memchr::memchr_iter(b'/', rel).count() + 1 < self.max_depth
+    }
+
     fn new(dir: Checked<Read>, globs: Option<GlobMatcher>, max_depth: usize) -> Self {
         let mut prefix = dir.shown().as_os_str().as_bytes().to_vec();
         if !prefix.ends_with(b"/") {
@@ -218,6 +231,11 @@ fn bad_glob(parameter: &str, index: usize, source: GlobError) -> SearchError {
     SearchError::Glob { parameter: format!("{parameter}[{index}]"), source }
 }
 
+/// The last name of a path.
+pub(super) fn name_of(rel: &[u8]) -> &OsStr {
+    OsStr::from_bytes(rel.rsplit(|&byte| byte == b'/').next().unwrap_or(rel))
+}
+
 pub(super) fn to_path(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
@@ -250,8 +268,8 @@ impl Exclude {
 
     /// Whether an entry, by its path below the start, is left out.
     pub fn matches(&self, rel: &[u8]) -> bool {
-        let name = rel.rsplit(|&byte| byte == b'/').next().unwrap_or(rel);
-        (!self.names.is_empty() && self.names.is_match(name)) || (!self.paths.is_empty() && self.paths.is_match(rel))
+        (!self.names.is_empty() && self.names.is_match(name_of(rel).as_bytes()))
+            || (!self.paths.is_empty() && self.paths.is_match(rel))
     }
 
     fn prunes(&self, rel: &[u8]) -> bool {

@@ -6,10 +6,12 @@
 //! another one takes (`rename(2)` in another mount namespace). So what is read again must be the same file.
 
 mod identity;
+mod log_file;
 mod reachability;
 pub mod reading;
 
 pub use identity::{identity, leads_to};
+pub use log_file::open_log;
 pub use reachability::Reach;
 
 use std::fs::File;
@@ -31,7 +33,11 @@ struct Secret {
 }
 
 /// The files with secrets of a server over HTTP.
-pub struct Secrets(Vec<Secret>);
+pub struct Secrets {
+    named: Vec<Secret>,
+    /// Those that credentials were read from, which are not read again.
+    credentials: Vec<PathBuf>,
+}
 
 impl Secrets {
     /// Of these flags: the file of tokens, and the key of the certificate. Fails where others could put another file in the
@@ -40,17 +46,24 @@ impl Secrets {
         let named = [("--token-file", &args.token_file), ("--tls-key", &args.tls_key)];
         let named = named.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
         let opened = named.map(|(flag, path)| open(flag, path));
-        Ok(Self(opened.filter_map(Result::transpose).collect::<Result<_>>()?))
+        let named = opened.filter_map(Result::transpose).collect::<Result<_>>()?;
+        Ok(Self { named, credentials: Vec::new() })
+    }
+
+    /// Files that credentials were read from.
+    pub fn add_credentials(&mut self, files: &[PathBuf]) {
+        self.credentials.extend_from_slice(files);
     }
 
     /// What no agent may see, should it lie in an allowed directory.
     pub fn hidden(&self) -> impl Iterator<Item = Hidden> {
-        self.0.iter().map(|secret| secret.first.clone())
+        self.named.iter().map(|secret| secret.first.clone())
     }
 
     /// Fails, with the way out, where an agent could reach one of them. Where commands run without walls that is only said.
     pub fn kept_from(&self, reach: &Reach) -> Result<()> {
-        for Secret { flag, path, .. } in &self.0 {
+        self.credentials_kept_from(reach)?;
+        for Secret { flag, path, .. } in &self.named {
             if reach.is_open() {
                 let path = path.display();
                 tracing::warn!("{flag} `{path}` cannot be kept from commands that run without walls (--sandbox off)");
@@ -63,13 +76,18 @@ impl Secrets {
 
     /// The same as [`Secrets::check`] of each of them.
     pub fn check_all(&self, reach: &Reach) -> Result<()> {
-        self.0.iter().try_for_each(|secret| self.check(secret.flag, reach))
+        self.credentials_kept_from(reach)?;
+        self.named.iter().try_for_each(|secret| self.check(secret.flag, reach))
+    }
+
+    fn credentials_kept_from(&self, reach: &Reach) -> Result<()> {
+        self.credentials.iter().try_for_each(|path| reach.keeps_apart("--credential", path))
     }
 
     /// Fails, with the way out, if the file of this flag could be another one than that of the operator, who may have put a
     /// new one in its place. Asked after it was read: what is the same file now was it then.
     pub fn check(&self, flag: &'static str, reach: &Reach) -> Result<()> {
-        let Some(secret) = self.0.iter().find(|secret| secret.flag == flag) else { return Ok(()) };
+        let Some(secret) = self.named.iter().find(|secret| secret.flag == flag) else { return Ok(()) };
         let path = &secret.path;
         let now = open(flag, path)?;
         if reach.is_open() {

@@ -136,6 +136,16 @@ impl Reach {
         Ok(())
     }
 
+    /// The same of a file that is not hidden anywhere, so it may lie below no allowed directory.
+    pub fn keeps_apart(&self, flag: &str, path: &Path) -> Result<()> {
+        self.keeps_out(flag, path)?;
+        if std::fs::canonicalize(path).is_ok_and(|real| self.covers(&real)) {
+            let name = path.display();
+            bail!("{flag} `{name}` lies below an allowed directory; put it elsewhere, such as below ~/.local/state");
+        }
+        Ok(())
+    }
+
     /// The first symbolic link on the way to `path` that lies in an allowed directory.
     fn link_of_an_agent(&self, path: &Path) -> Result<Option<PathBuf>> {
         let roots: Vec<Id> = self.roots.iter().filter_map(|root| id(root)).collect();

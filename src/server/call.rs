@@ -58,7 +58,9 @@ impl Call<'_> {
         let aside = |work: &mut dyn FnMut()| outbox.at_length(work);
         let (services, cancel, asked) = (&self.server.services, self.cancel, self.asked);
         let changes = Changes::new(services.journal.as_deref().ok(), name);
-        let context = Context { services, changes: &changes, cancel, asked, progress: &progress, aside: &aside };
+        let can_undo = self.server.registry.can_undo();
+        let context =
+            Context { services, changes: &changes, can_undo, cancel, asked, progress: &progress, aside: &aside };
         let _busy = self.server.services.memory.busy();
         let done = tool.call(&context, arguments, self.revision.has_structured());
         let ended = changes.end();
@@ -96,8 +98,8 @@ impl Call<'_> {
             Some(hint) => format!("{error}\nhint: {hint}"),
             None => error.to_string(),
         };
-        let undo =
-            ended.number.map(|number| format!("[what it changed can be undone: undo_changes with call {number}]"));
+        let who = if self.server.registry.can_undo() { "undo_changes with" } else { "the operator can undo" };
+        let undo = ended.number.map(|number| format!("[what it changed can be undone: {who} call {number}]"));
         for note in undo.into_iter().chain(lost(ended)) {
             message.push('\n');
             message.push_str(&note);

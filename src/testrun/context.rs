@@ -10,17 +10,18 @@ use super::project::disk::AllowedDisk;
 use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::exec::{self, Command, Exit, Foreground, Launcher, Outcome, Slots, Stage, place_of};
+use crate::journal::Changes;
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES};
 use crate::policy::{Checked, Policy, Read};
-use crate::sandbox::{Changed, Scratch, SharedDirectory};
+use crate::sandbox::{Scratch, SharedDirectory};
 use crate::search;
 use crate::search::memory::Memory;
 
 /// What the server has for all runs, and the call that one is for.
 #[derive(Clone, Copy)]
 pub struct RunContext<'a> {
-    /// The name of the tool that runs something.
-    pub tool: &'a str,
+    /// What the call changes.
+    pub changes: &'a Changes<'a>,
     pub policy: &'a Policy,
     /// Who pays for memory.
     pub account: &'a Account,
@@ -36,8 +37,6 @@ pub struct RunContext<'a> {
     pub offline: bool,
     /// Logs and failures of runs before.
     pub history: &'a History,
-    /// Told what a command changed in the allowed directories.
-    pub on_changed: &'a dyn Fn(&Changed),
     pub cancel: &'a CancelToken,
 }
 
@@ -74,7 +73,7 @@ impl<'a> RunContext<'a> {
                 line.len()
             )));
         }
-        let command = Command { tool: self.tool, line, dir: place_of(dir)?, terminal: None };
+        let command = Command { changes: self.changes, line, dir: place_of(dir)?, terminal: None };
         let grace = Duration::from_millis(KILL_GRACE_MS);
         let foreground = Foreground {
             launcher: self.launcher,
@@ -85,7 +84,6 @@ impl<'a> RunContext<'a> {
             output_cap_bytes: TESTS_OUTPUT_BYTES,
         };
         let outcome = foreground.run(&command, on_progress)?;
-        outcome.changed.iter().for_each(self.on_changed);
         if outcome.cancelled { Err(exec::ExecError::Cancelled.into()) } else { Ok(outcome) }
     }
 

@@ -1,6 +1,8 @@
 //! What calls have changed, in words, and in numbers.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::ops::Not;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -16,6 +18,7 @@ use crate::text::escape::{show, show_path};
 
 /// As many are named; of more there is the number.
 pub const NAMED: usize = 3;
+const NAMED_CALLS: usize = 10;
 
 /// The journal, with what a crash left in it mended; an error where there is none.
 pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Journal, Error> {
@@ -97,9 +100,15 @@ pub struct ChangesMade {
     lost: Option<String>,
 }
 
-/// The note below the reply to a command, and the same for programs. `None` if nothing was changed.
-pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
-    let Changed { call, fault } = changed?;
+/// The note below the reply to a call that waited for its commands, and the same for programs. `None` if nothing was changed.
+pub fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
+    let (call, fault) = context.changes.by_commands();
+    changes_told(context, Some(&Changed { call, fault }))
+}
+
+/// The same of what changes of its own account.
+pub fn changes_told(context: &Context<'_>, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
+    let Changed { call, fault } = changed.filter(|changed| **changed != Changed::default())?;
     let journal = context.services.journal.as_deref().ok()?;
     let entry = call.and_then(|call| journal.store.entry(call).ok());
     let changes = entry.as_ref().map(|entry| journal.store.changes(entry)).unwrap_or_default();
@@ -109,7 +118,8 @@ pub fn changes_made(context: &Context<'_>, changed: Option<&Changed>) -> Option<
     let mut note = match (&entry, call) {
         (None, _) => "changed, and nothing was kept to undo it".to_owned(),
         (Some(_), call) => {
-            let undo = call.map_or_else(String::new, |call| format!(": undo with call {call}"));
+            let who = if context.can_undo { "undo with" } else { "the operator can undo" };
+            let undo = call.map_or_else(String::new, |call| format!(": {who} call {call}"));
             format!("changed: {}{undo}", Names::new(context.services, journal).line(&changes))
         }
     };
@@ -132,14 +142,18 @@ pub struct Call {
     /// What it undid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     undoes: Vec<u64>,
+    /// It was undone whole, and not redone.
+    #[serde(skip_serializing_if = "Not::not")]
+    undone: bool,
     /// In a line.
     changed: String,
 }
 
 impl fmt::Display for Call {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, at, tool, changed, .. } = self;
-        write!(out, "{number}  {at}  {}: {changed}", show(tool.as_bytes()))
+        let Self { number, at, tool, changed, undone, .. } = self;
+        let undone = if *undone { " [undone]" } else { "" };
+        write!(out, "{number}  {at}  {}: {changed}{undone}", show(tool.as_bytes()))
     }
 }
 
@@ -147,6 +161,21 @@ impl fmt::Display for Call {
 pub fn name(path: &Path, below: Option<&Path>) -> String {
     let short = below.and_then(|dir| path.strip_prefix(dir).ok());
     show_path(short.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path)).into_owned()
+}
+
+/// What is told of calls whose changes are let go of.
+pub fn gone(store: &Store) -> Option<String> {
+    let last = store.gone()?;
+    Some(format!("[up to call {last} nothing is kept any more (--undo-mib, --undo-days)]"))
+}
+
+/// Numbers of calls, as far as they are named.
+pub fn some(numbers: &[u64]) -> String {
+    let named: Vec<String> = numbers.iter().take(NAMED_CALLS).map(u64::to_string).collect();
+    match numbers.len().saturating_sub(NAMED_CALLS) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 /// What was done, as `edited`.
@@ -186,16 +215,17 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The undo of one change, as `reverted src/main.rs`.
-    pub fn undone(&self, (place, change): &(Place, Change)) -> String {
+    /// The undo of one change, as `reverted src/main.rs`, or `would revert`.
+    pub fn undone(&self, (place, change): &(Place, Change), is_dry: bool) -> String {
         let path = self.place(place);
-        match change {
-            Change::Edited => format!("reverted {path}"),
-            Change::Created => format!("removed {path}"),
-            Change::Deleted => format!("restored {path}"),
-            Change::Metadata => format!("restored the metadata of {path}"),
-            Change::Renamed { from } => format!("moved {path} back to {}", self.place(from)),
-        }
+        let (done, dry, what) = match change {
+            Change::Edited => ("reverted", "revert", path),
+            Change::Created => ("removed", "remove", path),
+            Change::Deleted => ("restored", "restore", path),
+            Change::Metadata => ("restored", "restore", format!("the metadata of {path}")),
+            Change::Renamed { from } => ("moved", "move", format!("{path} back to {}", self.place(from))),
+        };
+        if is_dry { format!("would {dry} {what}") } else { format!("{done} {what}") }
     }
 
     pub fn conflict(&self, conflict: &Conflict) -> String {
@@ -213,24 +243,25 @@ impl<'a> Names<'a> {
     }
 
     /// A call for a list: not one that ended with all as it was.
-    pub fn listed(&self, entry: &Entry) -> Option<Call> {
+    pub fn listed(&self, entry: &Entry, undone: &HashSet<u64>) -> Option<Call> {
         let is_nothing = entry.is_over() && entry.undoes.is_empty() && self.store.changes(entry).is_empty();
-        (!is_nothing).then(|| self.call(entry))
+        (!is_nothing).then(|| self.call(entry, undone))
     }
 
-    pub fn call(&self, entry: &Entry) -> Call {
+    /// A call, where these are undone.
+    pub fn call(&self, entry: &Entry, undone: &HashSet<u64>) -> Call {
         let changed = || self.line(&self.store.changes(entry));
-        let undone: Vec<String> = entry.undoes.iter().map(u64::to_string).collect();
-        let changed = match undone[..] {
+        let changed = match entry.undoes[..] {
             _ if !entry.is_over() => "still at work".to_owned(),
             [] => changed(),
-            _ => format!("undid {}: {}", undone.join(", "), changed()),
+            _ => format!("undid {}: {}", some(&entry.undoes), changed()),
         };
         Call {
             number: entry.number,
             at: humantime::format_rfc3339_seconds(entry.began()).to_string(),
             tool: entry.title.clone(),
             undoes: entry.undoes.clone(),
+            undone: undone.contains(&entry.number),
             changed,
         }
     }

@@ -16,6 +16,8 @@ pub struct Context<'a> {
     pub services: &'a Services,
     /// What the call changes.
     pub changes: &'a Changes<'a>,
+    /// Whether the tool is served that undoes it.
+    pub can_undo: bool,
     /// Says when the call is no longer wanted.
     pub cancel: &'a CancelToken,
     /// When the request was read, before it waited for anything.

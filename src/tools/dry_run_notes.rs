@@ -32,7 +32,8 @@ pub fn would_change(context: &Context<'_>, report: DryRunReport) -> Result<(Stri
     let below = context.services.policy.project().map(Root::path);
     let words = |told: &Told| format!("{} {}", verb(&told.change), name(told.path.as_path(), below));
     let mut note = match all {
-        0 => "dry run: nothing would be changed".to_owned(),
+        0 if report.gaps.is_empty() => "dry run: nothing would be changed".to_owned(),
+        0 => "dry run: no change was seen; nothing was changed".to_owned(),
         1..=NAMED => {
             let named: Vec<_> = report.told.iter().map(words).collect();
             format!("dry run: would be {}; nothing was changed", named.join(", "))

@@ -11,15 +11,15 @@ use super::dry_run_notes::{WouldChange, would_change};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Captured, ExecError, Foreground, Outcome, Stage, place_of};
+use crate::exec::{self, Blocked, Captured, ExecError, Foreground, Outcome, Stage, place_of};
 use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
 use crate::text::escape::show_path;
 
 /// Said of a dry run that failed.
-const DRY_RUN_DIFFERS: &str = "in a dry run a directory that was there before cannot be renamed (EXDEV), and files of other groups cannot be written \
-     (EOVERFLOW): for real it may not fail";
+const DRY_RUN_DIFFERS: &str = "in a dry run there are no sockets with names (EACCES), a directory that was there before cannot be \
+     renamed (EXDEV), files of other groups cannot be written (EOVERFLOW), and there is less room (ENOSPC): for real it may not fail";
 
 /// Runs a line of a shell in an allowed directory.
 pub struct ExecuteCommand;
@@ -63,6 +63,10 @@ pub struct Output {
     changed: Option<ChangesMade>,
     #[serde(skip_serializing_if = "Option::is_none")]
     would_change: Option<Open<WouldChange>>,
+    /// Connections that no rule of the operator allows
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Value>")]
+    blocked: Vec<Blocked>,
 }
 
 impl Tool for ExecuteCommand {
@@ -84,7 +88,7 @@ impl Tool for ExecuteCommand {
         }
         let directory = directory(context, params.working_directory.as_deref())?;
         let command = exec::Command {
-            tool: Self::NAME,
+            changes: context.changes,
             line: &params.command,
             dir: place_of(&directory)?,
             terminal: (params.tty == Some(true)).then_some((TERMINAL_ROWS, TERMINAL_COLUMNS)),
@@ -149,6 +153,7 @@ fn start(
         command_id: Some(id.to_owned()),
         changed: None,
         would_change: None,
+        blocked: Vec::new(),
     }))
 }
 
@@ -222,7 +227,7 @@ fn reply(
     notes.add_signal(outcome.exit);
     notes.add_denied(&outcome.denied, &context.services.commands);
     notes.add_identity(outcome.exit, &[&stdout, &stderr]);
-    let (note, changed) = changes_made(context, outcome.changed.as_ref()).unzip();
+    let (note, changed) = changes_made(context).unzip();
     notes.extend(note);
     let (note, would_change) = would_change.unzip();
     if note.is_some() && exit_code != 0 {
@@ -240,8 +245,17 @@ fn reply(
     }
     let timed_out = outcome.timed_out;
     let would_change = would_change.map(Open);
-    let output =
-        Output { stdout, stderr, exit_code: Some(exit_code), timed_out, command_id: None, changed, would_change };
+    let blocked = Blocked::among(&outcome.denied);
+    let output = Output {
+        stdout,
+        stderr,
+        exit_code: Some(exit_code),
+        timed_out,
+        command_id: None,
+        changed,
+        would_change,
+        blocked,
+    };
     let mut reply = Reply::content(content).with(output);
     reply.is_error = exit_code != 0 || timed_out;
     reply

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::{ChangesMade, changes_made};
+use super::change_notes::{ChangesMade, changes_told};
 use super::command_notes::{Notes, exit_code, refused};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{Background, BackgroundCommands, ExecError, State};
+use crate::exec::{Background, BackgroundCommands, Blocked, ExecError, State};
 use crate::limits::{DEFAULT_FOLLOW_SECS, KILL_GRACE_MS, KILL_WAIT_MS, MAX_FOLLOW_BYTES, MAX_FOLLOW_SECS};
+use crate::policy::{self, Touch};
 use crate::text::escape::show;
 
 /// Reads from, writes to and ends a command that `execute_command` left running.
@@ -55,6 +56,10 @@ pub struct Followed {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     changed: Option<ChangesMade>,
+    /// As of other commands
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Value>")]
+    blocked: Vec<Blocked>,
 }
 
 impl Tool for FollowCommand {
@@ -118,7 +123,7 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
         let last = page.end.saturating_sub(MAX_FOLLOW_BYTES as u64 / 2).max(page.next);
         notes.add(format_args!("{more} bytes more: call again, or with cursor {last} for the last of them"));
     }
-    let mut changed = None;
+    let (mut changed, mut blocked) = (None, Vec::new());
     let (running, exit) = match &state {
         State::Running => (true, None),
         State::Ended(ending) => {
@@ -130,9 +135,13 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
             if !ending.asked {
                 notes.add_denied(&ending.denied, &context.services.commands);
             }
-            let (note, made) = changes_made(context, ending.changed.as_ref()).unzip();
+            let (note, made) = changes_told(context, ending.changed.as_ref()).unzip();
             notes.extend(note);
             changed = made;
+            blocked = Blocked::among(&ending.denied);
+            for blocked in &blocked {
+                policy::note(&blocked.url(), None, Touch::Denied);
+            }
             (false, Some((exit_code(ending.exit), ending.asked)))
         }
         State::Lost(reason) => {
@@ -152,6 +161,7 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
         running,
         exit_code: exit.map(|(code, _)| code),
         changed,
+        blocked,
     });
     reply.is_error = !running && exit.is_none_or(|(code, asked)| code != 0 && !asked);
     Ok(reply)

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::list_directory::open_directory;
 use super::name_list::NameList;
+use super::not_searched::NotSearched;
 use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, shallow_glob_note, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
@@ -43,6 +44,9 @@ pub struct Output {
     matches: NameList,
     count: usize,
     truncated: bool,
+    #[serde(rename = "notSearched", skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    not_searched: Option<NotSearched>,
 }
 
 impl Tool for GlobSearch {
@@ -95,6 +99,8 @@ impl Tool for GlobSearch {
             content.push(Content::text(format!("[{} directories could not be read]", named.skipped)));
             content.extend(unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text));
         }
-        Ok(Reply::content(content).with(Output { matches, count, truncated }).holding(named.held))
+        let not_searched = NotSearched::of(named.left_out).filter(|_| count == 0);
+        content.extend(not_searched.as_ref().map(|left_out| Content::Text(left_out.note())));
+        Ok(Reply::content(content).with(Output { matches, count, truncated, not_searched }).holding(named.held))
     }
 }

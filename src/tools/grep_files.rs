@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::grep_reply::{Output, assemble, bulk_note};
 use super::list_directory::as_directory;
+use super::not_searched::NotSearched;
 use super::selection::{Selection, call, scope, shallow_glob_note, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -77,7 +78,7 @@ impl Tool for GrepFiles {
     const NAME: &'static str = "grep_files";
     const TITLE: &'static str = "Search contents";
     const DESCRIPTION: &'static str = "Search file contents by regex; path:line:text, context lines with -. Needs \
-        directory or globs. Escape metacharacters to find literal text. Binary files are left out.";
+        directory or globs. Escape metacharacters to find literal text. Binary files are searched only if named.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;
@@ -119,14 +120,19 @@ impl Tool for GrepFiles {
             let root = scope.root().map(<[u8]>::to_vec);
             (grep(call, scope, &pattern, wanted)?, root)
         };
-        let (output, text) = assemble(&hits, wanted);
+        let (mut output, text) = assemble(&hits, wanted);
+        // Images between sources are no news; a source that is binary is.
+        let is_narrow = params.globs.is_some() || params.file_types.is_some();
+        if hits.files.is_empty() || is_narrow && hits.left_out.binary_files > 0 {
+            output.not_searched = NotSearched::of(hits.left_out);
+        }
         let files = hits.searched;
         context.progress.report_now(files, Some(files), &format!("{files} files searched"));
         let note = root.and_then(|root| bulk_note(&hits, &output, &root, text.len()));
         let mut content = vec![Content::Text(text)];
         if hits.files.is_empty() {
             content.extend(shallow_glob_note(params.globs.as_deref()).map(Content::Text));
-            if hits.searched == 0 {
+            if hits.searched == 0 && hits.left_out.is_empty() {
                 content.push(Content::text("[no file was searched: none is left by directory, globs and fileTypes]"));
             } else if !wanted.multiline && may_cross_lines(&params.regex) {
                 content
@@ -137,6 +143,7 @@ impl Tool for GrepFiles {
         content.extend(note.map(Content::Text));
         let unreadable = hits.unreadable.iter().map(|path| path.as_os_str().as_bytes());
         content.extend(unreadable_note(unreadable).map(Content::Text));
+        content.extend(output.not_searched.as_ref().map(|left_out| Content::Text(left_out.note())));
         Ok(Reply::content(content).with(output).holding(hits.held))
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::not_searched::NotSearched;
 use super::reply_size::Bulk;
 use crate::search::{FileHits, Hits, Mode, Wanted};
 use crate::text::escape::show_path;
@@ -14,6 +15,7 @@ use crate::text::escape::show_path;
 /// Every line shown, typed.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[cfg_attr(test, derive(PartialEq, Eq))]
+#[serde(rename_all = "camelCase")]
 pub struct Output {
     matches: Vec<Shown>,
     /// With outputMode files or count
@@ -23,6 +25,9 @@ pub struct Output {
     pub(super) count: u64,
     truncated: bool,
     skipped: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub(super) not_searched: Option<NotSearched>,
 }
 
 /// A line that matches, or context.

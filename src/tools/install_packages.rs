@@ -11,7 +11,7 @@ use super::command_notes::exit_code;
 use super::python::{Open, has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, ExecError, place_of};
+use crate::exec::{self, Blocked, ExecError, place_of};
 use crate::limits::{DEFAULT_INSTALL_SECS, MAX_INSTALL_SECS, MAX_PACKAGES};
 use crate::python::packages::{
     ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, missing_builder, script, shortened,
@@ -43,6 +43,8 @@ pub struct Output {
     #[serde(rename = "output")]
     said: String,
     message: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    blocked: Vec<Blocked>,
 }
 
 impl Tool for InstallPackages {
@@ -67,7 +69,7 @@ impl Tool for InstallPackages {
         let own = directory.join(format!("python-{}", session.number()));
         let line = script(&session.settings().python, &own, &wanted, offline);
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { tool: Self::NAME, line: &line, dir, terminal: None };
+        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_INSTALL_SECS));
         let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let outcome = foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage));
@@ -102,10 +104,11 @@ impl Tool for InstallPackages {
             ),
             _ => format!("pip failed with exit code {code}"),
         };
-        for blocked in outcome.blocked() {
+        let blocked = Blocked::among(&outcome.denied);
+        for blocked in &blocked {
             message = format!("{message}; {blocked}");
         }
-        if let Some((note, _)) = changes_made(context, outcome.changed.as_ref()) {
+        if let Some((note, _)) = changes_made(context) {
             message = format!("{message}; {note}");
         }
         if success && let Some(modules) = modules {
@@ -119,7 +122,7 @@ impl Tool for InstallPackages {
         let said = [said, &outcome.stderr.text()].join("\n").trim().to_owned();
         let said = if success { said } else { shortened(&said).into_owned() };
         let session_id = session.name().to_owned();
-        let mut reply = Reply::json(Open(Output { success, session_id, packages: wanted, said, message }))?;
+        let mut reply = Reply::json(Open(Output { success, session_id, packages: wanted, said, message, blocked }))?;
         reply.is_error = !success;
         Ok(reply)
     }

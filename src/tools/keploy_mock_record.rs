@@ -111,7 +111,7 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     let declared = declared(&services.policy, path, command)?;
     let rules = secrets(services, &declared)?;
     let wanted =
-        Wanted { tool: KeployMockRecord::NAME, line: command, timeout_secs: timeout, streams: None, signals: None };
+        Wanted { changes: context.changes, line: command, timeout_secs: timeout, streams: None, signals: None };
     let mut ran = match run_command(services, &wanted, Play::Record, context.cancel, &mut |done, all, stage| {
         context.progress.stage(done, all, stage);
     }) {

@@ -163,7 +163,7 @@ fn replay(
         on_miss: if configuration.fall_back_on_miss { OnMiss::Passthrough } else { OnMiss::Fail },
     };
     let wanted = Wanted {
-        tool: KeployMockTest::NAME,
+        changes: context.changes,
         line: &params.command,
         timeout_secs: params.timeout,
         streams: None,

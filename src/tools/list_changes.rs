@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change_diff::{difference, shown};
-use super::change_notes::{Call, Names, journal};
+use super::change_notes::{Call, Names, gone, journal};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -56,7 +56,7 @@ impl Tool for ListChanges {
             return alone(context, journal, &journal.store.entry(number)?);
         }
         let names = Names::new(context.services, journal);
-        let numbers = journal.store.numbers()?;
+        let (numbers, undone) = (journal.store.numbers()?, journal.store.undone()?);
         let most = params.limit.unwrap_or(USUAL_CALLS) as usize;
         let mut older = numbers.iter().rev().filter(|number| params.before.is_none_or(|before| **number < before));
         let mut calls = Vec::new();
@@ -68,7 +68,7 @@ impl Tool for ListChanges {
             }
             // It may have been let go of meanwhile.
             let Ok(entry) = journal.store.entry(*number) else { continue };
-            calls.extend(names.listed(&entry));
+            calls.extend(names.listed(&entry, &undone));
         }
         let mut text: String = calls.iter().fold(String::new(), |mut text, call| {
             let _ = writeln!(text, "{call}");
@@ -79,17 +79,7 @@ impl Tool for ListChanges {
             (Some(last), Some(_)) => {
                 let _ = write!(text, "[older calls: before: {}]", last.number);
             }
-            (Some(_), None) => {
-                let bounds = journal.bounds();
-                let (mib, days) = (bounds.bytes / (1024 * 1024), bounds.age.as_secs() / 86_400);
-                if journal.gone() > 0 {
-                    let _ = write!(
-                        text,
-                        "[up to call {} nothing is kept any more: --undo-mib {mib}, --undo-days {days}]",
-                        journal.gone()
-                    );
-                }
-            }
+            (Some(_), None) => text.extend(gone(&journal.store)),
         }
         let text = text.trim_end().to_owned();
         Ok(Reply::text(text).with(Open(Output { calls, diff: None })))
@@ -109,7 +99,7 @@ fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Repl
         Ok(format!("{}\n{difference}", names.change(change)))
     };
     let text = shown(changes.len(), changes.iter().map(one))?;
-    let call = names.call(entry);
+    let call = names.call(entry, &journal.store.undone()?);
     let content = if text.is_empty() { call.to_string() } else { format!("{call}\n{text}") };
     Ok(Reply::text(content).with(Open(Output { calls: vec![call], diff: Some(text) })))
 }

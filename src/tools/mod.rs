@@ -12,6 +12,7 @@ mod edits;
 mod grep_reply;
 mod hash;
 mod name_list;
+mod not_searched;
 mod one_or_many;
 mod page;
 mod parallel;

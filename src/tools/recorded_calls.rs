@@ -9,7 +9,8 @@ use super::command_notes::exit_code;
 use super::services::Services;
 use crate::calls::{CallsError, Isolation, Kept, Play, Ran, Reach, Run, RunHost, run};
 use crate::cancel::CancelToken;
-use crate::exec::{self, Launcher, Stage, place_of};
+use crate::exec::{self, Denied, Launcher, Stage, place_of};
+use crate::journal::Changes;
 use crate::limits::{CALLS_OUTPUT_BYTES, DEFAULT_CALLS_TIMEOUT_SECS};
 use crate::policy::Root;
 use crate::record::redact::Secrets;
@@ -20,8 +21,8 @@ use crate::text::count::counted;
 /// One command, run in the first writable directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// The name of the tool that asks for it.
-    pub tool: &'a str,
+    /// What the call that asks for it changes.
+    pub changes: &'a Changes<'a>,
     /// For the shell of commands.
     pub line: &'a str,
     /// When it is ended; `None` for the usual time.
@@ -53,11 +54,13 @@ pub fn run_command(
         scratch,
         tmp: &tmp,
         reach: services.calls.reach,
+        gate: rules.gate.as_deref(),
         resolves: services.calls.resolves,
         roots: &services.calls.roots,
     };
     let directory = services.policy.read(place(services))?;
-    let command = exec::Command { tool: wanted.tool, line: wanted.line, dir: place_of(&directory)?, terminal: None };
+    let command =
+        exec::Command { changes: wanted.changes, line: wanted.line, dir: place_of(&directory)?, terminal: None };
     let timeout = Duration::from_secs(wanted.timeout_secs.unwrap_or(DEFAULT_CALLS_TIMEOUT_SECS));
     let how = Run {
         command: &command,
@@ -149,6 +152,7 @@ pub fn some_of(names: &[String]) -> String {
 /// What keeps calls near, if anything does.
 fn nearness(services: &Services, ran: &Ran) -> Option<String> {
     let reason = match services.calls.reach {
+        _ if services.commands.gate.is_some() => return None,
         Reach::AsCommands if !services.calls.resolves => {
             "commands have a loopback of their own (--network loopback), on which servers of this machine are not"
         }
@@ -204,6 +208,10 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     add(again, "read was asked", "reads were asked", more_often);
     let udp = " refused: UDP other than name lookups cannot be recorded";
     add(more.datagrams_refused, "datagram was", "datagrams were", udp);
+    notes.extend(ran.outcome.denied.iter().filter_map(|denied| match denied {
+        Denied::Blocked(blocked) => Some(blocked.to_string()),
+        _ => None,
+    }));
     notes.extend(nearness(services, ran).filter(|_| counts.refused + counts.unanswered > 0));
     if ran.isolation == Isolation::Env {
         notes.push(

@@ -1,7 +1,8 @@
 //! The tools that a process serves, in order, found by name.
 
 use super::TOOLS;
-use super::tool::{Callable, Hints, Toolset};
+use super::tool::{Callable, Hints, Tool as _, Toolset};
+use super::undo_changes::UndoChanges;
 use crate::protocol::{Code, RpcError};
 use crate::text::nearest::{nearest, shortened};
 
@@ -53,6 +54,11 @@ impl Registry {
     /// The tool of this name, if there is one.
     pub fn get(&self, name: &str) -> Option<&dyn Callable> {
         self.iter().find(|tool| tool.name() == name)
+    }
+
+    /// Whether there is one that undoes what the others changed.
+    pub fn can_undo(&self) -> bool {
+        self.get(UndoChanges::NAME).is_some()
     }
 
     /// The same. The error says why there is none, and names the nearest one.

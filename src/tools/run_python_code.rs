@@ -9,10 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cell_notes::{Surroundings, hints};
-use super::change_notes::changes_made;
+use super::change_notes::changes_told;
 use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
+use crate::exec::Blocked;
 use crate::limits::{
     CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_SECS, PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
 };
@@ -65,6 +66,8 @@ pub struct Output {
     timed_out: bool,
     /// Variables and imports are gone.
     state_lost: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    blocked: Vec<Blocked>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -137,7 +140,7 @@ fn reply(
     if let Some(partial) = changes.partial {
         notes.push(format!("new and modified files are not all told: {partial}"));
     }
-    notes.extend(changes_made(context, cell.changed.as_ref()).map(|(note, _)| note));
+    notes.extend(changes_told(context, cell.changed.as_ref()).map(|(note, _)| note));
     for blocked in &cell.blocked {
         note(&blocked.url(), None, Touch::Denied);
         notes.push(blocked.to_string());
@@ -215,6 +218,7 @@ fn reply(
         session_id: session.name().to_owned(),
         timed_out: cell.timed_out,
         state_lost,
+        blocked: cell.blocked,
         notes,
     };
     let mut reply = Reply::json(Open(output))?;

@@ -10,7 +10,7 @@ use super::command_notes::exit_code;
 use super::python::{Open, host, note_written, seconds, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Captured, ExecError, place_of};
+use crate::exec::{self, Blocked, Captured, ExecError, place_of};
 use crate::limits::{DEFAULT_CELL_SECS, MAX_CELL_SECS};
 use crate::policy::Kind;
 use crate::python::packages::quoted;
@@ -47,6 +47,8 @@ pub struct Output {
     new_files: Vec<String>,
     modified_files: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    blocked: Vec<Blocked>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
 
@@ -77,7 +79,7 @@ impl Tool for RunScript {
         };
         let line = line(&session, path, params.args.as_deref().unwrap_or_default());
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { tool: Self::NAME, line: &line, dir, terminal: None };
+        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
         let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let begun = Instant::now();
@@ -99,8 +101,9 @@ impl Tool for RunScript {
         if outcome.timed_out {
             notes.push(format!("ended after its timeout of {} s", timeout.as_secs()));
         }
-        notes.extend(outcome.blocked().map(ToString::to_string));
-        notes.extend(changes_made(context, outcome.changed.as_ref()).map(|(note, _)| note));
+        let blocked = Blocked::among(&outcome.denied);
+        notes.extend(blocked.iter().map(ToString::to_string));
+        notes.extend(changes_made(context).map(|(note, _)| note));
         notes.extend(changes.partial.map(|partial| format!("new and modified files are not all told: {partial}")));
         note_written(context, &session, &changes);
         let exit_code = exit_code(outcome.exit);
@@ -112,6 +115,7 @@ impl Tool for RunScript {
             timed_out: outcome.timed_out,
             new_files: shown(context, &session, changes.new.iter().map(|path| &**path)),
             modified_files: shown(context, &session, changes.modified.iter().map(|path| &**path)),
+            blocked,
             notes,
         }))?;
         reply.is_error = exit_code != 0 || outcome.timed_out;

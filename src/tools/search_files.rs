@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::list_directory::open_directory;
 use super::name_list::NameList;
+use super::not_searched::NotSearched;
 use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
@@ -45,6 +46,9 @@ pub struct Params {
 pub struct Output {
     matches: NameList,
     count: usize,
+    #[serde(rename = "notSearched", skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    not_searched: Option<NotSearched>,
 }
 
 impl Tool for SearchFiles {
@@ -93,7 +97,9 @@ impl Tool for SearchFiles {
             content.push(Content::text(format!("[{} directories could not be read]", named.skipped)));
             content.extend(unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text));
         }
-        Ok(Reply::content(content).with(Output { matches, count }).holding(named.held))
+        let not_searched = NotSearched::of(named.left_out).filter(|_| count == 0);
+        content.extend(not_searched.as_ref().map(|left_out| Content::Text(left_out.note())));
+        Ok(Reply::content(content).with(Output { matches, count, not_searched }).holding(named.held))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::calls::{Isolation, Reach};
 use crate::cancel::CancelToken;
 use crate::exec::{BackgroundCommands, Foreground, Launcher, Slots};
 use crate::fs::Writer;
+use crate::gate::Gate;
 use crate::journal::Journal;
 use crate::limits::{
     DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_TIMEOUT_SECS, MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES,
@@ -88,6 +89,8 @@ pub struct Commands {
     pub background: Option<BackgroundCommands>,
     /// Starts commands; `None` when they are refused.
     pub launcher: Option<Launcher>,
+    /// Who decides about their connections, if there are rules.
+    pub gate: Option<Arc<Gate>>,
     /// Holds the lock that says that the private directory of commands is in use.
     pub scratch: Option<Scratch>,
     /// Time limit of a command that asks for none.
@@ -111,6 +114,7 @@ impl Commands {
         Self {
             standing: WallStatus::none(),
             launcher: None,
+            gate: None,
             scratch: None,
             background: None,
             timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),

@@ -1,7 +1,6 @@
 //! What the tools for tests and types have in common.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, refused};
 use super::{Context, Reply};
 use crate::error::Error;
-use crate::exec::ExecError;
+use crate::exec::{Blocked, ExecError};
 use crate::protocol::Content;
 use crate::testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 
@@ -22,16 +21,19 @@ use crate::testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 pub struct Reported<R> {
     #[serde(flatten)]
     report: R,
-    /// An item for each command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<ChangesMade>,
+    /// As of other commands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    changed: Vec<ChangesMade>,
+    #[schemars(with = "Vec<serde_json::Value>")]
+    blocked: Vec<Blocked>,
 }
 
 /// What has run.
 pub struct Ran<R> {
     outcome: RunOutcome<R>,
     /// The note and the same for programs.
-    changed: Vec<(String, ChangesMade)>,
+    changed: Option<(String, ChangesMade)>,
 }
 
 /// Does `work` with what runs need. `tool` is told in the refusal.
@@ -49,9 +51,8 @@ pub fn with_run_context<R>(
         return Err(ExecError::NoLauncher.into());
     };
     let tmp = rules.standing.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
-    let changed = RefCell::new(Vec::new());
     let outcome = work(&RunContext {
-        tool,
+        changes: context.changes,
         policy: &services.policy,
         account: &services.account,
         memory: &services.memory,
@@ -61,10 +62,9 @@ pub fn with_run_context<R>(
         tmp: &tmp,
         offline: !rules.standing.reaches_hosts(),
         history: &services.tests,
-        on_changed: &|made| changed.borrow_mut().extend(changes_made(context, Some(made))),
         cancel: context.cancel,
     })?;
-    Ok(Ran { outcome, changed: changed.into_inner() })
+    Ok(Ran { outcome, changed: changes_made(context) })
 }
 
 /// Tells the client how long the work takes, of how long it may, in its own words.
@@ -92,8 +92,8 @@ impl<R> Ran<R> {
             mime: "text/plain".to_owned(),
             size: log.text.len() as u64,
         }));
-        let changed = changed.into_iter().map(|(_, made)| made).collect();
-        Reply::content(content).with(Reported { report: told(report), changed })
+        let changed = changed.map(|(_, made)| made);
+        Reply::content(content).with(Reported { report: told(report), changed, blocked: Blocked::among(&denied) })
     }
 }
 

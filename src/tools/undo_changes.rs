@@ -1,11 +1,12 @@
 //! `undo_changes`: what calls have changed is made what it was.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::{Names, is_zero, journal};
+use super::change_notes::{Names, is_zero, journal, some};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -70,7 +71,14 @@ impl Tool for UndoChanges {
         if params.paths.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::params("`paths` is empty; name what is to be undone, or leave it out for everything"));
         }
-        let options = Options { paths: &paths, except: &except, dry_run: true, force: false };
+        let steps = Cell::new(0);
+        let wanted = || {
+            steps.set(steps.get() + 1);
+            context.progress.report(steps.get(), None, "undoing");
+            !context.cancel.is_cancelled()
+        };
+        let options =
+            Options { paths: &paths, except: &except, dry_run: true, wanted: Some(&wanted), ..Options::default() };
         let still = context.services.policy.still();
         let planned = journal.store.undo(&numbers, Self::NAME, options)?;
         for (place, change) in &planned.undone {
@@ -90,7 +98,7 @@ impl Tool for UndoChanges {
         if planned.undone.is_empty() {
             let part = if params.paths.is_some() { " at these paths" } else { "" };
             return Err(Error::Unsuitable {
-                message: format!("there is nothing left to undo of {}{part}", listed(&numbers)),
+                message: format!("there is nothing left to undo of {}{part}", calls(&numbers)),
                 hint: "list_changes says what each call changed".into(),
             });
         }
@@ -143,7 +151,8 @@ fn conflicts(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Vec
 
 fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<Open<Output>> {
     let names = Names::new(context.services, journal);
-    let mut undone: Vec<String> = outcome.undone.iter().map(|change| names.undone(change)).collect();
+    let mut undone: Vec<String> =
+        outcome.undone.iter().map(|change| names.undone(change, outcome.number.is_none())).collect();
     let mut conflicts = conflicts(context, journal, outcome);
     let text = match outcome.number {
         Some(number) => format!("{}\n[undone; this is call {number}, which can be undone too]", limited(&undone)),
@@ -165,10 +174,10 @@ fn limited(lines: &[String]) -> String {
     text
 }
 
-fn listed(numbers: &[u64]) -> String {
-    if numbers.is_empty() {
-        return "these calls".to_owned();
+fn calls(numbers: &[u64]) -> String {
+    match numbers {
+        [] => "these calls".to_owned(),
+        [one] => format!("call {one}"),
+        numbers => format!("calls {}", some(numbers)),
     }
-    let all: Vec<String> = numbers.iter().take(MAX_NAMED_CHANGES).map(u64::to_string).collect();
-    format!("{} {}", if numbers.len() == 1 { "call" } else { "calls" }, all.join(", "))
 }

@@ -72,10 +72,11 @@ pub fn prepare(
     let address = cli.http.http.context("--http names no address")?;
     let HttpConfig { mut settings, tokens, tenant: mut limits, manager, .. } =
         HttpConfig::resolve(address, &cli.http, &cli.options)?;
-    let secrets = Secrets::open(&cli.http)?;
+    let mut secrets = Secrets::open(&cli.http)?;
     config.hidden.extend(secrets.hidden());
     let own = |entry| Config::for_token(&cli.options, entry);
     let configs = tokens.iter().map(own).collect::<Result<Vec<_>>>()?;
+    configs.iter().chain([&*config]).for_each(|of| secrets.add_credentials(&of.sandbox.secret_files));
     let of_tokens = configs.iter().flat_map(|own| own.undo.allowed.iter().cloned());
     config.undo.allowed.extend(of_tokens.collect::<Vec<PathBuf>>());
     let config = &*config;

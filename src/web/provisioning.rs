@@ -90,9 +90,13 @@ impl Provisioning {
         self.pins.expect(configs.iter().flat_map(|config| &config.grants));
     }
 
-    /// The tenant of this entry, and what it may reach. Fails, with the way out, if it cannot be served without a restart.
-    pub fn admit(&mut self, entry: &TokenEntry, secrets: &Secrets) -> Result<(Arc<Tenant>, Reach)> {
+    /// The tenant of this entry, and what it may reach beside what `others` may. Fails, with the way out, if it cannot be served
+    /// without a restart.
+    pub fn admit(&mut self, entry: &TokenEntry, secrets: &mut Secrets, others: &Reach) -> Result<(Arc<Tenant>, Reach)> {
         let mut config = Config::for_token(&self.options, entry)?;
+        let files = &config.sandbox.secret_files;
+        files.iter().try_for_each(|file| others.keeps_apart("--credential", file))?;
+        secrets.add_credentials(files);
         config.hidden.clone_from(&self.hidden);
         config.ground.clone_from(&self.ground);
         config.undo.places = Some(self.undo_places.clone());

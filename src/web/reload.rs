@@ -137,7 +137,7 @@ impl Reload {
                         );
                     }
                 }
-                None => match self.provisioning.admit(entry, &self.secrets) {
+                None => match self.provisioning.admit(entry, &mut self.secrets, &self.reach) {
                     Ok((tenant, reach)) => {
                         self.reach.add(reach);
                         self.served.push(entry.clone());

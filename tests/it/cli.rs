@@ -229,7 +229,7 @@ fn a_start_that_cannot_be_says_why() {
         (vec!["--command-timeout-secs", "100"], "--max-command-timeout-secs is 60"),
         (vec!["--allow-network", "--network", "none"], "--allow-network is the same as --network host"),
         (vec!["--network", "loopback", "--sandbox", "off"], "only a wall can keep commands from the network"),
-        (vec!["--network", "internet"], "[possible values: none, loopback, host]"),
+        (vec!["--network", "internet"], "[possible values: none, loopback, host, replay:SET]"),
         (vec!["--sandbox", "on"], "[possible values: require, namespaces, landlock, off]"),
         (vec!["--env", "=1"], "is no name of a variable"),
         (vec!["--env", "TMPDIR=/tmp"], "it is always private"),

@@ -13,6 +13,7 @@ use replay::internals::exec::{
     Background, BackgroundCommands, Captured, Command, Ending, ExecError, Exit, Foreground, Launcher, Outcome, Slots,
     Stage, State, place_of,
 };
+use replay::internals::journal::Changes;
 use replay::internals::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
 use replay::internals::sandbox::{Limits, Network, Place, Plan, Scratch, Tier};
 use rustix::fs::{Mode, OFlags};
@@ -20,6 +21,7 @@ use rustix::process::Pid;
 
 use crate::harness::ends_within;
 
+static CHANGES: Changes<'static> = Changes::new(None, "execute_command");
 const LONG: Duration = Duration::from_mins(1);
 /// By then a shell has done the first things that it is told, on a busy machine too.
 const BEGUN: Duration = Duration::from_secs(2);
@@ -95,7 +97,7 @@ impl Shell {
     }
 
     fn command<'a>(&self, line: &'a str) -> Command<'a> {
-        Command { tool: "execute_command", line, dir: self.dir.clone(), terminal: self.terminal }
+        Command { changes: &CHANGES, line, dir: self.dir.clone(), terminal: self.terminal }
     }
 
     fn run(&self, line: &str) -> Outcome {
@@ -145,7 +147,6 @@ fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
         asked_by: None,
         left: 0,
         denied: vec![],
-        changed: None,
         would_change: None,
     }
 }

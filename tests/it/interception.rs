@@ -23,6 +23,7 @@ use replay::internals::cancel::CancelToken;
 use replay::internals::exec::{
     Command, Counts, ExecError, Exit, Foreground, Intercepted, Interception, Launcher, Outcome, Slots, place_of,
 };
+use replay::internals::journal::Changes;
 use replay::internals::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -224,10 +225,17 @@ impl Net {
         on_start: &mut dyn FnMut(Interception),
     ) -> (Result<Outcome, ExecError>, Slots) {
         let running = Slots::new(4);
-        let command = Command { tool: "execute_command", line, dir: place(&self.work), terminal: None };
+        let command = Command { changes: &Changes::none(), line, dir: place(&self.work), terminal: None };
         let cancel = CancelToken::new();
-        let outcome =
-            foreground(&self.launcher, &running, &cancel).run_intercepted(&command, how, on_start, &mut |_, _| {});
+        let outcome = foreground(&self.launcher, &running, &cancel).run_intercepted(
+            &command,
+            how,
+            &mut |given| {
+                on_start(given);
+                None
+            },
+            &mut |_, _| {},
+        );
         (outcome, running)
     }
 
@@ -306,6 +314,11 @@ impl Proxy {
 
 /// Has every connection made.
 fn let_all(interception: &Arc<Interception>) {
+    let (channel, heard) = (interception.as_fd().try_clone_to_owned().unwrap(), Arc::downgrade(interception));
+    thread::spawn(move || {
+        let hears = || heard.upgrade().is_some_and(|interception| interception.hear());
+        while poll(&mut [PollFd::new(&channel, PollFlags::IN)], None).is_ok() && hears() {}
+    });
     let inside = Arc::downgrade(interception);
     interception.on_flow(move |flow| {
         if let Some(interception) = inside.upgrade() {

@@ -3,15 +3,24 @@
 //! All servers are on the loopback device of a network of the test's own, and have names there. Each test runs in both tiers, and
 //! where the tests run as root also as a user without rights.
 
+mod credentials;
+mod learning;
+mod log;
+mod replaying;
+mod requests;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use pretty_assertions::assert_eq;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::json;
 
-use crate::harness::Server;
+use crate::harness::{DEADLINE, Server};
 use crate::interception::{NOBODY, started_as_nobody};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
@@ -23,12 +32,13 @@ struct Setting {
 }
 
 /// What came of a command.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Ran {
     out: String,
     err: String,
     /// What reached the servers, in order.
     notes: Vec<String>,
+    status: Option<i32>,
 }
 
 struct World {
@@ -85,17 +95,28 @@ impl World {
 
     /// Runs a line of shell under these rules.
     fn run(&self, flags: &[&str], line: &str) -> Ran {
-        for name in ["ready", "alive", "notes"] {
+        self.run_with(&["sandbox", "run", "--log-level", "warn"], flags, line)
+    }
+
+    /// The same with another subcommand.
+    fn run_with(&self, subcommand: &[&str], flags: &[&str], line: &str) -> Ran {
+        for name in ["ready", "ready-too", "alive", "notes"] {
             let _ = fs::remove_file(self.tree.path().join(name));
         }
         let mut command = Command::new("unshare");
+        let root = self.tree.path().join("root.pem");
+        if root.exists() {
+            command.env("SSL_CERT_FILE", root);
+        }
         command.args(own_network()).arg("sh").arg(self.tree.path().join("world.sh")).arg(self.tree.path());
-        command.arg(&self.program).args(["sandbox", "run", "--sandbox", self.setting.tier, "--log-level", "warn"]);
-        command.arg("--allow").arg(format!("{}:rw", self.tree.path().join("work").display()));
+        command.arg(&self.program).args(subcommand).args(["--sandbox", self.setting.tier]);
+        let work = self.tree.path().join("work");
+        command.current_dir(&work).arg("--allow").arg(format!("{}:rw", work.display()));
         let ran = command.args(flags).args(["--", "sh", "-c", line]).stdin(Stdio::null()).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let notes = fs::read_to_string(self.tree.path().join("notes")).unwrap_or_default();
-        Ran { out: text(&ran.stdout), err: text(&ran.stderr), notes: notes.lines().map(str::to_owned).collect() }
+        let notes = notes.lines().map(str::to_owned).collect();
+        Ran { out: text(&ran.stdout), err: text(&ran.stderr), notes, status: ran.status.code() }
     }
 }
 
@@ -151,6 +172,11 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
         let line = |port: u16| format!("python3 connect.py api.example.com 80; python3 connect.py example.org {port}");
         let said = server.call("execute_command", json!({"command": line(1)}));
         assert_eq!(said.text(), format!("connected\n13\n[{}]\n[exit code: 0]", told(1, "python3")));
+        let data = |port: u16| {
+            let place = format!("example.org:{port}");
+            json!([{"target": place, "times": 1, "by": ["python3"], "rule": place}])
+        };
+        assert_eq!(said.result()["structuredContent"]["blocked"], data(1));
         let begun = server.call("execute_command", json!({"command": line(2), "background": true}));
         let id = begun.result()["structuredContent"]["commandId"].clone();
         let said = loop {
@@ -160,12 +186,107 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
             }
         };
         assert!(said.text().contains(&told(2, "python3")), "{}", said.whole());
+        assert_eq!(said.result()["structuredContent"]["blocked"], data(2));
         let code = "from connect import connect\nconnect('api.example.com', 80)\nconnect('example.org', 3)";
         let code = format!("import sys; sys.path.insert(0, '.'); sys.argv = ['x']\n{code}");
         let said = server.call("run_python_code", json!({"code": code}));
         assert!(said.whole().contains(&told(3, "python3")) && said.whole().contains("connected"), "{}", said.whole());
+        assert_eq!(said.result()["structuredContent"]["blocked"], data(3));
         let again = server.call("run_python_code", json!({"code": "connect('api.example.com', 80)"}));
         assert!(!again.whole().contains("blocked"), "{}", again.whole());
+        tree.file("work/ask.py", ASK);
+        let line = "python3 ask.py api.example.com=api.example.com; python3 connect.py example.org 4";
+        let said = server.call("keploy_mock_record", json!({"command": line}));
+        assert_eq!(said.result()["structuredContent"]["success"], true, "{}", said.whole());
+        assert!(said.whole().contains(&told(4, "python3")), "{}", said.whole());
+    });
+}
+
+#[test]
+fn what_is_allowed_behaves_as_without_rules() {
+    everywhere(|world| {
+        let other = rcgen::generate_simple_self_signed(["other.example.net".to_owned()]).unwrap();
+        world.file("certificate.pem", &other.cert.pem());
+        world.file("wire.py", include_str!("network/wire.py"));
+        fs::write(world.tree.path().join("certificate.pem"), other.signing_key.serialize_pem() + &other.cert.pem())
+            .unwrap();
+        let ports = [8081, 8082, 8083, 8443].map(|port| format!("api.example.com:{port}"));
+        let flags = ports.iter().flat_map(|rule| ["--allow-net", rule]).chain(RULES).collect::<Vec<_>>();
+        let ran = world.run(&flags, "python3 wire.py certificate.pem");
+        assert_eq!(ran.out, include_str!("network/wire.out"), "{:?}: {}", world.setting, ran.err);
+        let end = "11.0.0.2:8082 300000 bytes after the end".to_owned();
+        assert!(ran.notes.contains(&end), "{:?}: {:?}", world.setting, ran.notes);
+    });
+}
+
+/// Goes on as long as an allowed connection can be made, and tries another one, too.
+const KEEP: &str = "import socket
+print('begun', flush=True)
+while True:
+    try:
+        socket.create_connection(('11.0.0.3', 80), 10)
+    except OSError:
+        pass
+    socket.create_connection(('api.example.com', 80), 10).close()
+";
+
+/// The processes whose command line ends so, with their parents, the nearest first.
+fn with_parents(end: &str) -> Vec<i32> {
+    let line = |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let ends = |pid: &String| {
+        line(pid).strip_suffix(b"\0").is_some_and(|line| line.ends_with(end.as_bytes()) && line.starts_with(b"python3"))
+    };
+    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let Some(first) = pids.filter(|name| name.parse::<i32>().is_ok()).find(ends) else { return Vec::new() };
+    let parent = |pid: &i32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<i32>().ok()).filter(|pid| *pid > 1)
+    };
+    std::iter::successors(first.parse().ok(), parent).collect()
+}
+
+#[test]
+fn whoever_is_killed_nothing_opens_and_nothing_hangs() {
+    everywhere(|world| {
+        if world.setting.nobody {
+            return;
+        }
+        // The program's shell may be the program itself: after them come the supervisor, the launcher and the server.
+        for steps_from_server in [0, 2] {
+            let tree = Tree::new();
+            tree.file("work/keep.py", KEEP);
+            for name in ["servers.py", "world.sh"] {
+                fs::copy(world.tree.path().join(name), tree.path(name)).unwrap();
+            }
+            let (script, dir) = (tree.text("world.sh"), tree.text(""));
+            let wrapper = [&["unshare"], &own_network()[..], &["sh", &script, &dir]].concat();
+            let allow = format!("{}:rw", tree.text("work"));
+            let flags = ["--allow", &allow, "--sandbox", world.setting.tier, "--tools", "command"];
+            let mut server =
+                Server::start_under(&tree, &wrapper, &[&flags[..], &RULES[..]].concat()).opened(NEWEST_HANDSHAKE);
+            let mark = tree.text("keep.mark");
+            let begun = server.call(
+                "execute_command",
+                json!({"command": format!("exec python3 keep.py {mark}"), "background": true}),
+            );
+            assert_eq!(begun.result()["structuredContent"]["commandId"], "c1", "{}", begun.whole());
+            let notes = || fs::read_to_string(tree.path("notes")).unwrap_or_default();
+            let until = Instant::now() + DEADLINE;
+            let chain = loop {
+                let chain = with_parents(&mark);
+                if let Some(at) = chain.iter().position(|pid| *pid == server.pid().as_raw_nonzero().get()) {
+                    break chain[..=at].to_vec();
+                }
+                assert!(Instant::now() < until, "{chain:?}");
+            };
+            let program = pidfd_open(Pid::from_raw(chain[0]).unwrap(), PidfdFlags::empty()).unwrap();
+            let victim = Pid::from_raw(chain[chain.len() - 1 - steps_from_server]).unwrap();
+            kill_process(victim, Signal::KILL).unwrap();
+            let mut ended = [PollFd::new(&program, PollFlags::IN)];
+            let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+            assert_eq!(poll(&mut ended, Some(&patience)), Ok(1), "{:?} {steps_from_server}", world.setting);
+            assert!(!notes().contains("11.0.0.3"), "{}", notes());
+        }
     });
 }
 
@@ -180,5 +301,42 @@ fn many_connections_and_ends_of_every_kind_pass() {
         let blocked = "replay: blocked: example.org:80, 100 times (python3); the operator can allow it with --allow-net \
                        example.org\n";
         assert_eq!(ran.err, blocked, "{:?}", world.setting);
+    });
+}
+
+/// Asks for a path of a host, and says at which host it is.
+const ASK: &str = "import http.client, sys
+def ask(host, said):
+    try:
+        one = http.client.HTTPConnection(host, 80, timeout=10)
+        one.request('GET', '/good', headers={'Host': said})
+        print(host, said, one.getresponse().status)
+    except (OSError, http.client.HTTPException) as error:
+        print(host, said, type(error).__name__)
+for pair in sys.argv[1:]:
+    ask(*pair.split('='))
+";
+
+#[test]
+fn a_recorded_program_reaches_what_the_rules_allow() {
+    everywhere(|world| {
+        world.file("ask.py", ASK);
+        let pairs = "api.example.com=api.example.com api.example.com=other.example.net example.org=example.org";
+        let line = format!("python3 ask.py {pairs} meta.example.com=meta.example.com");
+        let ran = world.run_with(&["calls", "record"], &RULES, &line);
+        let expected = "api.example.com api.example.com 200\napi.example.com other.example.net RemoteDisconnected\n\
+                        example.org example.org PermissionError\nmeta.example.com meta.example.com PermissionError\n";
+        assert_eq!(ran.out, expected, "{:?}: {}", world.setting, ran.err);
+        assert_eq!(ran.notes, ["11.0.0.2:80 GET /good HTTP/1.1"], "{:?}", world.setting);
+        let told: Vec<&str> =
+            ran.err.lines().filter(|line| line.contains("blocked") || line.contains("refused")).collect();
+        let expected = [
+            "replay: blocked: api.example.com:80, it was asked for as other.example.net (python3); the operator can allow it with \
+             --allow-net other.example.net",
+            "replay: blocked: example.org:80 (python3); the operator can allow it with --allow-net example.org",
+            "replay: blocked: meta.example.com:80, it leads to 169.254.169.254, which gives the machine's credentials, in a cloud \
+             (python3); no rule is proposed for that",
+        ];
+        assert_eq!(told, expected, "{:?}: {}", world.setting, ran.err);
     });
 }

@@ -214,7 +214,7 @@ fn a_part_is_undone_alone_and_a_dry_run_does_nothing() {
     stage.server.call("edit_files", json!({"paths": ["a", "d/b", "d/c"], "edits": edits})).texts();
     let changed = stage.picture();
     let dry = stage.done("undo_changes", json!({"calls": [1], "dryRun": true}));
-    assert_eq!(dry, "reverted a\nreverted d/b\nreverted d/c\n[dry run: nothing was undone]");
+    assert_eq!(dry, "would revert a\nwould revert d/b\nwould revert d/c\n[dry run: nothing was undone]");
     assert_eq!(stage.picture(), changed);
     let part = stage.done("undo_changes", json!({"calls": [1], "paths": ["d"]}));
     assert_eq!(part, "reverted d/b\nreverted d/c\n[undone; this is call 2, which can be undone too]");
@@ -244,6 +244,38 @@ fn everything_since_a_call_is_undone_at_once() {
     let undone = stage.server.call("undo_changes", json!({"since": 2}));
     assert_eq!(undone.result()["structuredContent"], json!({"call": 7, "undone": ["reverted a", "removed t/new"]}));
     assert_eq!(stage.picture(), before);
+}
+
+#[test]
+fn what_is_undone_is_marked_until_it_is_redone() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
+    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    let marked = |stage: &mut Stage| {
+        let reply = stage.server.call("list_changes", json!({}));
+        let calls = reply.result()["structuredContent"]["calls"].as_array().unwrap().clone();
+        let marked: Vec<bool> = reply.text().lines().map(|line| line.ends_with(" [undone]")).collect();
+        assert_eq!(calls.iter().map(|call| call["undone"] == true).collect::<Vec<_>>(), marked, "{calls:?}");
+        marked
+    };
+    assert_eq!(marked(&mut stage), [false]);
+    stage.undo(1, 2);
+    assert_eq!(marked(&mut stage), [false, true]);
+    assert!(stage.done("list_changes", json!({"call": 1})).starts_with("1  "));
+    stage.undo(2, 3);
+    assert_eq!(marked(&mut stage), [false, true, false]);
+}
+
+#[test]
+fn a_long_list_of_undone_calls_is_cut_short() {
+    let mut stage = Stage::new(|tree| tree);
+    for number in 1..=12 {
+        stage.done("write_file", json!({"path": "a", "content": number.to_string()}));
+    }
+    stage.server.call("undo_changes", json!({"since": 1})).texts();
+    assert_eq!(
+        stage.calls()[0],
+        (13, "undo_changes: undid 12, 11, 10, 9, 8, 7, 6, 5, 4, 3 and 2 more: deleted a".into())
+    );
 }
 
 #[test]

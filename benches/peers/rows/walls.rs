@@ -132,6 +132,7 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
         let dir = place_of(root)?;
         let request = Request {
             title: String::new(),
+            call: None,
             is_dry_run: false,
             run: Run::Script("true".into()),
             dir,

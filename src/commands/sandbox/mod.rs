@@ -28,7 +28,7 @@ pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
             print(text)?;
             Ok(status(holds))
         }
-        SandboxAction::Run { program } => Ok(ExitCode::from(run_program(&options, program)?)),
+        SandboxAction::Run { program } => Ok(ExitCode::from(run_program(&Config::resolve(&options)?, program)?)),
     }
 }
 
@@ -41,6 +41,7 @@ fn launcher(commands: &Commands) -> Result<&Launcher> {
 fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
     Request {
         title: String::new(),
+        call: None,
         is_dry_run: false,
         run: Run::Program(argv),
         dir,
@@ -56,11 +57,10 @@ fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
 
 /// One program with the streams of this process, in the first allowed directory. Returns its exit status. A signal for
 /// this process ends the program and what it has started.
-fn run_program(options: &Options, program: &[OsString]) -> Result<u8> {
-    let config = Config::resolve(options)?;
+pub fn run_program(config: &Config, program: &[OsString]) -> Result<u8> {
     logging(config.log_level);
     let signals = catch_signals()?;
-    let server = alone(&config)?;
+    let server = alone(config)?;
     let services = server.services();
     let commands = &services.commands;
     let launcher = launcher(commands)?;

@@ -39,6 +39,7 @@ fn scripted<T: Send + 'static>(
 fn expected() -> Request {
     Request {
         title: "a program that stays".into(),
+        call: None,
         is_dry_run: false,
         run: Run::Program(vec!["/bin/program".into(), "argument".into()]),
         dir: Place { path: "/src".into(), dev: 1, ino: 2 },

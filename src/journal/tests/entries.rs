@@ -256,7 +256,9 @@ fn the_oldest_entries_go_first() {
     let day = Duration::from_hours(24);
     let running = store.begin("call").unwrap();
     assert_eq!(store.keep_within(Bounds { bytes: 1 << 30, age: day }).unwrap(), Vec::<u64>::new());
+    assert_eq!(store.gone(), None);
     assert_eq!(store.keep_within(Bounds { bytes: 150_000, age: day }).unwrap(), [1, 2]);
+    assert_eq!(world.store().gone(), Some(2));
     assert_eq!(store.numbers().unwrap(), [3, 4]);
     assert_eq!(store.keep_within(Bounds { bytes: 1 << 30, age: Duration::ZERO }).unwrap(), [3]);
     drop(running);

@@ -17,8 +17,7 @@ fn damaged_and_forged_logs_are_refused() {
     let log = fs::read_to_string(&path).unwrap();
     let refused = |line: usize, why: &str| {
         format!(
-            "store/log/1, line {line}: {why}; this log is damaged or not ours, and nothing was undone: move it out of the \
-             journal's store"
+            "store/log/1, line {line}: {why}; this log is damaged, and nothing was undone; a server that starts sets the store aside"
         )
     };
     let lines = log.lines().count();
@@ -27,7 +26,8 @@ fn damaged_and_forged_logs_are_refused() {
         store.undo(&[number], "undo", Options::default()).unwrap_err().to_string()
     };
     let version = log.replacen("\"version\":1", "\"version\":2", 1);
-    assert_eq!(says(version), refused(1, "it is of version 2, and this program reads version 1"));
+    let later = "store/log/1: it is of version 2, and this program reads version 1; use the program that wrote it";
+    assert_eq!(says(version), later);
     let outside = format!("{log}{{\"Name\":{{\"dir\":[9,2,3],\"name\":\"../x\",\"before\":null}}}}\n");
     assert_eq!(says(outside), refused(lines + 1, "\"../x\" is no name of a file"));
     let unknown = format!("{log}{{\"Kept\":{{\"id\":[9,2,3],\"file\":1,\"is_copy\":false}}}}\n");
@@ -38,9 +38,9 @@ fn damaged_and_forged_logs_are_refused() {
     assert_eq!(inside(2, "a"), refused(lines + 1, "it names root 2, and there are 2, from 0"));
     assert_eq!(inside(0, "../a"), refused(lines + 1, "\"../a\" is no path below a root"));
     assert_eq!(says(format!("{log}garbage\n")), refused(lines + 1, "expected value at line 1 column 1"));
-    let twice = format!("{log}{log}");
-    let why = "the beginning of an entry stands in the first line and nowhere else";
-    assert_eq!(says(twice), refused(lines + 1, why));
+    let (first, _) = log.split_once('\n').unwrap();
+    let twice = format!("{first}\n{log}");
+    assert_eq!(says(twice), refused(2, "the beginning of an entry stands in the first line, or behind its end"));
     assert_eq!(texts(&world, &["a"]), [some("text")]);
     // What a crash cut short never happened.
     fs::write(&path, format!("{log}{{\"Name\":{{\"dir\":[1,2")).unwrap();

@@ -1,9 +1,11 @@
 //! Undoing in parts, all since a call, and what is undone already.
 
+use std::cell::Cell;
 use std::fs;
 
-use super::super::{Conflict, Options, Outcome, Recorder, Store};
-use super::entries::{call, place, some, tell, texts, undo};
+use super::super::{Conflict, JournalError, Options, Outcome, Recorder, Store};
+use super::entries::{call, edit, place, some, tell, texts, undo};
+use super::picture::differences;
 use super::property::World;
 
 /// A call that puts a new file in the place of each, as `sed -i` does.
@@ -45,6 +47,61 @@ fn what_a_later_undo_covers_is_not_undone_again() {
     assert_eq!(store.standing(1).unwrap(), [1]);
     undo(&store, &[1]);
     assert_eq!(texts(&world, &["u", "v", "z"]), [some("old"), some("old"), None]);
+}
+
+#[test]
+fn what_somebody_changed_between_the_parts_of_a_call_stays() {
+    let world = World::new();
+    let store = world.store();
+    let go_on = |call: Option<u64>, files: &[(&str, &str)]| {
+        let mut recorder = store.begin_in(call, "call").unwrap();
+        for (path, text) in files {
+            edit(&world, &mut recorder, path, text);
+        }
+        store.end(recorder).unwrap()
+    };
+    fs::write(world.roots[0].join("a"), "old").unwrap();
+    let first = go_on(None, &[("a", "1"), ("b", "1")]);
+    fs::write(world.roots[0].join("a"), "a person's").unwrap();
+    let second = go_on(Some(1), &[("a", "2"), ("b", "2"), ("c", "2")]);
+    assert_eq!([first, second.clone()].map(|entry| (entry.number, store.changes(&entry).len())), [(1, 2), (1, 3)]);
+    assert_eq!(store.numbers().unwrap(), [1]);
+    assert_eq!(store.changes(&store.entry(1).unwrap()), store.changes(&second));
+    let why = "it was changed between two of the calls".to_owned();
+    assert_eq!(undo(&store, &[1]).conflicts, [Conflict { place: place("a"), why }]);
+    let rest = Options { except: &[place("a")], ..Options::default() };
+    assert_eq!(store.undo(&[1], "undo", rest).unwrap().number, Some(2));
+    assert_eq!(texts(&world, &["a", "b", "c"]), [some("2"), None, None]);
+    // It is undone, so what comes now is not of it.
+    assert_eq!(go_on(Some(1), &[("b", "3")]).number, 3);
+}
+
+#[test]
+fn an_undo_that_nobody_wants_any_more_is_taken_back() {
+    for most in 0.. {
+        let world = World::new();
+        let store = world.store();
+        for path in ["a", "b", "c"] {
+            fs::write(world.roots[0].join(path), "old").unwrap();
+        }
+        call(&world, &store, "call", &[("a", "new"), ("d", "new")]);
+        replace(&world, &store, &[("b", "new"), ("c", "new")]);
+        let then = world.picture();
+        let asked = Cell::new(0);
+        let wanted = || {
+            asked.set(asked.get() + 1);
+            asked.get() <= most
+        };
+        let done = store.undo(&[1, 2], "undo", Options { wanted: Some(&wanted), ..Options::default() });
+        if !matches!(done, Err(JournalError::Unwanted)) {
+            assert_eq!(done.unwrap().conflicts, []);
+            assert_eq!(texts(&world, &["a", "b", "c", "d"]), [some("old"), some("old"), some("old"), None]);
+            // Of each file when it is looked at, when it goes, when it comes, and in the end.
+            assert!(asked.get() >= 16, "{}", asked.get());
+            return;
+        }
+        assert_eq!(differences(&then, &world.picture()), [""; 0], "{most}");
+    }
 }
 
 #[test]

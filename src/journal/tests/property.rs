@@ -54,8 +54,13 @@ impl World {
 
     /// A call that runs this program. Its entry.
     pub(super) fn call(&self, steps: &[Step], who: &str) -> u64 {
+        self.goes_on(None, steps, who)
+    }
+
+    /// The same as one more part of a call.
+    pub(super) fn goes_on(&self, call: Option<u64>, steps: &[Step], who: &str) -> u64 {
         let store = self.store();
-        let mut recorder = store.begin(who).unwrap();
+        let mut recorder = store.begin_in(call, who).unwrap();
         Actor { roots: &self.roots, recorder: Some(&mut recorder), made: 0, who }.run(steps);
         store.end(recorder).unwrap().number
     }
@@ -108,6 +113,27 @@ proptest! {
             undone(&store, &[7 - number]);
             let found = differences(&pictures[number as usize], &world.picture());
             prop_assert!(found.is_empty(), "redo {number}:\n{}", found.join("\n"));
+        }
+    }
+
+    #[test]
+    fn a_call_in_parts_is_undone_as_one(before in steps(60), calls in vec(vec(steps(12), 3), 2)) {
+        let world = World::new();
+        world.unseen(&before, "before");
+        let mut pictures = vec![world.picture()];
+        for (number, parts) in calls.iter().enumerate() {
+            let mut call = None;
+            for (part, program) in parts.iter().enumerate() {
+                call = Some(world.goes_on(call, program, &format!("p{number}.{part}")));
+            }
+            prop_assert_eq!(call, Some(number as u64 + 1));
+            pictures.push(world.picture());
+        }
+        let store = world.store();
+        for (undo, is) in [(2, 1), (1, 0), (4, 1), (3, 2)] {
+            undone(&store, &[undo]);
+            let found = differences(&pictures[is], &world.picture());
+            prop_assert!(found.is_empty(), "undo {undo}:\n{}", found.join("\n"));
         }
     }
 

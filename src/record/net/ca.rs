@@ -1,4 +1,4 @@
-//! The certificate authority of one recording: made in memory, handed to the program alone, never to the system.
+//! The certificate authority of one recording, or of one server: made in memory, handed to programs alone, never to the system.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,7 +51,7 @@ impl Authority {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(CaError::new)?;
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::OrganizationName, "replay");
-        params.distinguished_name.push(DnType::CommonName, "replay: authority of one recording");
+        params.distinguished_name.push(DnType::CommonName, "replay: authority of one run");
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         valid(&mut params);

@@ -5,20 +5,18 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::context::Context;
 use super::hub::{Dialing, Hub};
-use super::{Attempt, Mode, Replay, nameserver, replay};
+use super::stream::Stream;
+use super::{Attempt, Mode, Replay, nameserver, replay, upstream};
 use crate::limits::{MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
-use crate::record::call::Refusal;
-use crate::sandbox::intercept::ProgramName;
 
 pub enum Decision {
     /// The real server is called; nothing comes if it is not reached, and that has been told.
-    Dialed(Context, oneshot::Receiver<TcpStream>),
+    Dialed(Context, oneshot::Receiver<Stream>),
     Played(Context, Arc<Replay>),
     /// It fails with this number of errno(3).
     Refused(i32),
@@ -46,7 +44,7 @@ impl Attempts {
         drop(decided);
         let (decision, dialing) = decide(&self.shared, attempt);
         if let Some((context, tell)) = dialing {
-            tokio::spawn(dial(context, None, attempt.by, tell));
+            tokio::spawn(dial(context, None, tell));
         }
         decision
     }
@@ -62,7 +60,7 @@ impl Attempts {
         // One that is refused may come all the same, if it could not wait for this.
         self.keep(attempt.key, decision);
         if let Some((context, tell)) = dialing {
-            runtime.spawn(dial(context, Some(attempt.key), attempt.by, tell));
+            runtime.spawn(dial(context, Some(attempt.key), tell));
         } else {
             self.shared.wires.decide(attempt.key, errno);
         }
@@ -81,14 +79,11 @@ impl Attempts {
 }
 
 /// Decides about a connection; with what there is to do if the real server is to be called.
-fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decision, Option<(Context, oneshot::Sender<TcpStream>)>) {
+fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decision, Option<(Context, oneshot::Sender<Stream>)>) {
     let (link, nth) = shared.link(shared.target(attempt.to));
-    let mut context = Context { keep: false, link, nth, shared: Arc::clone(shared) };
+    let mut context = Context { keep: false, link, nth, by: attempt.by, shared: Arc::clone(shared) };
     let keep = match shared.mode.clone() {
-        Mode::Pass(door) if !door.admits(&context.link.target, attempt.by) => {
-            return (Decision::Refused(libc::EACCES), None);
-        }
-        Mode::Pass(_) => false,
+        Mode::Pass => false,
         Mode::Record => true,
         Mode::Replay { replay, .. } => match replay::decide(&context, &replay) {
             Ok(Some(keep)) => keep,
@@ -96,31 +91,27 @@ fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decision, Option<(Context, on
             Err(errno) => return (Decision::Refused(errno), None),
         },
     };
+    // Said at once, before a program that does not wait has gone on.
+    if shared.wires.door().is_some_and(|door| !door.admits(&context.link.target, context.by)) {
+        return (Decision::Refused(libc::EACCES), None);
+    }
     context.keep = keep;
     let (tell, told) = oneshot::channel();
     (Decision::Dialed(context.clone(), told), Some((context, tell)))
 }
 
 /// Calls the real server of a connection, which waits for that under a number if it has one.
-async fn dial(context: Context, key: Option<u64>, by: ProgramName, tell: oneshot::Sender<TcpStream>) {
+async fn dial(context: Context, key: Option<u64>, tell: oneshot::Sender<Stream>) {
     let dialing = Dialing { link: context.link.clone(), nth: context.nth, keep: context.keep };
     context.shared.kept().dialing.insert(context.link.connection, dialing);
-    let target = &context.link.target;
-    let dialed = match &context.shared.mode {
-        Mode::Pass(door) => context.shared.dial_where(target, |address| door.leads_to(target, address, by)).await,
-        Mode::Record | Mode::Replay { .. } => context.shared.dial(target).await,
-    };
+    let dialed = upstream::dial(&context).await;
     context.shared.kept().dialing.remove(&context.link.connection);
     let errno = match dialed {
         Ok(server) => {
             let _ = tell.send(server);
             None
         }
-        Err(error) => {
-            let refusal = Refusal::of(&error);
-            context.refused(refusal);
-            refusal.errno()
-        }
+        Err(error) => context.not_reached(&error).errno(),
     };
     if let Some(key) = key {
         context.shared.wires.decide(key, errno);

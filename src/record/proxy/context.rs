@@ -1,5 +1,6 @@
 //! One connection of the program.
 
+use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -8,6 +9,7 @@ use super::hub::Hub;
 use crate::limits::MAX_RECORDED_BODY_BYTES;
 use crate::record::call::{Exchange, Link, Refusal, Target};
 use crate::record::matching::describe;
+use crate::sandbox::intercept::ProgramName;
 
 /// As [`MAX_RECORDED_BODY_BYTES`] has it.
 pub const TOO_LONG: &str = "a body is longer than 128 MiB, or than --memory-mib leaves room for";
@@ -20,6 +22,8 @@ pub struct Context {
     pub keep: bool,
     /// Which connection to its target it is, from 1.
     pub nth: u64,
+    /// Who made it.
+    pub by: ProgramName,
 }
 
 impl Context {
@@ -38,6 +42,15 @@ impl Context {
     pub fn too_long(&self, exchange: &Exchange) {
         self.shared.count(|counts| counts.dropped += 1);
         self.shared.note(Note::Lost { what: format!("{}: {TOO_LONG}", describe(exchange)) });
+    }
+
+    /// The real server was not reached for this reason. That a rule says no is nothing that the server has said, so it is not kept.
+    pub fn not_reached(&self, error: &io::Error) -> Refusal {
+        let refusal = Refusal::of(error);
+        if self.shared.wires.door().is_none() || error.raw_os_error() != Some(libc::EACCES) {
+            self.refused(refusal);
+        }
+        refusal
     }
 
     /// The real server was not reached, or not trusted.

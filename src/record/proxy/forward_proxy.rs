@@ -9,14 +9,16 @@ use super::context::Context;
 use super::hub::Hub;
 use super::requests::Requests;
 use super::stream::Stream;
-use super::{Mode, miss, record, replay};
-use crate::record::call::{Refusal, Target};
+use super::{Mode, miss, record, replay, upstream};
+use crate::record::call::Target;
 use crate::record::http::h1;
+use crate::sandbox::intercept::ProgramName;
 
 pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     // Requests that do not say where they go, go nowhere.
     let (link, nth) = shared.link(Target { host: String::new(), port: 0 });
-    let context = Context { keep: matches!(shared.mode, Mode::Record), link, nth, shared };
+    let keep = matches!(shared.mode, Mode::Record);
+    let context = Context { keep, link, nth, by: ProgramName::default(), shared };
     if let Mode::Replay { replay: from, .. } = context.shared.mode.clone() {
         return replay::http1(context, from, client).await;
     }
@@ -24,10 +26,11 @@ pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     loop {
         let Ok(asked) = requests.next(&context, &mut client).await? else { return Ok(()) };
         let error = if let Some(tunnel) = &asked.tunnel {
-            match context.shared.dial(tunnel).await {
+            let inner = context.tunnel(tunnel.clone());
+            match upstream::dial(&inner).await {
                 Ok(server) => {
                     let client = requests.into_tunnel(client).await?;
-                    return record::converse(context.tunnel(tunnel.clone()), client, Stream::new(server)).await;
+                    return record::converse(inner, client, server).await;
                 }
                 Err(error) => error,
             }
@@ -39,7 +42,7 @@ pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
             }
         };
         let target = asked.tunnel.clone().unwrap_or_else(|| asked.target.clone());
-        context.tunnel(target.clone()).refused(Refusal::of(&error));
+        context.tunnel(target.clone()).not_reached(&error);
         let answer = h1::refusal(502, &miss::unreachable(&target, &error));
         client.say(h1::render(&asked.request, &answer)).await?;
     }

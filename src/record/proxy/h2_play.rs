@@ -18,7 +18,7 @@ use super::context::{Context, TOO_LONG};
 use super::h2::{Body, accept, request_of, response_of, send};
 use super::stream::Stream;
 use super::truncation::Truncation;
-use super::{Replay, h2 as both, miss, tls};
+use super::{Replay, h2 as both, miss, tls, upstream};
 use crate::limits::{HTTP2_CONNECTION_BYTES, PLAYED_BODY_MS};
 use crate::record::call::{Content, Exchange, HttpResponse};
 use crate::record::http::coding;
@@ -228,7 +228,7 @@ async fn beyond(
     let connecting = || async {
         let mut drivers = JoinSet::new();
         let hello = tls::ClientHello { name: parts.uri.host().map(str::to_owned), offers: vec![b"h2".to_vec()] };
-        let server = tls::reach(context, &hello).await?;
+        let server = upstream::reach(context, &hello).await?;
         Ok::<_, io::Error>((both::connect(server, &mut drivers).await?, drivers))
     };
     let (sender, _) = real.get_or_try_init(connecting).await?;

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::budget::{Account, Purpose, Share};
 use crate::limits::{
-    MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, MEMORY_LOOK_MS, MEMORY_WAIT_MS, RECORDING_COPIES,
-    RESOLVED_MS, UPSTREAM_CONNECT_MS,
+    MAX_LOOKUPS_AT_ONCE, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, MEMORY_LOOK_MS,
+    MEMORY_WAIT_MS, RECORDING_COPIES, RESOLVED_MS, UPSTREAM_CONNECT_MS,
 };
 use crate::outbound::Verifier;
 use crate::record::call::{Content, Exchange, Link, Refusal, Target};
@@ -35,8 +35,15 @@ pub struct Hub {
     /// Places for sockets that are asked for.
     dialing: Semaphore,
     kept: Mutex<Kept>,
-    resolved: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
+    /// Names that were asked for, and since when.
+    lookups: Mutex<HashMap<String, Lookup>>,
+    /// Places for those that the resolver is at.
+    resolving: Arc<Semaphore>,
 }
+
+/// What the resolver says of a name.
+type Found = Result<Vec<IpAddr>, io::ErrorKind>;
+type Lookup = (Instant, watch::Receiver<Option<Found>>);
 
 /// A connection whose server has not answered yet.
 pub(super) struct Dialing {
@@ -103,7 +110,8 @@ impl Hub {
             stop,
             dialing: Semaphore::new(MAX_SOCKETS_ASKED_FOR),
             kept: Mutex::default(),
-            resolved: Mutex::default(),
+            lookups: Mutex::default(),
+            resolving: Arc::new(Semaphore::new(MAX_LOOKUPS_AT_ONCE)),
         }
     }
 
@@ -227,7 +235,7 @@ impl Hub {
     /// Whether what nobody recorded may go to the real server, and is recorded there.
     pub fn beyond(&self) -> Option<bool> {
         match &self.mode {
-            Mode::Pass(_) => Some(false),
+            Mode::Pass => Some(false),
             Mode::Record => Some(true),
             Mode::Replay { on_miss, .. } => match on_miss {
                 OnMiss::Fail => None,
@@ -245,32 +253,44 @@ impl Hub {
             }
             return Ok(vec![address]);
         }
-        let resolved = || self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = resolved().get(host).cloned();
-        if let Some((_, addresses)) = known.filter(|(at, _)| at.elapsed() < Duration::from_millis(RESOLVED_MS)) {
-            return Ok(addresses);
+        let mut found = self.lookup(host);
+        let in_time = timeout(Duration::from_millis(UPSTREAM_CONNECT_MS), found.wait_for(Option::is_some)).await;
+        match in_time.map_err(|_| io::ErrorKind::TimedOut)?.as_deref() {
+            Ok(Some(Ok(addresses))) => Ok(addresses.clone()),
+            Ok(Some(Err(kind))) => Err((*kind).into()),
+            Ok(None) | Err(_) => Err(io::ErrorKind::Other.into()),
         }
-        let wires = Arc::clone(&self.wires);
-        let name = host.to_owned();
-        let addresses = tokio::task::spawn_blocking(move || wires.resolve(&name)).await.map_err(io::Error::other)??;
-        let mut resolved = resolved();
-        if resolved.len() > crate::limits::MAX_FAKE_NAMES {
-            resolved.clear();
-        }
-        resolved.insert(host.to_owned(), (Instant::now(), addresses.clone()));
-        Ok(addresses)
     }
 
-    pub async fn dial(self: &Arc<Self>, target: &Target) -> io::Result<TcpStream> {
-        self.dial_where(target, |_| true).await
+    /// Has the resolver asked once for each name, however many wait for it: one that does not answer holds a thread for long.
+    fn lookup(self: &Arc<Self>, host: &str) -> watch::Receiver<Option<Found>> {
+        let mut lookups = self.lookups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((since, found)) = lookups.get(host)
+            && match &*found.borrow() {
+                None => true,
+                Some(found) => found.is_ok() && since.elapsed() < Duration::from_millis(RESOLVED_MS),
+            }
+        {
+            return found.clone();
+        }
+        if lookups.len() > crate::limits::MAX_FAKE_NAMES {
+            lookups.clear();
+        }
+        let (tell, found) = watch::channel(None);
+        lookups.insert(host.to_owned(), (Instant::now(), found.clone()));
+        let (wires, places, name) = (Arc::clone(&self.wires), Arc::clone(&self.resolving), host.to_owned());
+        tokio::spawn(async move {
+            // It is never closed.
+            let _place = places.acquire().await;
+            let asked = tokio::task::spawn_blocking(move || wires.resolve(&name)).await;
+            let found = asked.unwrap_or_else(|panic| Err(io::Error::other(panic)));
+            tell.send(Some(found.map_err(|error| error.kind())))
+        });
+        found
     }
 
-    /// The same at those of its addresses only that are good; `EACCES` if none is.
-    pub async fn dial_where(
-        self: &Arc<Self>,
-        target: &Target,
-        is_good: impl Fn(IpAddr) -> bool,
-    ) -> io::Result<TcpStream> {
+    /// The real server, at those of its addresses that are good; `EACCES` if none is.
+    pub async fn dial(self: &Arc<Self>, target: &Target, is_good: impl Fn(IpAddr) -> bool) -> io::Result<TcpStream> {
         let connect = async {
             let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
             for address in self.resolve(&target.host).await? {
@@ -300,10 +320,13 @@ impl Hub {
         let socket = std::net::TcpStream::from(socket);
         socket.set_nonblocking(true)?;
         let stream = TcpStream::from_std(socket)?;
-        // connect(2): that it can be written to says that it is decided, and the error says how.
-        stream.writable().await?;
-        if let Some(error) = stream.take_error()? {
-            return Err(error);
+        // On this machine it mostly is connected by now.
+        if stream.peer_addr().is_err() {
+            // connect(2): that it can be written to says that it is decided, and the error says how.
+            stream.writable().await?;
+            if let Some(error) = stream.take_error()? {
+                return Err(error);
+            }
         }
         // Small messages go on as they come.
         let _ = stream.set_nodelay(true);

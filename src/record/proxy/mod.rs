@@ -10,8 +10,11 @@ mod h2;
 mod h2_play;
 mod http_play;
 mod hub;
+mod login;
+mod misfit;
 mod miss;
 mod nameserver;
+mod opened;
 mod opening;
 mod outcome;
 mod pass;
@@ -27,6 +30,7 @@ mod tap;
 mod tests;
 mod tls;
 mod truncation;
+mod upstream;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -42,15 +46,18 @@ use tokio::time::timeout;
 
 use self::attempts::{Attempts, Decision};
 use self::hub::Hub;
+pub use self::login::RealPassword;
+pub use self::misfit::Misfit;
+pub use self::opened::{Inspector, Refusal, Rewriter};
 pub use self::outcome::{Counts, Note, Recorded};
-pub use self::pass::Misfit;
+
 use self::stream::Stream;
 use crate::budget::Account;
 use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES};
 use crate::outbound::Verifier;
 use crate::record::call::{Outline, Target};
 use crate::record::matching::Book;
-use crate::record::net::ca::{Authority, certificates};
+use crate::record::net::ca::Authority;
 use crate::sandbox::intercept::ProgramName;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +74,10 @@ pub type Dialed = Box<dyn FnOnce(io::Result<OwnedFd>) + Send>;
 
 /// Who knows where connections were going, and who may call whom. Called from threads that may wait a little.
 pub trait Wires: Send + Sync + 'static {
+    /// Who decides what may be reached; without one, everything may be that [`Self::dial`] reaches.
+    fn door(&self) -> Option<&dyn Door> {
+        None
+    }
     /// Where the connection was going that was accepted at this local address from this peer; `None` if nobody knows it.
     fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Attempt>;
     /// Has this be told every connection before it is made, which then waits for [`Self::decide`]. Where connections do not
@@ -91,15 +102,21 @@ pub trait Door: Send + Sync {
     fn may_ask(&self, name: &str) -> bool;
     /// Whether a target that was admitted may be reached at this address.
     fn leads_to(&self, target: &Target, address: IpAddr, by: ProgramName) -> bool;
+    /// Who judges what is asked for on a connection that was admitted, if it has to be opened for that.
+    fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>>;
+    /// What gives the real password of a login to a database, if programs that connect there do not have it.
+    fn password(&self, _target: &Target) -> Option<Box<RealPassword>> {
+        None
+    }
     /// A connection that was admitted was ended: what was said first does not fit the target.
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName);
 }
 
 #[derive(Clone)]
 pub enum Mode {
-    /// What the door admits goes to the real servers; nothing is kept.
-    Pass(Arc<dyn Door>),
-    /// Everything goes to the real servers, and is kept.
+    /// Everything goes to the real servers, and nothing is kept.
+    Pass,
+    /// The same, and it is kept.
     Record,
     Replay {
         replay: Arc<Replay>,
@@ -142,38 +159,18 @@ pub struct Sockets {
 
 /// A proxy that runs. Dropping it ends it.
 pub struct Proxy {
-    runtime: Option<Runtime>,
+    runtime: Handle,
+    /// If it is its own.
+    own: Option<Runtime>,
     attempts: Arc<Attempts>,
     stop: watch::Sender<bool>,
     served: Option<tokio::task::JoinHandle<()>>,
 }
 
 impl Proxy {
-    /// Serves these sockets, and keeps what is recorded in memory of this account. `system` are the authorities that real servers are verified with, as PEM.
+    /// Serves these sockets in this runtime or, without one, in one of its own, and keeps what is recorded in memory of this account.
     pub fn start(
-        sockets: Sockets,
-        wires: Arc<dyn Wires>,
-        mode: Mode,
-        authority: Arc<Authority>,
-        system: &[u8],
-        account: Account,
-    ) -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .max_blocking_threads(MAX_RESOLVE_THREADS)
-            .thread_name("calls")
-            .enable_io()
-            .enable_time()
-            .build()?;
-        let verifier = Arc::new(Verifier::new(authority.provider(), certificates(system)));
-        let mut proxy = Self::start_on(runtime.handle(), sockets, wires, mode, authority, verifier, account)?;
-        proxy.runtime = Some(runtime);
-        Ok(proxy)
-    }
-
-    /// The same in a runtime that is somebody else's.
-    pub fn start_on(
-        runtime: &Handle,
+        runtime: Option<&Handle>,
         sockets: Sockets,
         wires: Arc<dyn Wires>,
         mode: Mode,
@@ -181,6 +178,10 @@ impl Proxy {
         verifier: Arc<Verifier>,
         account: Account,
     ) -> io::Result<Self> {
+        let (runtime, own) = match runtime {
+            Some(runtime) => (runtime.clone(), None),
+            None => own_runtime().map(|own| (own.handle().clone(), Some(own)))?,
+        };
         let (stop, stopped) = watch::channel(false);
         let shared = Hub::new(wires, mode, authority, verifier, stopped, account);
         let attempts = Arc::new(Attempts::new(shared));
@@ -210,21 +211,31 @@ impl Proxy {
             let _ = give.send(socket);
         }));
         let served = runtime.spawn(serve(Arc::clone(&attempts), sources, datagrams));
-        Ok(Self { runtime: None, attempts, stop, served: Some(served) })
+        Ok(Self { runtime, own, attempts, stop, served: Some(served) })
     }
 
-    /// Ends all connections and gives what was recorded.
+    pub fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    /// Ends all connections and gives what was recorded. Not for tasks of its runtime.
     pub fn finish(mut self) -> Recorded {
+        self.wait();
         self.end();
         self.attempts.shared.take()
     }
 
+    fn wait(&mut self) {
+        let _ = self.stop.send(true);
+        if let Some(served) = self.served.take() {
+            let _ = self.runtime.block_on(async { timeout(Duration::from_millis(2 * PROXY_END_MS), served).await });
+        }
+    }
+
     fn end(&mut self) {
         let _ = self.stop.send(true);
-        let Some(runtime) = self.runtime.take() else { return };
-        if let Some(served) = self.served.take() {
-            let _ = runtime.block_on(async { timeout(Duration::from_millis(2 * PROXY_END_MS), served).await });
-        }
+        let Some(runtime) = self.own.take() else { return };
+        self.wait();
         // Its threads are joined as far as that can be: glibc's pthread_detach(3) of one that is ending can touch a stack that
         // is gone already.
         runtime.shutdown_timeout(Duration::from_millis(PROXY_END_MS));
@@ -235,6 +246,16 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+fn own_runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(MAX_RESOLVE_THREADS)
+        .thread_name("calls")
+        .enable_io()
+        .enable_time()
+        .build()
 }
 
 enum Source {
@@ -340,9 +361,8 @@ async fn connection(attempts: &Attempts, client: TcpStream, peer: SocketAddr, fo
         Decision::Dialed(context, server) => {
             // Whoever dialed has told why, if there is none.
             if let Ok(server) = server.await {
-                let server = Stream::new(server);
-                return match shared.mode.clone() {
-                    Mode::Pass(door) => pass::converse(&context, &*door, attempt.by, client, server).await,
+                return match shared.mode {
+                    Mode::Pass => pass::converse(&context, client, server).await,
                     Mode::Record | Mode::Replay { .. } => record::converse(context, client, server).await,
                 };
             }

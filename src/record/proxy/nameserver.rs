@@ -12,13 +12,13 @@ use tokio::sync::Semaphore;
 use super::Mode;
 use super::hub::Hub;
 use super::stream::Stream;
-use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_RESOLVE_THREADS};
+use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_QUESTIONS};
 use crate::record::call::{Content, Dns, Exchange, Link, Target};
 use crate::record::net::dns::{DnsQuestion, SERVFAIL};
 
 pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
     let socket = Arc::new(socket);
-    let places = Arc::new(Semaphore::new(MAX_RESOLVE_THREADS));
+    let places = Arc::new(Semaphore::new(MAX_QUESTIONS));
     let mut stop = shared.stop.clone();
     let mut buffer = vec![0; MAX_QUESTION_BYTES];
     loop {
@@ -73,9 +73,7 @@ async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
     }
     let Some(kind) = question.kind() else { return Some(question.answer(Dns::NOERROR, None)) };
     let code = match &shared.mode {
-        // Who asks learns from its call of connect(2) that it may not go there, and so whoever reads what it did.
-        Mode::Pass(door) if !door.may_ask(&question.name) => Dns::NOERROR,
-        Mode::Pass(_) | Mode::Record => resolved(shared, &question, kind).await,
+        Mode::Pass | Mode::Record => resolved(shared, &question, kind).await,
         Mode::Replay { replay, .. } => {
             let recorded = replay.outline.name(&question.name, kind);
             if recorded.is_some() && shared.is_first_question(&question.name, kind) {
@@ -101,8 +99,12 @@ async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The response code that the real resolver gives.
+/// The response code that the real resolver gives, if it may be asked.
 async fn resolved(shared: &Arc<Hub>, question: &DnsQuestion, kind: &'static str) -> u8 {
+    if shared.wires.door().is_some_and(|door| !door.may_ask(&question.name)) {
+        // Who asks learns from its call of connect(2) that it may not go there, and so whoever reads what it did.
+        return Dns::NOERROR;
+    }
     let sent_at = SystemTime::now();
     let found = shared.resolve(&question.name).await;
     let (code, addresses) = match found {

@@ -1,47 +1,23 @@
 //! One connection that goes through: what the program says first is held against the name that it was let through for. TLS is
-//! not opened, so what is said inside is not seen.
+//! not opened unless a rule is about what is said inside.
 
-use std::fmt;
 use std::io;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
 
-use super::Door;
 use super::context::Context;
+use super::misfit::{Misfit, fits};
 use super::opening::is_settings;
+use super::splice::{PIECE_BYTES, Way};
 use super::stream::Stream;
-use super::{splice, tls};
+use super::{login, opened, splice, tls};
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
 use crate::record::http::h1::{self, Answered, Message, Reader};
-use crate::sandbox::intercept::ProgramName;
-
-/// What does not fit the name of a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misfit {
-    /// The server is asked for under this other name.
-    Name(String),
-    /// It is not said which server is asked for.
-    NoName,
-    /// The server is asked to lead on to somebody else, or to speak HTTP/2 without TLS, which asks for several servers at once.
-    Tunnel,
-    /// Neither TLS nor HTTP, at a port of those.
-    Unknown,
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name(name) => write!(out, "it was asked for as {name}"),
-            Self::NoName => out.write_str("TLS or HTTP did not say which server is asked for"),
-            Self::Tunnel => out.write_str("CONNECT and HTTP/2 without TLS lead on to other servers"),
-            Self::Unknown => out.write_str("neither TLS nor HTTP was spoken"),
-        }
-    }
-}
-
-impl std::error::Error for Misfit {}
 
 /// What the program speaks.
 enum Spoken {
@@ -55,22 +31,33 @@ enum Spoken {
 }
 
 /// Passes a connection on until both sides have ended, or until the program says what does not fit.
-pub async fn converse(
-    context: &Context,
-    door: &dyn Door,
-    by: ProgramName,
-    client: Stream,
-    server: Stream,
-) -> io::Result<()> {
+pub async fn converse(context: &Context, client: Stream, server: Stream) -> io::Result<()> {
+    let (target, door) = (&context.link.target, context.shared.wires.door());
+    let ended = |error: &io::Error| {
+        if let (Some(door), Some(misfit)) = (door, error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>())) {
+            door.ended(target, misfit.clone(), context.by);
+        }
+    };
+    if let Some(real) = door.and_then(|door| door.password(target)) {
+        return tokio::select! {
+            served = login::serve(context, &*real, client, server) => served,
+            () = context.stopped() => Ok(()),
+        };
+    }
+    if let Some(inspector) = door.and_then(|door| door.opens(target, context.by)) {
+        let served = tokio::select! {
+            served = opened::serve(context, inspector, client, server) => served,
+            () = context.stopped() => Ok(()),
+        };
+        return served.inspect_err(ended);
+    }
     let mut ends = (client, server);
     let passed = tokio::select! {
-        passed = pass(&context.link.target, &mut ends) => passed,
+        passed = pass(target, &mut ends) => passed,
         () = context.stopped() => Ok(()),
     };
     let Err(error) = passed else { return Ok(()) };
-    if let Some(misfit) = error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>()) {
-        door.ended(&context.link.target, misfit.clone(), by);
-    }
+    ended(&error);
     // Each side hears that it was cut off.
     ends.0.reset();
     ends.1.reset();
@@ -81,11 +68,7 @@ async fn pass(target: &Target, ends: &mut (Stream, Stream)) -> io::Result<()> {
     if target.host.parse::<IpAddr>().is_err() {
         match spoken(target, ends).await? {
             Spoken::Tls => said_by_tls(target, &mut ends.0).await?,
-            Spoken::Http { passed } => {
-                if !http(target, ends, passed).await? {
-                    return Ok(());
-                }
-            }
+            Spoken::Http { passed } => return http(target, ends, passed).await,
             Spoken::Other => {}
         }
     }
@@ -172,51 +155,102 @@ async fn said_by_tls(target: &Target, client: &mut Stream) -> io::Result<()> {
     fits.map_err(io::Error::other)
 }
 
-fn fits(target: &Target, name: &str) -> Result<(), Misfit> {
-    let name = name.trim_end_matches('.').to_ascii_lowercase();
-    if name == target.host { Ok(()) } else { Err(Misfit::Name(name)) }
+/// What becomes of a connection whose client asks for another protocol.
+#[derive(Default)]
+struct Switch {
+    /// The next answer decides.
+    is_awaited: AtomicBool,
+    /// What was decided.
+    decided: Notify,
+    is_other: AtomicBool,
 }
 
-/// Passes requests on, each once its head fits. Whether the connection becomes something else, which is not looked into.
-async fn http(target: &Target, (client, server): &mut (Stream, Stream), mut passed: usize) -> io::Result<bool> {
+/// Passes requests on, each once its head fits, and answers as they are, until both sides have ended.
+async fn http(target: &Target, (client, server): &mut (Stream, Stream), passed: usize) -> io::Result<()> {
+    let asked = client.take_before();
+    let (client, server, switch) = (client.bottom(), server.bottom(), Switch::default());
+    let requests = requests(target, client, server, &switch, (&asked, passed));
+    tokio::try_join!(requests, answers(server, client, &switch))?;
+    Ok(())
+}
+
+/// `begun` has come, and of it so many bytes were passed on.
+async fn requests(
+    target: &Target,
+    client: &TcpStream,
+    server: &TcpStream,
+    switch: &Switch,
+    (begun, mut passed): (&[u8], usize),
+) -> io::Result<()> {
     let mut reader = Reader::requests(0);
-    let (mut asked, mut said) = (Vec::new(), Vec::new());
-    let (mut is_checked, mut awaits_switch, mut has_asked_all) = (false, false, false);
+    let (mut asked, mut is_checked) = (begun.to_vec(), false);
     loop {
-        asked.clear();
-        said.clear();
-        tokio::select! {
-            read = client.more(&mut asked), if !awaits_switch && !has_asked_all => if read? == 0 {
-                server.shutdown().await?;
-                has_asked_all = true;
-                continue;
-            },
-            read = server.more(&mut said) => {
-                if read? == 0 {
-                    client.shutdown().await?;
-                    return Ok(false);
-                }
-                client.write_all(&said).await?;
-                client.flush().await?;
-                if awaits_switch && said.starts_with(b"HTTP/1.1 101") {
-                    return Ok(true);
-                }
-                awaits_switch = false;
-                continue;
-            }
-        }
         let mut input = &asked[..];
         while !input.is_empty() {
             let done = reader.take(&mut input, Answered::Other).map_err(|_| io::Error::other(Misfit::Unknown))?;
             if let Some(head) = done.as_ref().or(reader.head()).filter(|_| !is_checked) {
-                awaits_switch = is_about(target, head).map_err(io::Error::other)?;
+                let switches = is_about(target, head).map_err(io::Error::other)?;
+                switch.is_awaited.fetch_or(switches, Ordering::Relaxed);
                 is_checked = true;
             }
             is_checked &= done.is_none();
         }
-        server.write_all(&asked[passed.min(asked.len())..]).await?;
-        server.flush().await?;
+        if splice::write_all(server, &asked[passed.min(asked.len())..]).await.is_err() {
+            // It may still answer.
+            return Ok(());
+        }
         passed = passed.saturating_sub(asked.len());
+        // In a body there is nothing to be looked for.
+        if let Some(left) = reader.sized().filter(|left| **left > PIECE_BYTES as u64) {
+            let mut way = Way::new()?;
+            while *left > PIECE_BYTES as u64 {
+                match way.step(client, server).await? {
+                    0 => return Ok(()),
+                    count => *left -= count as u64,
+                }
+            }
+        }
+        if switch.is_awaited.load(Ordering::Relaxed) {
+            switch.decided.notified().await;
+            if switch.is_other.load(Ordering::Relaxed) {
+                return splice::one_way(client, server).await;
+            }
+        }
+        asked.clear();
+        if splice::read(client, &mut asked).await? == 0 {
+            splice::end(server);
+            return Ok(());
+        }
+    }
+}
+
+/// Only whether one says that the connection is another one now is looked for, and only when that was asked for.
+async fn answers(server: &TcpStream, client: &TcpStream, switch: &Switch) -> io::Result<()> {
+    const SWITCHES: &[u8] = b"HTTP/1.1 101";
+    server.readable().await?;
+    let (mut way, mut said) = (Way::new()?, Vec::new());
+    loop {
+        server.readable().await?;
+        if !switch.is_awaited.load(Ordering::Relaxed) {
+            if way.step(server, client).await? == 0 {
+                return Ok(());
+            }
+            continue;
+        }
+        let begin = said.len();
+        let is_end = splice::read(server, &mut said).await? == 0;
+        splice::write_all(client, &said[begin..]).await?;
+        let is_other = said.starts_with(SWITCHES);
+        if is_end || is_other || !SWITCHES.starts_with(&said) {
+            said.clear();
+            switch.is_other.store(is_other, Ordering::Relaxed);
+            switch.is_awaited.store(false, Ordering::Relaxed);
+            switch.decided.notify_one();
+        }
+        if is_end {
+            splice::end(client);
+            return Ok(());
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::opening::{Opening, is_settings, opening};
 use super::relay::relay;
 use super::stream::Stream;
 use super::tap::{Tap, Then};
-use super::{Note, h2, speakers, tls};
+use super::{Note, h2, speakers, tls, upstream};
 use crate::limits::SERVER_FIRST_MS;
 use crate::record::call::{Protocol, Refusal, Side};
 use crate::record::http::h1;
@@ -98,7 +98,7 @@ fn encrypted(context: Context, client: Stream, server: Stream, tap: Option<Tap>)
                 // Something that only the two of them can agree on, such as a certificate of the client: they shall.
                 shared.set_opaque(target, false, reason);
                 shared.count(|counts| counts.opaque += 1);
-                let server = Stream::new(shared.dial(target).await?);
+                let server = upstream::dial(&context).await?;
                 return pass(context, client, server, Tap::Nobody).await;
             }
         };
@@ -129,7 +129,7 @@ pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -
     let mut inner = context.tunnel(asked.target.clone());
     inner.link.tls = asked.tls;
     let hello = tls::ClientHello { name: None, offers: vec![b"http/1.1".to_vec()] };
-    let mut server = tls::reach(&inner, &hello).await?;
+    let mut server = upstream::reach(&inner, &hello).await?;
     let mut tap = h1::Tap::new(inner.link.clone());
     let mut held = inner.shared.share();
     let mut done = Vec::new();

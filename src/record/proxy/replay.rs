@@ -13,7 +13,7 @@ use super::opening::{Opening, opening};
 use super::record::Nested;
 use super::speakers::Actor;
 use super::stream::Stream;
-use super::{Replay, h2_play, record, tls};
+use super::{Replay, h2_play, record, tls, upstream};
 use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, SERVER_FIRST_MS};
 use crate::record::call::{Protocol, Refusal};
 use crate::record::net::sniff;
@@ -142,10 +142,10 @@ fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'st
 async fn go_beyond(context: Context, replay: &Replay, client: Stream) -> io::Result<()> {
     let context = context.forwarded();
     replay.book.forwarded(&context.link.target);
-    match context.shared.dial(&context.link.target).await {
-        Ok(server) => record::converse(context, client, Stream::new(server)).await,
+    match upstream::dial(&context).await {
+        Ok(server) => record::converse(context, client, server).await,
         Err(error) => {
-            context.refused(Refusal::of(&error));
+            context.not_reached(&error);
             client.reset();
             Ok(())
         }

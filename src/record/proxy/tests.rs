@@ -4,6 +4,7 @@ mod bodies;
 mod generic;
 mod http1;
 mod http2;
+mod opened;
 mod opening;
 mod tls;
 
@@ -20,6 +21,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use super::*;
 use crate::record::call::{Exchange, Target};
 use crate::record::matching::{Noise, Report};
+use crate::record::net::ca::certificates;
 
 /// Longest that anything here waits.
 pub const PATIENCE: Duration = Duration::from_mins(1);
@@ -29,6 +31,7 @@ pub const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Net {
     routes: Mutex<HashMap<SocketAddr, SocketAddr>>,
     hosts: HashMap<&'static str, Vec<IpAddr>>,
+    door: Option<Arc<dyn Door>>,
 }
 
 /// A connection on its way.
@@ -42,6 +45,10 @@ fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
 }
 
 impl Wires for Net {
+    fn door(&self) -> Option<&dyn Door> {
+        self.door.as_deref()
+    }
+
     fn destination(&self, accepted_local: SocketAddr, _peer: SocketAddr) -> Option<Attempt> {
         self.routes.lock().unwrap().get(&accepted_local).map(|to| Attempt {
             key: 0,
@@ -112,14 +119,32 @@ pub fn setup(mode: Mode, to: SocketAddr, system: &[u8]) -> Setup {
 
 /// The same with the memory of this account.
 pub fn setup_within(mode: Mode, to: SocketAddr, system: &[u8], account: Account) -> Setup {
+    setup_behind(None, mode, to, system, account)
+}
+
+/// The same with what decides about connections.
+pub fn setup_behind(door: Option<Arc<dyn Door>>, mode: Mode, to: SocketAddr, system: &[u8], account: Account) -> Setup {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let net = Net::default();
+    let net = Net { door, ..Net::default() };
     net.routes.lock().unwrap().insert(address, to);
     let authority = Arc::new(Authority::new().unwrap());
     let sockets = Sockets { tcp: vec![listener], ..Sockets::default() };
-    let proxy = Proxy::start(sockets, Arc::new(net), mode, Arc::clone(&authority), system, account).unwrap();
+    let proxy = start(sockets, Arc::new(net), mode, Arc::clone(&authority), system, account);
     Setup { proxy, address, authority }
+}
+
+/// Serves these in a runtime of its own. `system` are the authorities that real servers are verified with, as PEM.
+pub fn start(
+    sockets: Sockets,
+    wires: Arc<dyn Wires>,
+    mode: Mode,
+    authority: Arc<Authority>,
+    system: &[u8],
+    account: Account,
+) -> Proxy {
+    let verifier = Arc::new(Verifier::new(authority.provider(), certificates(system)));
+    Proxy::start(None, sockets, wires, mode, authority, verifier, account).unwrap()
 }
 
 pub fn replay_of(exchanges: Vec<Exchange>) -> Arc<Replay> {

@@ -10,6 +10,8 @@ use rustix::io::Errno;
 
 /// What the names of those begin with that a command can set.
 const ATTRIBUTES: [&[u8]; 2] = [b"user.", b"system.posix_acl_"];
+/// An overlay's own, which it shows to nobody.
+const OF_OVERLAYS: &[u8] = b"user.overlay.";
 
 /// Extended attributes of an open file or directory.
 pub fn attributes(of: &OwnedFd) -> Result<BTreeMap<OsString, Vec<u8>>, Errno> {
@@ -20,7 +22,9 @@ pub fn attributes(of: &OwnedFd) -> Result<BTreeMap<OsString, Vec<u8>>, Errno> {
         length => length?,
     };
     let names: Vec<Vec<u8>> = buffer[..length].split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
-    let wanted = names.into_iter().filter(|name| ATTRIBUTES.iter().any(|kind| name.starts_with(kind)));
+    let wanted = names
+        .into_iter()
+        .filter(|name| ATTRIBUTES.iter().any(|kind| name.starts_with(kind)) && !name.starts_with(OF_OVERLAYS));
     let mut value = |name: Vec<u8>| {
         let length = fgetxattr(of, name.as_slice(), &mut buffer)?;
         Ok((OsString::from_vec(name), buffer[..length].to_vec()))

@@ -1,8 +1,8 @@
 //! What lies in overlays, compared with what lies below them.
 //!
-//! Upper directories only say where to look: what is in none of them is as it was. What is there now is asked of the overlay itself, so
-//! the kernel alone has to understand how it notes what is gone or replaced. Everything is opened by handle, and no link, pipe or
-//! device is opened for reading.
+//! Upper directories only say where to look: what is in none of them is as it was, but for what is hidden by a directory that says so.
+//! What is there now is asked of the overlay itself, so the kernel alone has to understand how it notes what is gone or replaced.
+//! Everything is opened by handle, and no link, pipe or device is opened for reading.
 #![expect(clippy::disallowed_methods, reason = "everything starts at a handle of an overlay")]
 
 use std::cmp::Ordering;
@@ -13,7 +13,9 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, Stat, chmod, fstat, fstatvfs, open, openat, readlinkat};
+use rustix::fs::{
+    Dir, FileType, Mode, OFlags, SeekFrom, Stat, chmod, fgetxattr, fstat, fstatvfs, open, openat, readlinkat, seek,
+};
 use rustix::io::{Errno, pread};
 
 use super::attributes::attributes;
@@ -24,6 +26,9 @@ use crate::limits::{
     DRY_RUN_LOOK_MS, DRY_RUN_READ_BYTES, MAX_DRY_RUN_CONTENT_BYTES, MAX_DRY_RUN_LEVELS, MAX_DRY_RUN_NAMES,
     MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES,
 };
+
+/// Has an upper directory that was made in the place of a removed one ("opaque" in overlayfs.rst); not those that were made in it.
+const HIDES_LOWER: &str = "user.overlay.opaque";
 
 /// Something found in a directory.
 struct Found {
@@ -82,6 +87,15 @@ impl Found {
     }
 }
 
+/// Where something is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Below {
+    /// Directories above it.
+    levels: usize,
+    /// One of them was made in the place of a removed one, and all that was in that is gone.
+    is_hidden: bool,
+}
+
 /// Collects what has changed.
 pub struct Comparison {
     report: DryRunReport,
@@ -110,7 +124,7 @@ impl Comparison {
         self.is_full |= fstatvfs(&upper).is_ok_and(|room| room.f_bfree == 0 || room.f_ffree == 0);
         let compared = Found::new(upper, true).and_then(|upper| {
             let (merged, lower) = (Found::new(merged, true)?, Found::new(lower, false)?);
-            self.both(&place, &lower, &merged, Some(upper), 0)
+            self.both(&place, &lower, &merged, Some(upper), Below::default())
         });
         self.unread += usize::from(compared.is_err());
     }
@@ -125,20 +139,23 @@ impl Comparison {
     }
 
     /// A directory of which there is an upper one.
-    fn directory(&mut self, place: &Path, [lower, merged, upper]: [&Found; 3], level: usize) -> Result<(), Errno> {
-        if level >= MAX_DRY_RUN_LEVELS {
+    fn directory(&mut self, place: &Path, [lower, merged, upper]: [&Found; 3], mut at: Below) -> Result<(), Errno> {
+        if at.levels >= MAX_DRY_RUN_LEVELS {
             self.is_cut = true;
             return Ok(());
         }
+        at.levels += 1;
         let [lower, merged, upper] = [lower.opened()?, merged.opened()?, upper.opened()?];
-        let [lowers, mergeds, mut names] = [self.names(&lower)?, self.names(&merged)?, self.names(&upper)?];
-        // A directory that was removed and made anew hides what was in it.
-        names.extend(lowers.difference(&mergeds).cloned());
+        let mut names = self.names(&upper)?;
+        at.is_hidden |= fgetxattr(&upper, HIDES_LOWER, &mut [0; 1]).is_ok();
+        if at.is_hidden {
+            names.append(&mut self.names(&lower)?);
+        }
         for name in names {
-            if self.is_over() {
+            if self.is_late() {
                 break;
             }
-            let compared = self.name(&place.join(&name), &name, [&lower, &merged, &upper], level);
+            let compared = self.name(&place.join(&name), &name, [&lower, &merged, &upper], at);
             self.unread += usize::from(compared.is_err());
         }
         Ok(())
@@ -149,7 +166,7 @@ impl Comparison {
         place: &Path,
         name: &OsStr,
         [lower, merged, upper]: [&OwnedFd; 3],
-        level: usize,
+        at: Below,
     ) -> Result<(), Errno> {
         match (Found::in_dir(lower, name, false)?, Found::in_dir(merged, name, true)?) {
             (None, None) => Ok(()),
@@ -159,13 +176,13 @@ impl Comparison {
             }
             (Some(lower), None) => {
                 self.tell(place, Change::Deleted, Some(&lower), None);
-                self.deleted_below(place, &lower, level)
+                self.deleted_below(place, &lower, at.levels)
             }
             (Some(lower), Some(merged)) if lower.kind() != merged.kind() => {
                 self.tell(place, Change::Edited, Some(&lower), Some(&merged));
-                self.deleted_below(place, &lower, level)
+                self.deleted_below(place, &lower, at.levels)
             }
-            (Some(lower), Some(merged)) => self.both(place, &lower, &merged, Found::in_dir(upper, name, true)?, level),
+            (Some(lower), Some(merged)) => self.both(place, &lower, &merged, Found::in_dir(upper, name, true)?, at),
         }
     }
 
@@ -176,7 +193,7 @@ impl Comparison {
         lower: &Found,
         merged: &Found,
         upper: Option<Found>,
-        level: usize,
+        at: Below,
     ) -> Result<(), Errno> {
         let is_same = match lower.kind() {
             FileType::Directory => true,
@@ -190,7 +207,7 @@ impl Comparison {
             self.tell(place, Change::Metadata, Some(lower), Some(merged));
         }
         match upper.filter(|upper| lower.is_directory() && upper.is_directory()) {
-            Some(upper) => self.directory(place, [lower, merged, &upper], level + 1),
+            Some(upper) => self.directory(place, [lower, merged, &upper], at),
             None => Ok(()),
         }
     }
@@ -205,7 +222,7 @@ impl Comparison {
         }
         let dir = lower.opened()?;
         for name in self.names(&dir)? {
-            if self.is_over() {
+            if self.is_late() {
                 break;
             }
             if let Some(found) = Found::in_dir(&dir, &name, false)? {
@@ -225,7 +242,8 @@ impl Comparison {
             if name == b"." || name == b".." {
                 continue;
             }
-            if self.is_over() {
+            if self.names_left == 0 || self.is_late() {
+                self.is_cut = true;
                 break;
             }
             self.names_left -= 1;
@@ -234,9 +252,10 @@ impl Comparison {
         Ok(names)
     }
 
-    fn is_over(&mut self) -> bool {
-        self.is_cut |= self.names_left == 0 || Instant::now() >= self.until;
-        self.is_cut
+    fn is_late(&mut self) -> bool {
+        let is_late = Instant::now() >= self.until;
+        self.is_cut |= is_late;
+        is_late
     }
 
     fn has_same_bytes(&mut self, lower: &Found, merged: &Found) -> Result<bool, Errno> {
@@ -247,13 +266,14 @@ impl Comparison {
         let [mut one, mut other] = [(); 2].map(|()| vec![0; DRY_RUN_READ_BYTES]);
         let mut at = 0;
         loop {
+            at = next_data(&lower, at)?.min(next_data(&merged, at)?);
             let got = read(&lower, &mut one, at)?;
             if read(&merged, &mut other, at)? != got || one[..got].cmp(&other[..got]) != Ordering::Equal {
                 return Ok(false);
             }
             at += got as u64;
             // What cannot be compared in time is told.
-            if got == 0 || self.is_over() {
+            if got == 0 || self.is_late() {
                 return Ok(got == 0);
             }
         }
@@ -298,6 +318,14 @@ impl Comparison {
         }
         self.report.contents.append(&mut bytes);
         Ok(())
+    }
+}
+
+/// Where the next bytes are that are in no hole of the file, or its end.
+fn next_data(file: &OwnedFd, at: u64) -> Result<u64, Errno> {
+    match seek(file, SeekFrom::Data(at)) {
+        Err(Errno::NXIO) => seek(file, SeekFrom::End(0)),
+        found => found,
     }
 }
 

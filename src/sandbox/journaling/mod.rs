@@ -61,10 +61,10 @@ impl Journal {
     }
 
     /// Somebody who notes what one command changes, in an entry that begins with the first change.
-    pub fn command(&self, title: String) -> CommandJournal<'_> {
+    pub fn command(&self, title: String, call: Option<u64>) -> CommandJournal<'_> {
         let places = Places::new(Arc::clone(&self.roots));
         let outside_calls = title.clone();
-        CommandJournal { journal: self, title, outside_calls, places, recorder: None, caller: None, fault: None }
+        CommandJournal { journal: self, title, outside_calls, call, places, recorder: None, caller: None, fault: None }
     }
 }
 
@@ -81,6 +81,8 @@ pub struct CommandJournal<'a> {
     title: String,
     /// What the entry is called that belongs to no call, if the program stays between calls.
     outside_calls: String,
+    /// The entry to go on with, if its call has made one before.
+    call: Option<u64>,
     places: Places,
     recorder: Option<Recorder>,
     /// Who asked last: mostly the same one asks again.
@@ -170,6 +172,7 @@ impl CommandJournal<'_> {
         if recorder.as_ref().is_some_and(Recorder::has_skipped) {
             self.fault.get_or_insert_with(|| SKIPPED.to_owned());
         }
+        let has_ended = recorder.is_some();
         let ended = recorder.map(|recorder| self.journal.store.end_if_changed(recorder));
         let call = match ended {
             None | Some(Ok(None)) => None,
@@ -183,7 +186,7 @@ impl CommandJournal<'_> {
         if !next.is_empty() && next != self.outside_calls {
             self.note_held();
         }
-        (call.is_some() || fault.is_some()).then_some(Changed { call, fault })
+        (has_ended || fault.is_some()).then_some(Changed { call, fault })
     }
 
     /// What programs have open already they can change without a call that would wait.
@@ -342,7 +345,7 @@ impl CommandJournal<'_> {
     fn record(&mut self, note: &Note) -> Result<(), JournalError> {
         let recorder = match &mut self.recorder {
             Some(recorder) => recorder,
-            none => none.insert(self.journal.store.begin(&self.title)?),
+            none => none.insert(self.journal.store.begin_in(self.call, &self.title)?),
         };
         match note {
             Note::Gains(spot) => recorder.gains(spot.at()),

@@ -51,7 +51,6 @@ fn lines_context_gaps_and_the_cap() {
     assert_eq!(found(text, "^a", 1, 9), (lines(&["1:a1", "2-b", "--4-d", "5:a2", "6-e", "7:a3"]), 3, false));
     assert_eq!(found(text, "^a", 0, 2), (lines(&["1:a1", "5:a2"]), 2, true));
     assert_eq!(found(text, "^a", 0, 3), (lines(&["1:a1", "5:a2", "7:a3"]), 3, false));
-    assert_eq!(found("a\n\0", "a", 0, 9), (vec![], 0, false));
     assert_eq!(found("", "", 0, 9), (vec![], 0, false));
 }
 
@@ -70,7 +69,7 @@ fn utf16_is_decoded_and_other_bytes_are_shown_as_replacements() {
     let text = "first\nnaïve 😀\n";
     for low_first in [true, false] {
         assert_eq!(found(wide(text, low_first), "ï.*😀$", 0, 9), (lines(&["2:naïve 😀"]), 1, false));
-        assert_eq!(found(wide("a\nb\0", low_first), "a", 0, 9), (vec![], 0, false));
+        assert_eq!(search(wide("a\nb\0", low_first), "a", How::default(), ALL), Err(Stopped::Binary));
         // Too large for one piece, so decoded on the way.
         let long = "é\n".repeat(LARGE / 4) + "end";
         let last = format!("{}:end", LARGE / 4 + 1);
@@ -90,14 +89,27 @@ fn a_large_file_is_searched_as_a_small_one() {
     assert_eq!(found(&text, "^top", 0, 9).0, ["1:top"]);
     let mut binary = text.into_bytes();
     binary[100] = 0;
-    assert_eq!(found(binary, "needle", 0, 9), (vec![], 0, false));
+    assert_eq!(search(&binary, "needle", How::default(), ALL), Err(Stopped::Binary));
+    let named = How { binary: true, count_only: true, ..How::default() };
+    assert_eq!(search(&binary, "needle", named, ALL).map(|found| found.matches), Ok(1));
+}
+
+#[test]
+fn the_bytes_of_a_binary_file_are_searched_if_it_is_named() {
+    for multiline in [false, true] {
+        let how = How { multiline, ..How::default() };
+        assert_eq!(search("a\n\0", "a", how, ALL), Err(Stopped::Binary));
+        let found = search("\0\n\0a\n", "a$", How { binary: true, ..how }, ALL).unwrap();
+        let hit = Hit { line: 2, text: "\0a".to_owned(), is_match: true, after_gap: false };
+        assert_eq!(found, FileMatches { hits: vec![hit], matches: 1, cut: false });
+    }
 }
 
 #[test]
 fn what_is_not_wanted_is_only_counted() {
     let text = "a\n".repeat(100);
     let count =
-        search(&text, "a", How { context: 3, count_only: true, multiline: false }, Limits { most: u64::MAX, bytes: 0 });
+        search(&text, "a", How { context: 3, count_only: true, ..How::default() }, Limits { most: u64::MAX, bytes: 0 });
     assert_eq!(count, Ok(FileMatches { hits: Vec::new(), matches: 100, cut: false }));
     let some = search(&text, "a", How::default(), Limits { most: 50, bytes: 10 }).unwrap();
     assert_eq!((some.hits.len(), some.matches, some.cut), (5, 50, true));

@@ -1,9 +1,9 @@
 //! What the server remembers of files between searches, so that a repeated or narrower search opens only what may match.
 //!
-//! A record says of one version of one directory: these are its entries; or of one version of one file: its content has no
-//! match for these patterns, and may hold only these trigrams. Each directory is opened and each file looked at
-//! (`fs::Version`) before a record of it counts, in `Recall::settled` and `Recall::entries`. A record that is found through a
-//! name says something only about the file that it was made of.
+//! A record says of one version of one directory: these are its entries; or of one version of one file: its content is
+//! binary, or has no match for these patterns, and may hold only these trigrams. Each directory is opened and each file looked
+//! at (`fs::Version`) before a record of it counts, in `Recall::settled` and `Recall::entries`. A record that is found through
+//! a name says something only about the file that it was made of.
 //!
 //! Why a record is never out of date:
 //!
@@ -45,7 +45,7 @@ use std::time::Duration;
 
 pub use learner::Busy;
 pub use recall::{Recall, entries};
-pub use store::Notes;
+pub use store::{Finding, Notes};
 
 use clock::{Clock, SystemClock};
 use learner::Learner;

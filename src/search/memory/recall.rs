@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::Inner;
 use super::query::Query;
 use super::signature::Signature;
-use super::store::Notes;
+use super::store::{Finding, Notes};
 use crate::fs::{Entries, OpenDir, OpenFile, Version, WalkEntry};
 use crate::limits::{LONG_SETTLED_SECS, MAX_REMEMBERED_FILE_BYTES, SETTLED_SECS};
 
@@ -75,10 +75,10 @@ impl Recall {
         Ok(store.keep(version, is_settled, listing, self.search, || self.is_current()))
     }
 
-    /// Whether the file is known to have no match, as it is at this moment. If anything is known of it, that takes a `stat`.
-    pub fn rules_out(&self, found: &WalkEntry<'_>, notes: &Notes) -> bool {
-        let known = notes.known_without(found.place(), self.bits(), &self.query);
-        known.is_some_and(|known| found.version() == Some(known))
+    /// Why the file need not be opened, as it is at this moment, if that is known. If anything is known of it, that takes a `stat`.
+    pub fn rules_out(&self, found: &WalkEntry<'_>, notes: &Notes) -> Option<Finding> {
+        let (version, finding) = notes.known_without(found.place(), self.bits(), &self.query)?;
+        (found.version() == Some(version)).then_some(finding)
     }
 
     fn bits(&self) -> u64 {
@@ -124,10 +124,9 @@ impl Recall {
         honest
     }
 
-    /// Remembers whether a settled file, read whole, has a match. `place` and `notes` are where it was found.
-    pub fn learn(&self, notes: &Notes, place: usize, version: &Version, matched: bool) {
-        let bits = if matched { 0 } else { self.bits() };
-        if self.inner.store.learn(notes, place, version, bits, self.search) {
+    /// Remembers what was found in a settled file, read whole. `place` and `notes` are where it was found.
+    pub fn learn(&self, notes: &Notes, place: usize, version: &Version, finding: Finding) {
+        if self.inner.store.learn(notes, place, version, finding, self.bits(), self.search) {
             self.has_news.store(true, Ordering::Relaxed);
         }
     }

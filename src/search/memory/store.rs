@@ -72,14 +72,16 @@ struct Record {
     /// Patterns that the content has no match for, a bit each.
     absent: u64,
     size: u32,
+    is_binary: bool,
 }
 
 impl Record {
     /// `None` for what no file that is remembered has: a great size, or times before 1677 or after 2262.
-    fn new(version: &Version, absent: u64) -> Option<Self> {
+    fn new(version: &Version) -> Option<Self> {
         let nanos = |(secs, nanos): (i64, u32)| secs.checked_mul(NANOS)?.checked_add(nanos.into());
         let (modified, changed) = (nanos(version.modified)?, nanos(version.changed)?);
-        Some(Self { inode: version.inode, modified, changed, absent, size: u32::try_from(version.size).ok()? })
+        let size = u32::try_from(version.size).ok()?;
+        Some(Self { inode: version.inode, modified, changed, size, ..Self::default() })
     }
 
     fn version(&self, device: u64) -> Version {
@@ -87,6 +89,15 @@ impl Record {
         let (modified, changed) = (parts(self.modified), parts(self.changed));
         Version { device, inode: self.inode, size: self.size.into(), modified, changed }
     }
+}
+
+/// What a search found in the content of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finding {
+    Match,
+    NoMatch,
+    /// It is binary, so nothing was looked for.
+    Binary,
 }
 
 const NANOS: i64 = 1_000_000_000;
@@ -101,10 +112,13 @@ impl Notes {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The version of a file that is known to hold no match, by the pattern's bit or by its trigrams.
-    pub(super) fn known_without(&self, place: usize, bits: u64, query: &Query) -> Option<Version> {
+    /// The version of a file that is known to be binary, or to hold no match by the pattern's bit or by its trigrams.
+    pub(super) fn known_without(&self, place: usize, bits: u64, query: &Query) -> Option<(Version, Finding)> {
         let files = &mut *self.lock();
         let record = files.records.get_mut(place).filter(|record| record.inode != 0)?;
+        if record.is_binary {
+            return Some((record.version(self.key.0), Finding::Binary));
+        }
         if record.absent & bits == 0 {
             if !query.refuses(files.signatures.get(place)?.as_ref()?) {
                 return None;
@@ -112,13 +126,13 @@ impl Notes {
             // Next time the bit says so.
             record.absent |= bits;
         }
-        Some(record.version(self.key.0))
+        Some((record.version(self.key.0), Finding::NoMatch))
     }
 
-    /// Whether the file is known and has no signature.
+    /// Whether the file is known, no binary one, and has no signature.
     pub(super) fn wants_signature(&self, place: usize) -> bool {
         let files = self.lock();
-        files.records.get(place).is_some_and(|record| record.inode != 0)
+        files.records.get(place).is_some_and(|record| record.inode != 0 && !record.is_binary)
             && !files.signatures.get(place).is_some_and(Option::is_some)
     }
 }
@@ -231,8 +245,16 @@ impl Store {
         entries
     }
 
-    /// Makes a record, or adds to it; whether it is new.
-    pub(super) fn learn(&self, notes: &Notes, place: usize, version: &Version, bits: u64, search: u32) -> bool {
+    /// Makes a record, or adds to it; whether it is new. `bits` are those of the pattern that was looked for.
+    pub(super) fn learn(
+        &self,
+        notes: &Notes,
+        place: usize,
+        version: &Version,
+        finding: Finding,
+        bits: u64,
+        search: u32,
+    ) -> bool {
         let mut files = notes.lock();
         if files.is_kept && files.records.is_empty() {
             drop(files);
@@ -249,11 +271,15 @@ impl Store {
         }
         let files = &mut *files;
         let Some(record) = files.records.get_mut(place) else { return false };
-        if record.inode != 0 && record.version(notes.key.0) == *version {
-            record.absent |= bits;
+        let is_new = record.inode == 0 || record.version(notes.key.0) != *version;
+        if is_new {
+            *record = Record::new(version).unwrap_or_default();
+        }
+        record.is_binary |= finding == Finding::Binary;
+        record.absent |= if finding == Finding::NoMatch { bits } else { 0 };
+        if !is_new {
             return false;
         }
-        *record = Record::new(version, bits).unwrap_or_default();
         if let Some(old) = files.signatures.get_mut(place).and_then(Option::take) {
             files.bytes -= cost(&old);
             self.bytes.fetch_sub(cost(&old), Ordering::Relaxed);

@@ -15,7 +15,7 @@ use crate::cancel::CancelToken;
 use crate::fs::{Entries, Listing, OpenDir, OpenFile, Order, Version, Visitor, WalkEntry, WalkOptions, walk};
 use crate::pattern::{Options, Pattern};
 use crate::policy::{Access, Grant, Kind, Policy};
-use crate::search::{Asked, Call, Mode, Scope, Wanted, grep};
+use crate::search::{Asked, Call, Hits, Mode, Scope, Wanted, grep};
 
 /// The true clock, so many seconds ahead: whatever was changed before now looks old.
 #[derive(Default)]
@@ -62,8 +62,7 @@ impl Tree {
         self.dir.path().join(name)
     }
 
-    /// Paths below the tree and line numbers.
-    fn search(&self, pattern: &str) -> Vec<(String, u64)> {
+    fn hits(&self, pattern: &str) -> Hits {
         let pattern = Pattern::new(pattern, Options::default()).unwrap();
         let cancel = CancelToken::new();
         let call =
@@ -72,7 +71,12 @@ impl Tree {
         let asked = Asked { directory, globs: None, exclude: &[], types: &[], respect_gitignore: false, room: None };
         let scope = Scope::new(&self.policy, asked).unwrap();
         let wanted = Wanted { mode: Mode::Lines, context: 0, multiline: false, most: 10_000, bytes: 1 << 20 };
-        let found = grep(call, scope, &pattern, wanted).unwrap();
+        grep(call, scope, &pattern, wanted).unwrap()
+    }
+
+    /// Paths below the tree and line numbers.
+    fn search(&self, pattern: &str) -> Vec<(String, u64)> {
+        let found = self.hits(pattern);
         let lines = found.files.iter().flat_map(|file| {
             let path = file.path.strip_prefix(self.dir.path()).unwrap().to_str().unwrap().to_owned();
             file.hits.iter().map(move |hit| (path.clone(), hit.line))
@@ -92,12 +96,16 @@ impl Tree {
 
     /// Says of a file that it does not match, which may be a lie: then it is seen whether the memory is asked.
     fn pretend_absent(&self, name: &str, pattern: &str) {
+        self.pretend(name, pattern, Finding::NoMatch);
+    }
+
+    fn pretend(&self, name: &str, pattern: &str, finding: Finding) {
         let recall = self.memory.recall(format!("/{pattern}").as_bytes(), || None).unwrap();
         self.each_file(&recall, &|found, notes| {
             if found.rel() == name.as_bytes()
                 && let Some(version) = recall.settled(&found.open().unwrap(), notes)
             {
-                recall.learn(notes, found.place(), &version, false);
+                recall.learn(notes, found.place(), &version, finding);
             }
         });
     }
@@ -140,7 +148,7 @@ impl Tree {
         let count = std::sync::atomic::AtomicUsize::new(0);
         self.each_file(&self.memory.recall_entries().unwrap(), &|found, notes| {
             let known = notes.known_without(found.place(), 1, &Query::Any);
-            let is_known = known.is_some_and(|known| found.version() == Some(known));
+            let is_known = known.is_some_and(|(known, _)| found.version() == Some(known));
             count.fetch_add(usize::from(is_known), Ordering::SeqCst);
         });
         count.into_inner()
@@ -226,6 +234,20 @@ fn what_is_known_is_used_and_a_changed_file_is_read_again() {
 }
 
 #[test]
+fn a_binary_file_stays_one_for_every_pattern_until_it_changes() {
+    let tree = Tree::new(true, 1 << 20);
+    tree.write("a", "two\n");
+    tree.write("b", "two\n\0");
+    let searched = |pattern| (tree.search(pattern), tree.hits(pattern).left_out.binary_files);
+    assert_eq!(searched("two"), (lines(&[("a", 1)]), 1));
+    assert_eq!(searched("one"), (vec![], 1));
+    tree.pretend("a", "two", Finding::Binary);
+    assert_eq!(searched("tw[o]"), (vec![], 2));
+    tick(&tree.at("a"));
+    assert_eq!(searched("tw[o]"), (lines(&[("a", 1)]), 1));
+}
+
+#[test]
 fn what_a_directory_holds_is_known_until_it_changes() {
     type Change = fn(&Path);
     let changes: [Change; 7] = [
@@ -307,7 +329,7 @@ fn a_search_that_began_before_the_clock_was_set_teaches_nothing() {
         let version = recall.settled(&found.open().unwrap(), notes).unwrap();
         tree.clock.set.store(true, Ordering::SeqCst);
         assert_eq!(tree.search("two"), lines(&[("a", 1)]));
-        recall.learn(notes, found.place(), &version, false);
+        recall.learn(notes, found.place(), &version, Finding::NoMatch);
     });
     tree.each_file(&recall, &|found, notes| {
         assert_eq!(recall.settled(&found.open().unwrap(), notes), None);

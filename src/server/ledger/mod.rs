@@ -21,7 +21,7 @@ pub use ending::Ending;
 use super::service::{AdmittedRequest, ExclusiveWork, Outbox, Service};
 use crate::cancel::CancelToken;
 use crate::limits::MAX_KEPT_NAME_BYTES;
-use crate::policy::{Touched, TouchedPath};
+use crate::policy::{Caller, Touched, TouchedPath};
 use crate::protocol::{Body, Code, Content, Outcome, Revision, RpcError};
 
 /// A call whose work is about to begin.
@@ -263,10 +263,12 @@ impl Service for Entered {
         if exchange.request.method != "tools/call" {
             return self.inner.serve(exchange);
         }
+        let call = Arc::new(self.call(exchange));
+        let (client, session) = (Arc::clone(&call.client), call.session.clone());
         let flight = Arc::new(Flight {
-            call: Arc::new(self.call(exchange)),
+            touched: Touched::by(Caller { call: call.id, client, session }),
+            call,
             token: exchange.ticket.cancel.clone(),
-            touched: Touched::default(),
             since: Instant::now(),
             told: AtomicBool::new(false),
         });

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 
 use pretty_assertions::assert_eq;
 use replay::internals::exec::{ExecError, Exit, Intercepted};
+use replay::internals::journal::Changes;
 use replay::internals::sandbox::{Network, Tier};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_reuseport;
@@ -134,10 +135,10 @@ fn a_command_that_cannot_start_is_refused_and_not_waited_for() {
         std::fs::rename(&net.work, &moved).unwrap();
         std::fs::create_dir(&net.work).unwrap();
         let command =
-            replay::internals::exec::Command { tool: "execute_command", line: "true", dir: at, terminal: None };
+            replay::internals::exec::Command { changes: &Changes::none(), line: "true", dir: at, terminal: None };
         let (running, cancel) = (replay::internals::exec::Slots::new(1), replay::internals::cancel::CancelToken::new());
         let foreground = super::foreground(&net.launcher, &running, &cancel);
-        let refused = foreground.run_intercepted(&command, &Intercepted::default(), &mut drop, &mut |_, _| {});
+        let refused = foreground.run_intercepted(&command, &Intercepted::default(), &mut |_| None, &mut |_, _| {});
         assert!(matches!(refused, Err(ExecError::Refused { .. })), "{:?}: {refused:?}", net.setting);
     });
 }

@@ -220,6 +220,8 @@ fn the_server_dials_as_far_as_commands_may_reach() {
             let (outcome, _) =
                 net.run("until [ -e dialed ]; do sleep 0.01; done; rm dialed", &how, &mut |interception| {
                     let (tell, told) = channel();
+                    let interception = Arc::new(interception);
+                    let_all(&interception);
                     interception.dial(at, move |socket| tell.send(socket).unwrap());
                     dialed = Some(told.recv_timeout(DEADLINE).unwrap().and_then(|socket| {
                         let mut ready = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::OUT)];

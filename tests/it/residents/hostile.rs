@@ -93,6 +93,7 @@ fn a_flood_of_questions_keeps_nobody_from_ending_it() {
     everywhere(|cell| {
         let request = Request {
             title: String::new(),
+            call: None,
             is_dry_run: false,
             run: Run::Script("while :; do sleep 0; done".into()),
             dir: place(&cell.work),

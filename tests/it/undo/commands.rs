@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -43,7 +44,7 @@ pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
             (_, true) => fs::read(&path).unwrap(),
             _ => Vec::new(),
         };
-        let time = (!metadata.is_dir()).then(|| (metadata.mtime(), metadata.mtime_nsec()));
+        let time = Some((metadata.mtime(), metadata.mtime_nsec()));
         let name = path.strip_prefix(root).unwrap().to_owned();
         if !metadata.is_dir() {
             names.entry(metadata.ino()).or_default().push(name.clone());
@@ -140,9 +141,51 @@ fn a_test_run_says_what_its_commands_changed() {
     let text = reply.text();
     assert!(text.contains("\n[changed: deleted b, created report.xml: undo with call 1]"), "{text}");
     let changed = &reply.result()["structuredContent"]["changed"];
-    assert_eq!(changed, &json!([{"call": 1, "created": 1, "deleted": 1}]));
+    assert_eq!(changed, &json!({"call": 1, "created": 1, "deleted": 1}));
     server.call("undo_changes", json!({"calls": [1]})).texts();
     assert_eq!(picture(&tree.path("work")), before);
+}
+
+#[test]
+fn without_the_tool_the_operator_can_undo() {
+    let tree = laid_out();
+    let allowed = format!("{}:rw", tree.text("work"));
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--tools", "command"]);
+    let text = server.call("execute_command", json!({"command": "rm b"})).text();
+    assert_eq!(text, "(no output)\n[changed: deleted b: the operator can undo call 1]\n[exit code: 0]");
+}
+
+/// One that does not know what it is asked for at first, and is asked again.
+const FAKE_MYPY: &str = r#"#!/bin/sh
+case "$*" in
+*--output=json*)
+    rm b; echo 1 >new; echo 1 >passing; echo 1 >>a
+    echo "unrecognized arguments: --output=json" >&2
+    exit 2;;
+*) rm passing; echo 2 >>a; echo 2 >>new; echo 2 >b; mv c d/c;;
+esac
+"#;
+
+#[test]
+fn a_call_of_several_commands_is_one_entry() {
+    for tier in TIERS {
+        let tree = laid_out();
+        let python = "work/.venv/bin/python";
+        tree.file("work/mypy.ini", "[mypy]\n").file("work/m.py", "").file(python, FAKE_MYPY);
+        fs::set_permissions(tree.path(python), PermissionsExt::from_mode(0o755)).unwrap();
+        let allowed = format!("{}:rw", tree.text("work"));
+        let more = ["--allow", &allowed, "--tools", "files,command,tests", "--sandbox", tier];
+        let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &more);
+        let before = picture(&tree.path("work"));
+        let reply = server.call("type_check", json!({"checker": "mypy"}));
+        let text = reply.text();
+        assert_eq!(text.matches("undo with call").count(), 1, "{tier}: {text}");
+        let changed = &reply.result()["structuredContent"]["changed"];
+        assert_eq!(changed, &json!({"call": 1, "edited": 2, "created": 1, "moved": 1}), "{tier}: {text}");
+        assert_eq!(calls(&mut server).iter().map(|(call, _)| *call).collect::<Vec<_>>(), [1], "{tier}");
+        server.call("undo_changes", json!({"calls": [1]})).texts();
+        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+    }
 }
 
 const COMMIT: &str = "git add -A . && git -c user.name=a -c user.email=b commit -qm x";
@@ -264,7 +307,15 @@ fn whatever_a_program_does_comes_back() {
                 // A person comes between: the undo is refused, or it leaves what the person wrote.
                 0 => {
                     let theirs = format!("a person's, in round {round}");
-                    if fs::write(root.join(dice.name()), &theirs).is_err() {
+                    // Not to a FIFO, where nobody reads.
+                    let mut how = fs::OpenOptions::new();
+                    how.write(true)
+                        .create(true)
+                        .truncate(true)
+                        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+                    let written =
+                        how.open(root.join(dice.name())).and_then(|mut file| file.write_all(theirs.as_bytes()));
+                    if written.is_err() {
                         continue;
                     }
                     let edited = picture(&root);

@@ -7,7 +7,8 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use super::{Stage, calls, picture, start, unlinked};
+use super::people::{changes, say, stores};
+use super::{Stage, calls, picture, refusal, start, unlinked};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
@@ -97,4 +98,55 @@ fn two_servers_on_one_tree_share_what_is_kept() {
     assert_eq!(calls(&mut other), told);
     other.call("undo_changes", json!({"since": 1})).texts();
     assert_eq!(picture(&tree.path("work")), before);
+}
+
+#[test]
+fn a_damaged_store_is_set_aside_and_the_next_start_begins_anew() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
+    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    stage.done("write_file", json!({"path": "b", "content": "2"}));
+    let [store] = &stores(&stage.tree)[..] else { panic!("no store") };
+    let log = store.join("log/2");
+    fs::write(&log, fs::read_to_string(&log).unwrap() + "garbage\n").unwrap();
+    let mut server = start(&stage.tree, &[]);
+    let refused = refusal(&server.call("list_changes", json!({})));
+    let aside = fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path());
+    let aside: Vec<_> = aside.filter(|path| path.to_string_lossy().contains("/damaged-")).collect();
+    let [aside] = &aside[..] else { panic!("{aside:?}") };
+    let why = "expected value at line 1 column 1; this log is damaged, and nothing was undone; a server that starts sets the store aside";
+    assert!(
+        refused.contains(&format!("{why}; it is in `{}` now, and the next start begins anew", aside.display())),
+        "{refused}"
+    );
+    drop(server);
+    let mut server = start(&stage.tree, &[]);
+    assert_eq!(calls(&mut server), []);
+    // Numbers go on.
+    server.call("write_file", json!({"path": "c", "content": "3"})).texts();
+    assert_eq!(calls(&mut server), [(3, "write_file: created c".to_owned())]);
+    server.call("undo_changes", json!({"calls": [3]})).texts();
+    assert!(!stage.tree.has("work/c"));
+    let store = ["--store", aside.to_str().unwrap()];
+    let (status, text) = changes(&stage.tree, "work", &store);
+    assert!(status == 2 && text.contains(why), "{text}");
+    fs::remove_file(aside.join("log/2")).unwrap();
+    let undone = changes(&stage.tree, "work", &[&["undo", "1"][..], &store].concat());
+    assert_eq!(undone, (0, "reverted a\n[undone; `replay changes undo 2` takes that back]".to_owned()));
+}
+
+#[test]
+fn a_store_of_a_later_version_is_left_as_it_is() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
+    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    let [store] = &stores(&stage.tree)[..] else { panic!("no store") };
+    let said = |tree: &Tree| refusal(&start(tree, &[]).call("list_changes", json!({})));
+    let later = "of version 2, and this program reads version 1; use the program that wrote it";
+    let log = store.join("log/1");
+    let text = fs::read_to_string(&log).unwrap();
+    fs::write(&log, text.replacen("\"version\":1", "\"version\":2,\"more\":3", 1)).unwrap();
+    assert!(said(&stage.tree).contains(later));
+    assert!(log.exists());
+    say(store, &json!({"version": 2, "tenant": "", "roots": [], "more": 3}));
+    assert!(said(&stage.tree).contains(later));
+    assert!(log.exists());
 }

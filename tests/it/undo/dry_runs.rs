@@ -16,8 +16,9 @@ use crate::interception::started_as_nobody;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-const FAILED: &str = "[in a dry run a directory that was there before cannot be renamed (EXDEV), and files of other groups \
-                      cannot be written (EOVERFLOW): for real it may not fail]\n";
+const FAILED: &str = "[in a dry run there are no sockets with names (EACCES), a directory that was there before cannot be renamed \
+                      (EXDEV), files of other groups cannot be written (EOVERFLOW), and there is less room (ENOSPC): for real it may \
+                      not fail]\n";
 
 fn tree() -> Tree {
     let tree = Tree::new();
@@ -74,7 +75,7 @@ fn told(reply: &Reply, texts: &[&str], would_change: &Value) {
 fn says_what_would_be_changed_and_changes_nothing() {
     as_each_user(|as_other| {
         let tree = tree();
-        for file in ["a", "b", "d/e", "d/f", "replaced/old", "same"] {
+        for file in ["a", "b", "d/e", "d/f", "replaced/in/deep", "replaced/old", "same"] {
             tree.file(format!("work/{file}"), format!("{file}\n"));
         }
         tree.hard_link("work/a", "work/also").link("a", "work/l");
@@ -104,19 +105,20 @@ fn says_what_would_be_changed_and_changes_nothing() {
             &json!({"edited": 1, "created": 1, "deleted": 1, "diff": diff}),
         );
         let diff = "touched b\ndeleted d\ndeleted d/e\n--- d/e\n+++ d/e\n@@ -1 +0,0 @@\n-d/e\ndeleted d/f\n--- d/f\n+++ d/f\n\
-                    @@ -1 +0,0 @@\n-d/f\nedited l\n[a link to a]\ncreated replaced/new\n--- replaced/new\n+++ replaced/new\n@@ -0,0 +1 @@\n\
+                    @@ -1 +0,0 @@\n-d/f\nedited l\n[a link to a]\ndeleted replaced/in/deep\n--- replaced/in/deep\n+++ replaced/in/deep\n@@ -1 +0,0 @@\n\
+                    -replaced/in/deep\ncreated replaced/new\n--- replaced/new\n+++ replaced/new\n@@ -0,0 +1 @@\n\
                     +x\ndeleted replaced/old\n--- replaced/old\n+++ replaced/old\n@@ -1 +0,0 @@\n-replaced/old";
         run(
-            "chmod 600 b; rm -r d; ln -sf b l; rm -r replaced; mkdir replaced; echo x >replaced/new; echo oops >&2; exit 3",
+            "chmod 600 b; rm -r d; ln -sf b l; rm -r replaced; mkdir -p replaced/in; echo x >replaced/new; echo oops >&2; exit 3",
             &[
                 &format!(
-                    "(no output)\n{FAILED}[dry run: would be 1 edited, 1 created, 4 deleted, 1 touched; nothing was changed; what was \
+                    "(no output)\n{FAILED}[dry run: would be 1 edited, 1 created, 5 deleted, 1 touched; nothing was changed; what was \
                      moved counts as deleted and created]\n[exit code: 3]"
                 ),
                 "[stderr]\noops\n",
                 &format!("[diff]\n{diff}"),
             ],
-            &json!({"edited": 1, "created": 1, "deleted": 4, "touched": 1, "diff": diff}),
+            &json!({"edited": 1, "created": 1, "deleted": 5, "touched": 1, "diff": diff}),
         );
         // A hard link is taken apart, other than for real.
         let diff = "edited also\n--- also\n+++ also\n@@ -1 +1,2 @@\n a\n+x\ndeleted $'n\\377'\n--- $'n\\377'\n+++ $'n\\377'\n\
@@ -287,6 +289,82 @@ fn one_that_writes_too_much_is_told() {
         ]
     );
     assert!(!tree.has("work/big"));
+}
+
+#[test]
+fn other_commands_cannot_lead_it_past_the_overlays() {
+    as_each_user(|as_other| {
+        let tree = tree();
+        tree.file("work/a", "a");
+        let mut server = start(&tree, as_other, &[]);
+        let python =
+            |code: &str| format!("python3 -c \"import os, socket, time\ns = socket.socket(socket.AF_UNIX)\n{code}\"");
+        let hands_out = "s.bind('\\0it'); s.listen(); open('/tmp/ready', 'w')\nwhile True:\n c = s.accept()[0]\n \
+                         socket.send_fds(c, [b'x'], [os.open('.', os.O_RDONLY)]); c.recv(1)";
+        let background = server.call("execute_command", json!({"command": python(hands_out), "background": true}));
+        assert!(background.failure().is_none(), "{background:?}");
+        let before = tree.fingerprint("work");
+        let takes = "s.connect('\\0it'); d = socket.recv_fds(s, 1, 1)[1][0]\nos.unlink('a', dir_fd=d); os.mkdir('b', dir_fd=d); os.fchmod(d, 0o700)";
+        let line = format!("while [ ! -e /tmp/ready ]; do sleep 0.01; done\n{}", python(takes));
+        let reply = dry(&mut server, &line);
+        assert!(before == tree.fingerprint("work"));
+        let output = &reply.result()["structuredContent"];
+        let last = output["stderr"].as_str().unwrap().lines().last().map(str::to_owned);
+        assert_eq!(last.as_deref(), Some("PermissionError: [Errno 13] Permission denied"));
+        assert_eq!(output["wouldChange"], json!({}));
+    });
+}
+
+#[test]
+fn attributes_of_overlays_below_it_are_neither_obeyed_nor_told() {
+    as_each_user(|as_other| {
+        let tree = tree();
+        tree.file("work/d/e", "e").file("work/a", "a");
+        let mut server = start(&tree, as_other, &[]);
+        let set = "import os\nfor path in ['.', 'd', 'a']:\n for name in ['opaque', 'redirect', 'origin', 'impure', 'overlay.x']:\n  \
+                   os.setxattr(path, 'user.overlay.' + name, b'y')";
+        server.call("execute_command", json!({"command": format!("python3 -c \"{set}\"")})).texts();
+        let diff = "edited a\n--- a\n+++ a\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+ax\ncreated d/new";
+        told(
+            &dry(&mut server, "ls . d; mkdir d/new; echo x >>a"),
+            &[
+                ".:\na\nd\n\nd:\ne\n[dry run: would be edited a, created d/new; nothing was changed]\n[exit code: 0]",
+                &format!("[diff]\n{diff}"),
+            ],
+            &json!({"edited": 1, "created": 1, "diff": diff}),
+        );
+    });
+}
+
+#[test]
+fn what_is_large_keeps_nothing_else_from_being_told() {
+    let tree = tree();
+    tree.file("work/a", "a").file("work/many/first", "").file("work/many/second", "");
+    fs::File::create(tree.path("work/sparse")).unwrap().set_len(1 << 40).unwrap();
+    // Names of files are quicker made than files, and ext4 lets one have 65,000.
+    for number in 0..70_000 {
+        let file = if number % 2 == 0 { "first" } else { "second" };
+        fs::hard_link(tree.path("work/many").join(file), tree.path("work/many").join(number.to_string())).unwrap();
+    }
+    tree.file(format!("work/{}/f", "d/".repeat(130)), "f");
+    let mut server = start(&tree, false, &[]);
+    let diff = "deleted many/4242\ntouched sparse\ndeleted z";
+    tree.file("work/z", "");
+    told(
+        &dry(&mut server, "rm many/4242 z; touch sparse"),
+        &[
+            "(no output)\n[dry run: would be deleted many/4242, touched sparse, deleted z; nothing was changed]\n[exit code: 0]",
+            &format!("[diff]\n{diff}"),
+        ],
+        &json!({"deleted": 2, "touched": 1, "diff": diff}),
+    );
+    told(
+        &dry(&mut server, "find d -name f -delete"),
+        &[
+            "(no output)\n[dry run: no change was seen; nothing was changed; there is more than can be looked at]\n[exit code: 0]",
+        ],
+        &json!({"gaps": ["there is more than can be looked at"]}),
+    );
 }
 
 /// Whether a process runs with this argument.

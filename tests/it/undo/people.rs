@@ -13,7 +13,7 @@ use super::{Stage, start, unlinked};
 use crate::tree::Tree;
 
 /// The exit status, and what was printed; times as AT.
-fn changes(tree: &Tree, dir: &str, args: &[&str]) -> (i32, String) {
+pub(super) fn changes(tree: &Tree, dir: &str, args: &[&str]) -> (i32, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_replay"));
     program.arg("changes").args(args).current_dir(tree.path(dir)).env("XDG_STATE_HOME", tree.state());
     let Output { status, stdout, stderr } = program.output().unwrap();
@@ -22,7 +22,8 @@ fn changes(tree: &Tree, dir: &str, args: &[&str]) -> (i32, String) {
         let parts = line.split("  ").map(|part| if part.len() == 20 && part.ends_with('Z') { "AT" } else { part });
         parts.collect::<Vec<_>>().join("  ")
     };
-    (status.code().unwrap(), text.lines().map(at).collect::<Vec<_>>().join("\n"))
+    let told = text.lines().filter(|line| !line.starts_with("[kept in ")).map(at);
+    (status.code().unwrap(), told.collect::<Vec<_>>().join("\n"))
 }
 
 fn done(tree: &Tree, args: &[&str]) -> String {
@@ -31,12 +32,12 @@ fn done(tree: &Tree, args: &[&str]) -> String {
     text
 }
 
-fn stores(tree: &Tree) -> Vec<PathBuf> {
+pub(super) fn stores(tree: &Tree) -> Vec<PathBuf> {
     let found = fs::read_dir(tree.state().join("replay/undo")).unwrap();
     found.map(|store| store.unwrap().path()).collect()
 }
 
-fn say(store: &Path, roots: &Value) {
+pub(super) fn say(store: &Path, roots: &Value) {
     fs::write(store.join("roots"), roots.to_string()).unwrap();
 }
 
@@ -52,6 +53,14 @@ fn calls_of_a_running_server_are_listed_shown_and_undone() {
     let listed = "3  AT  write_file: created d/new\n2  AT  move_file: moved d/b to d/c\n1  AT  edit_file: edited a.txt";
     assert_eq!(done(tree, &[]), listed);
     assert_eq!(done(tree, &["list"]), listed);
+    let [store] = &stores(tree)[..] else { panic!("no store") };
+    let last = Command::new(env!("CARGO_BIN_EXE_replay"))
+        .arg("changes")
+        .current_dir(tree.path("work"))
+        .env("XDG_STATE_HOME", tree.state())
+        .output()
+        .unwrap();
+    assert!(last.stdout.ends_with(format!("\n[kept in {}]\n", store.display()).as_bytes()), "{last:?}");
     let newest = "3  AT  write_file: created d/new\n[2 older: replay changes list --last 3]";
     assert_eq!(done(tree, &["list", "--last", "1"]), newest);
     // Names begin at the directory that is asked about.
@@ -61,7 +70,7 @@ fn calls_of_a_running_server_are_listed_shown_and_undone() {
     let path = tree.text("work/a.txt");
     assert_eq!(text, format!("edited {path}\n--- {path}\n+++ {path}\n@@ -1,2 +1,2 @@\n one\n-two\n+three"));
     assert_eq!(done(tree, &["diff", "3"]), "created d/new\n--- d/new\n+++ d/new\n@@ -0,0 +1 @@\n+n");
-    assert_eq!(done(tree, &["undo", "1", "--dry-run"]), "reverted a.txt\n[dry run: nothing was undone]");
+    assert_eq!(done(tree, &["undo", "1", "--dry-run"]), "would revert a.txt\n[dry run: nothing was undone]");
     assert_eq!(
         done(tree, &["undo", "1", "3", "--path", "a.txt"]),
         "reverted a.txt\n[undone; `replay changes undo 4` takes that back]"

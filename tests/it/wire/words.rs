@@ -183,3 +183,68 @@ fn a_long_listing_names_the_directory_that_most_of_it_comes_from() {
     let expected = directory("work", json!([file(".gitignore"), directory("web", json!([src]))]));
     assert_eq!(reply.result()["structuredContent"], expected);
 }
+
+#[test]
+fn a_search_that_found_nothing_says_what_it_left_out() {
+    let tree = Tree::new();
+    tree.file("work/.gitignore", "*.log\nout/\n").file("work/a.log", "needle\n").file("work/plain", "hay\n");
+    tree.file("work/out/x", "needle\n").file("work/out/y", "needle\n").file("work/.git/HEAD", "needle\n");
+    tree.file("work/bin", "needle\0\n").file("work/b.bin", "\0");
+    let work = tree.text("work");
+    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &work]);
+    let mut said = |tool: &str, mut arguments: Value| {
+        arguments["directory"] = arguments.get("directory").cloned().unwrap_or_else(|| json!(work));
+        let reply = server.call(tool, arguments);
+        let texts = reply.all_texts().iter().map(|text| text.replace(&work, "W")).collect::<Vec<_>>();
+        (texts, reply.result()["structuredContent"]["notSearched"].clone())
+    };
+    let left_out = |binary: u64, files: u64, directories: u64| json!({"binaryFiles": binary, "ignoredFiles": files, "ignoredDirectories": directories});
+    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    let none = "(no matches found)\n[0 matches]";
+    assert_eq!(
+        said("grep_files", json!({"regex": "needle", "respectGitignore": true})),
+        (
+            texts(&[none, "[2 binary files, 1 ignored file and 1 ignored directory were not searched]"]),
+            left_out(2, 1, 1)
+        )
+    );
+    assert_eq!(
+        said("grep_files", json!({"regex": "needle", "respectGitignore": true, "globs": ["*"]})),
+        (
+            texts(&[
+                none,
+                "[`*` matches only directly in the directory; `**/*` matches at any depth]",
+                "[2 binary and 1 ignored file were not searched]"
+            ]),
+            left_out(2, 1, 0)
+        )
+    );
+    assert_eq!(said("grep_files", json!({"regex": "hay"})), (texts(&["W/plain:1:hay\n[1 matches]"]), Value::Null));
+    assert_eq!(
+        said("grep_files", json!({"regex": "hay", "globs": ["**/{plain,bin}"]})),
+        (texts(&["W/plain:1:hay\n[1 matches]", "[1 binary file was not searched]"]), left_out(1, 0, 0))
+    );
+    assert_eq!(
+        said("grep_files", json!({"regex": "zzz", "directory": tree.text("work/out")})),
+        (texts(&[none]), Value::Null)
+    );
+    // Named, it is searched.
+    for named in
+        [json!({"regex": "needle", "globs": ["bin"]}), json!({"regex": "needle", "directory": tree.text("work/bin")})]
+    {
+        assert_eq!(said("grep_files", named), (texts(&["W/bin:1:needle\0\n[1 matches]"]), Value::Null));
+    }
+    let (names, ignored) = ("(no matches found)", "[1 ignored file and 1 ignored directory were not searched]");
+    assert_eq!(
+        said("search_files", json!({"nameContains": "log", "respectGitignore": true})),
+        (texts(&[names, ignored]), left_out(0, 1, 1))
+    );
+    assert_eq!(
+        said("glob_search", json!({"globs": ["**/*.log"], "respectGitignore": true})),
+        (texts(&[names, ignored]), left_out(0, 1, 1))
+    );
+    assert_eq!(
+        said("glob_search", json!({"globs": ["plain"], "respectGitignore": true})),
+        (texts(&["W/plain"]), Value::Null)
+    );
+}

@@ -6,10 +6,12 @@
 //! that each call stands for itself. Authentication is left out: a replayed server trusts everybody.
 
 mod forms;
+mod login;
 mod message;
 mod parts;
 mod player;
 mod recorder;
+mod scram;
 mod startup;
 mod statement_names;
 #[cfg(test)]
@@ -18,6 +20,7 @@ mod tests;
 use crate::record::call::Protocol;
 use crate::record::protocol::database::Database;
 pub(in crate::record) use forms::{again, unify};
+pub(in crate::record) use login::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
 pub(in crate::record) use message::is_aborted;
 pub(in crate::record) use startup::{nameless, startup_of, who};
 

@@ -454,7 +454,7 @@ fn a_program_may_be_told_to_use_it_as_its_proxy() {
         let address = listener.local_addr().unwrap();
         let sockets = Sockets { forward: vec![listener], ..Sockets::default() };
         let authority = Arc::new(Authority::new().unwrap());
-        let proxy = Proxy::start(sockets, Arc::new(Net::default()), mode, authority, b"", Account::default()).unwrap();
+        let proxy = start(sockets, Arc::new(Net::default()), mode, authority, b"", Account::default());
         let mut stream = connect(address);
         write!(stream, "GET http://{to}/direct HTTP/1.1\r\nHost: {to}\r\n\r\n").unwrap();
         let mut got = until(&mut stream, b"GET /direct HTTP/1.1");

@@ -9,7 +9,7 @@ use crate::limits::OVERTAKEN_MS;
 use crate::record::call::{Content, HttpVersion};
 
 /// Reads a whole body.
-async fn body(mut body: h2_crate::RecvStream) -> (Vec<u8>, HeaderMap) {
+pub async fn body(mut body: h2_crate::RecvStream) -> (Vec<u8>, HeaderMap) {
     let mut all = Vec::new();
     while let Some(Ok(data)) = body.data().await {
         let _ = body.flow_control().release_capacity(data.len());
@@ -19,7 +19,7 @@ async fn body(mut body: h2_crate::RecvStream) -> (Vec<u8>, HeaderMap) {
 }
 
 /// A gRPC server: sends every message back, twice, and a status after that. Over TLS.
-fn grpc(authority: &Arc<Authority>) -> Server {
+pub fn grpc(authority: &Arc<Authority>) -> Server {
     let acceptor = acceptor(authority, &[b"h2"]);
     async_server(move |stream| {
         let acceptor = acceptor.clone();
@@ -52,7 +52,7 @@ fn grpc(authority: &Arc<Authority>) -> Server {
     })
 }
 
-use ::h2 as h2_crate;
+pub use ::h2 as h2_crate;
 
 /// One call with this body.
 async fn call(

@@ -236,7 +236,7 @@ fn a_panic_costs_one_connection() {
     let wires = Arc::new(Panics(AtomicUsize::new(0), server.address));
     let authority = Arc::new(Authority::new().unwrap());
     let sockets = Sockets { tcp: vec![listener], ..Sockets::default() };
-    let proxy = Proxy::start(sockets, wires, Mode::Record, authority, b"", Account::default()).unwrap();
+    let proxy = start(sockets, wires, Mode::Record, authority, b"", Account::default());
     assert_eq!(ask_or_nothing(to), b"");
     assert_eq!(ask_or_nothing(to), b"!");
     let recorded = proxy.finish();
@@ -282,8 +282,7 @@ fn names_have_addresses_that_lead_to_them() {
         });
         let sockets = Sockets { tcp: vec![listener], udp: vec![datagrams], ..Sockets::default() };
         let authority = Arc::new(Authority::new().unwrap());
-        let proxy = Proxy::start(sockets, Arc::clone(&net) as Arc<dyn Wires>, mode, authority, b"", Account::default())
-            .unwrap();
+        let proxy = start(sockets, Arc::clone(&net) as Arc<dyn Wires>, mode, authority, b"", Account::default());
         let known = ask("db.example", names);
         let unknown = ask("no.example", names);
         let local = ask("localhost", names);

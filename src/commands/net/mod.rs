@@ -1,0 +1,33 @@
+//! `replay net`: rules about the network.
+
+mod learn;
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::process::print;
+use crate::cli::{NetAction, Options};
+use crate::egress::{SETS, WARNING};
+
+pub fn run(options: Options, action: &NetAction) -> Result<ExitCode> {
+    match action {
+        NetAction::Sets => print(sets()),
+        NetAction::Learn { out, program } => learn::learn(options, out.as_deref(), program),
+    }
+}
+
+/// A line for each set, and below it its rules.
+fn sets() -> String {
+    let mut text = String::new();
+    for set in SETS {
+        let names: Vec<String> = set.names.iter().map(|name| format!("@{name}")).collect();
+        let _ = writeln!(text, "{}  {}", names.join(", "), set.about);
+        for rule in set.rules {
+            let _ = writeln!(text, "    {rule}");
+        }
+    }
+    let _ = writeln!(text, "Mind with each of them: {WARNING}.");
+    text
+}

@@ -1,0 +1,159 @@
+//! Credentials as they were declared -> what stands for them, and what commands have of them.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::cli::DeclaredCredential;
+use crate::egress::{Credential, Credentials, MAX_SECRET_BYTES, Place, Rules, Scheme, Secret};
+use crate::secrets::{identity, reading};
+
+/// User that git says it is where the operator names none: GitHub and others take any.
+const GIT_USER: &str = "x-access-token";
+/// Of git-config(1): how many settings the environment holds.
+const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
+
+/// What was declared, and the files that secrets were read from.
+pub(super) fn resolve(
+    declared: &[DeclaredCredential],
+    rules: &Rules,
+    here: &Path,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<(Credentials, Vec<PathBuf>)> {
+    let (mut all, mut files): (Vec<Credential>, Vec<PathBuf>) = (Vec::new(), Vec::new());
+    for DeclaredCredential { credential, places } in declared {
+        // What was typed may be a secret.
+        let Some((name, from)) = credential.split_once('=') else {
+            bail!("--credential is NAME=env:VARIABLE or NAME=file:PATH, and one has no `=`");
+        };
+        let said = || format!("--credential {name}");
+        check_name(name).with_context(said)?;
+        if all.iter().any(|other| other.name == name) {
+            bail!("--credential {name} is said twice; a second --for adds a place");
+        }
+        if places.is_empty() {
+            bail!(
+                "--credential {name} has no --for behind it that says what it is for, such as --for https://example.com/**"
+            );
+        }
+        let secret = match from.split_once(':') {
+            Some(("env", named)) => {
+                let value = variable(named);
+                value.with_context(|| format!("--credential {name}: the variable `{named}` is not set"))?.into_vec()
+            }
+            Some(("file", path)) => {
+                let path = super::absolute(here, Path::new(path));
+                let secret = read(&path).with_context(said)?;
+                files.push(path);
+                secret
+            }
+            _ => bail!("--credential {name} is not read from there; env:VARIABLE and file:PATH are known"),
+        };
+        let places = places.iter().map(|place| place_of(place, rules)).collect::<Result<_>>().with_context(said)?;
+        let credential = Credential::new(name.to_owned(), Secret::new(secret), places);
+        all.push(credential.with_context(|| format!("--credential {name}: its value"))?);
+    }
+    for one in &all {
+        let others = || all.iter().filter(|other| other.name != one.name);
+        if let Some(other) =
+            others().find(|other| memchr::memmem::find(other.secret.bytes(), one.secret.bytes()).is_some())
+        {
+            let (one, other) = (&one.name, &other.name);
+            bail!(
+                "the value of --credential {one} stands in that of {other} too; declare it once, with a --for for each place"
+            );
+        }
+    }
+    Ok((Credentials::new(all), files))
+}
+
+/// As shells write a name of a variable.
+fn check_name(name: &str) -> Result<()> {
+    let is_name = !name.starts_with(|first: char| first.is_ascii_digit())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if name.is_empty() || !is_name {
+        bail!("it is no name of a variable");
+    }
+    Ok(())
+}
+
+fn place_of(text: &str, rules: &Rules) -> Result<Place> {
+    let place: Place = text.parse().map_err(|error| anyhow::anyhow!("--for: {error}"))?;
+    if !place.is_within(rules) {
+        let authority = &place.authority;
+        bail!("--for `{text}`: commands do not reach that host; allow it, too, such as with --allow-net {authority}");
+    }
+    Ok(place)
+}
+
+/// Without the end of its line.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let shown = path.display();
+    let (file, is_regular) = reading::open(path)?;
+    if !is_regular {
+        bail!("`{shown}` is no regular file");
+    }
+    identity(path, &file).with_context(|| format!("`{shown}`"))?;
+    // An end of a line, as editors write it.
+    let read = reading::of(&file, is_regular, MAX_SECRET_BYTES as u64 + 2).with_context(|| format!("`{shown}`"))?;
+    if read.mode & 0o077 != 0 {
+        bail!("others may use `{shown}` (mode {:04o}); take that away with chmod 600", read.mode & 0o777);
+    }
+    let mut bytes = read.bytes;
+    for end in [b'\n', b'\r'] {
+        if bytes.last() == Some(&end) {
+            bytes.pop();
+        }
+    }
+    Ok(bytes)
+}
+
+/// Takes secrets out of the environment of commands, wherever they are, and adds what they use in their place. One
+/// that has the name of a credential is replaced by that.
+pub(super) fn stand_in(environment: &mut Vec<(OsString, OsString)>, credentials: &Credentials) -> Result<()> {
+    if credentials.is_empty() {
+        return Ok(());
+    }
+    let concealer = credentials.conceals();
+    for (name, value) in environment.iter_mut() {
+        let concealed = concealer.whole(value.as_bytes());
+        *value = OsString::from_vec(concealed.with_context(|| format!("`{}` cannot be looked at", name.display()))?);
+    }
+    for Credential { name, stand_in, .. } in credentials.iter() {
+        environment.retain(|(known, _)| known != name.as_str());
+        environment.push((name.into(), stand_in.into()));
+    }
+    git(environment, credentials)
+}
+
+/// Tells git what to say to a server that asks (gitcredentials(7)), beside what the environment tells it already.
+fn git(environment: &mut Vec<(OsString, OsString)>, credentials: &Credentials) -> Result<()> {
+    let count = environment.iter().find(|(name, _)| name == GIT_COUNT).map(|(_, value)| value.clone());
+    let first: usize = match &count {
+        None => 0,
+        Some(count) => count
+            .to_str()
+            .and_then(|count| count.parse().ok())
+            .with_context(|| format!("--env {GIT_COUNT} of commands is `{}`, which is no number", count.display()))?,
+    };
+    let mut last = first;
+    for Credential { stand_in, places, .. } in credentials.iter() {
+        for place in places.iter().filter(|place| place.scheme != Scheme::Postgres) {
+            let scheme = place.scheme.word();
+            let user = place.user.as_deref().unwrap_or(GIT_USER);
+            let key = format!("credential.{scheme}://{}.helper", place.authority);
+            let helper =
+                format!("!f() {{ test \"$1\" != get || printf '%s\\n' username={user} password={stand_in}; }}; f");
+            environment.push((format!("GIT_CONFIG_KEY_{last}").into(), key.into()));
+            environment.push((format!("GIT_CONFIG_VALUE_{last}").into(), helper.into()));
+            last += 1;
+        }
+    }
+    if last > first {
+        environment.retain(|(name, _)| name != GIT_COUNT);
+        environment.push((GIT_COUNT.into(), last.to_string().into()));
+    }
+    Ok(())
+}

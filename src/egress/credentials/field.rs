@@ -1,0 +1,61 @@
+//! The value of one field of HTTP.
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use memchr::memmem;
+
+use super::{Pair, Secret};
+
+/// As RFC 7617 has it; not all clients write the padding.
+const BASIC: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// Puts the secret in the place of its stand-in, in Basic too (RFC 7617), whose new form is added to `written`.
+pub fn fill(value: &mut Vec<u8>, stand_in: &[u8], secret: &[u8], written: &mut Vec<Pair>) {
+    replace(value, stand_in, secret);
+    let Some((token, mut plain)) = basic(value) else { return };
+    if !replace(&mut plain, stand_in, secret) {
+        return;
+    }
+    let before = value[token.clone()].to_vec();
+    let mut filled = BASIC.encode(&plain).into_bytes();
+    // With as much padding as there was.
+    filled.truncate(before.len());
+    value.splice(token, filled.iter().copied());
+    let pair = Pair { text: Secret::new(filled), instead: before };
+    if !written.contains(&pair) {
+        written.push(pair);
+    }
+}
+
+/// Whether this is in a value, or in what Basic holds.
+pub fn holds(value: &[u8], stand_in: &[u8]) -> bool {
+    let finds = |text: &[u8]| memmem::find(text, stand_in).is_some();
+    finds(value) || basic(value).is_some_and(|(_, plain)| finds(&plain))
+}
+
+/// Where the token of Basic is, and user and password.
+fn basic(value: &[u8]) -> Option<(std::ops::Range<usize>, Vec<u8>)> {
+    const NAME: &[u8] = b"basic ";
+    if !value.get(..NAME.len())?.eq_ignore_ascii_case(NAME) {
+        return None;
+    }
+    let rest = &value[NAME.len()..];
+    let start = NAME.len() + (rest.len() - rest.trim_ascii_start().len());
+    let token = start..start + rest.trim_ascii().len();
+    let plain = BASIC.decode(&value[token.clone()]).ok()?;
+    Some((token, plain))
+}
+
+/// Of the same length. Whether there was one.
+fn replace(text: &mut [u8], from: &[u8], to: &[u8]) -> bool {
+    let found: Vec<usize> = memmem::find_iter(text, from).collect();
+    for at in &found {
+        text[*at..*at + from.len()].copy_from_slice(to);
+    }
+    !found.is_empty()
+}

@@ -1,0 +1,173 @@
+//! Credentials that commands can use and not read: they have a stand-in, which the real value takes the place of on the way to a
+//! host that it is for.
+//!
+//! Both are of the same length, so nothing that tells a length has to be told anew, there and back.
+
+mod conceal;
+mod field;
+mod place;
+
+use std::fmt;
+use std::io;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use thiserror::Error;
+
+pub use conceal::{Concealer, Pair};
+pub use place::{Place, Scheme};
+
+use super::request::RequestLine;
+use super::rule::Destination;
+
+/// Fewer bytes may stand anywhere by chance, so an answer could not be told from one that repeats them.
+pub const MIN_SECRET_BYTES: usize = 8;
+/// A head of HTTP has to hold it.
+pub const MAX_SECRET_BYTES: usize = 8192;
+
+/// What a stand-in begins with, as far as it is long enough, so that people know it.
+const MARK: &str = "replay-credential-";
+/// Characters of a stand-in that nobody can guess.
+const RANDOM_CHARACTERS: usize = 16;
+
+/// Bytes that are shown to nobody.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Secret")
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// Of the variable that commands have.
+    pub name: String,
+    pub stand_in: String,
+    pub secret: Secret,
+    pub places: Vec<Place>,
+}
+
+#[derive(Debug, Error)]
+pub enum SecretError {
+    #[error("has {0} bytes; {MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} are allowed")]
+    Length(usize),
+    #[error("holds a control character, which no field of HTTP can hold")]
+    Control,
+    #[error("has no stand-in: {0}")]
+    Random(#[from] io::Error),
+}
+
+impl Credential {
+    pub fn new(name: String, secret: Secret, places: Vec<Place>) -> Result<Self, SecretError> {
+        let bytes = secret.bytes();
+        if !(MIN_SECRET_BYTES..=MAX_SECRET_BYTES).contains(&bytes.len()) {
+            return Err(SecretError::Length(bytes.len()));
+        }
+        if bytes.iter().any(u8::is_ascii_control) {
+            return Err(SecretError::Control);
+        }
+        let stand_in = stand_in(bytes.len())?;
+        Ok(Self { name, stand_in, secret, places })
+    }
+
+    fn concealing(&self) -> Pair {
+        Pair { text: self.secret.clone(), instead: self.stand_in.clone().into_bytes() }
+    }
+
+    fn is_for_requests(&self, to: &Destination) -> bool {
+        self.places.iter().any(|place| place.scheme != Scheme::Postgres && place.names(to))
+    }
+
+    fn is_for_login(&self, to: &Destination) -> bool {
+        self.places.iter().any(|place| place.scheme == Scheme::Postgres && place.names(to))
+    }
+}
+
+/// A text of this length that stands nowhere else.
+fn stand_in(length: usize) -> io::Result<String> {
+    const DIGITS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
+    let mark = &MARK[..MARK.len().min(length.saturating_sub(RANDOM_CHARACTERS))];
+    let mut random = vec![0; length - mark.len()];
+    // More than 256 bytes may come in parts (getrandom(2)).
+    let mut filled = 0;
+    while filled < random.len() {
+        filled += getrandom(&mut random[filled..], GetRandomFlags::empty())?;
+    }
+    let digits = random.into_iter().map(|byte| char::from(DIGITS[usize::from(byte) % DIGITS.len()]));
+    Ok(mark.chars().chain(digits).collect())
+}
+
+/// All of a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Credentials(Vec<Credential>);
+
+impl Credentials {
+    pub fn new(all: Vec<Credential>) -> Self {
+        Self(all)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Credential> {
+        self.0.iter()
+    }
+
+    /// Whether one is for requests there.
+    pub fn are_for(&self, to: &Destination) -> bool {
+        self.0.iter().any(|it| it.is_for_requests(to))
+    }
+
+    /// What keeps the program from secrets in what is said to it there, and from what was written there in another form.
+    pub fn concealer(&self, to: &Destination, written: Vec<Pair>) -> Concealer {
+        let there = self.0.iter().filter(|it| it.is_for_requests(to));
+        Concealer::new(there.map(Credential::concealing).chain(written))
+    }
+
+    /// What takes all of them out of a text.
+    pub fn conceals(&self) -> Concealer {
+        Concealer::new(self.0.iter().map(Credential::concealing))
+    }
+
+    /// Puts the real values into a field's value where the request is what they are for. What was written there in another form is
+    /// added to what is to be concealed of the answer.
+    pub fn fill(&self, to: &Destination, line: RequestLine<'_>, value: &mut Vec<u8>, written: &mut Vec<Pair>) {
+        let meant = self.0.iter().filter(|it| it.places.iter().any(|place| place.matches(to, line)));
+        for Credential { stand_in, secret, .. } in meant {
+            field::fill(value, stand_in.as_bytes(), secret.bytes(), written);
+        }
+    }
+
+    /// Whether one is for a login there.
+    pub fn log_in(&self, to: &Destination) -> bool {
+        self.0.iter().any(|it| it.is_for_login(to))
+    }
+
+    /// The password in the place of the one that a program gives for a login there.
+    pub fn password(&self, to: &Destination, given: &[u8]) -> Vec<u8> {
+        let meant = self.0.iter().find(|it| it.stand_in.as_bytes() == given && it.is_for_login(to));
+        meant.map_or(given, |it| it.secret.bytes()).to_vec()
+    }
+
+    /// The name of one whose stand-in is in a field's value although it is for nothing there.
+    pub fn astray(&self, to: &Destination, line: RequestLine<'_>, value: &[u8]) -> Option<&str> {
+        let is_meant = |it: &Credential| it.places.iter().any(|place| place.matches(to, line));
+        let stray = self.0.iter().find(|it| field::holds(value, it.stand_in.as_bytes()) && !is_meant(it));
+        stray.map(|it| it.name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! What a credential is for.
+
+use std::str::FromStr;
+
+use crate::egress::request::RequestLine;
+use crate::egress::rule::{Destination, Rule, RuleError};
+use crate::egress::rules::{Rules, Verdict};
+
+/// Where `PostgreSQL` listens if nobody says otherwise.
+const POSTGRES_PORT: u16 = 5432;
+
+/// How it is spoken there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    Https,
+    /// HTTP without TLS, where the operator wants that.
+    Http,
+    /// The password of a login.
+    Postgres,
+}
+
+impl Scheme {
+    const ALL: [(&'static str, Self); 3] = [("https", Self::Https), ("http", Self::Http), ("postgres", Self::Postgres)];
+
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(_, scheme)| *scheme == self).map_or("", |(word, _)| word)
+    }
+}
+
+/// Hosts, and what is asked of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub scheme: Scheme,
+    /// As whom programs that ask for a name are to come.
+    pub user: Option<String>,
+    /// Host and port as they stand in an address.
+    pub authority: String,
+    rule: Rule,
+    /// That one alone.
+    rules: Rules,
+}
+
+impl FromStr for Place {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let error = |why: String| RuleError { rule: text.to_owned(), why: why.into() };
+        let known = Scheme::ALL.map(|(word, _)| format!("{word}://")).join(", ");
+        let Some((word, rest)) = text.split_once("://") else {
+            return Err(error(format!("does not say how it is spoken there; it begins with one of {known}")));
+        };
+        let Some((_, scheme)) = Scheme::ALL.iter().find(|(known, _)| *known == word) else {
+            return Err(error(format!("begins with `{word}://`, for which no credential is supported; {known} are")));
+        };
+        let (authority, path) = rest.find('/').map_or((rest, ""), |end| rest.split_at(end));
+        let (user, authority) = match authority.rsplit_once('@') {
+            Some((user, authority)) => (Some(user), authority),
+            None => (None, authority),
+        };
+        let is_user = |user: &str| {
+            !user.is_empty() && user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+        };
+        if user.is_some_and(|user| !is_user(user)) {
+            return Err(error("names a user that is not letters, digits, `-`, `.` and `_`".to_owned()));
+        }
+        let rule = match scheme {
+            Scheme::Https | Scheme::Http if path.is_empty() => format!("{word}://{authority}/**"),
+            Scheme::Https | Scheme::Http => format!("{word}://{authority}{path}"),
+            Scheme::Postgres if user.is_some() || !path.is_empty() => {
+                return Err(error(
+                    "names a user or a database; name the host, and its port if that is not 5432".to_owned(),
+                ));
+            }
+            Scheme::Postgres if authority.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']')) => {
+                authority.to_owned()
+            }
+            Scheme::Postgres => format!("{authority}:{POSTGRES_PORT}"),
+        };
+        let named = |fault| RuleError { rule: text.to_owned(), ..fault };
+        let rules = Rules::new(std::slice::from_ref(&rule), &[]).map_err(named)?;
+        let rule = rule.parse().map_err(named)?;
+        Ok(Self { scheme: *scheme, user: user.map(str::to_owned), authority: authority.to_owned(), rule, rules })
+    }
+}
+
+impl Place {
+    /// Whether something there is meant.
+    pub(super) fn names(&self, to: &Destination) -> bool {
+        self.rules.allows(to)
+    }
+
+    /// Whether these rules let commands reach what is meant.
+    pub fn is_within(&self, rules: &Rules) -> bool {
+        rules.reach(&self.rule)
+    }
+
+    pub(super) fn matches(&self, to: &Destination, line: RequestLine<'_>) -> bool {
+        self.scheme != Scheme::Postgres && self.rules.judge(to, line) == Verdict::Allowed
+    }
+}

@@ -1,0 +1,167 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+
+use super::*;
+use crate::egress::Host;
+
+const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+
+fn credential(name: &str, secret: &str, place: &str) -> Credential {
+    Credential::new(name.to_owned(), Secret::new(secret.into()), vec![place.parse().unwrap()]).unwrap()
+}
+
+fn to(host: &str, port: u16) -> Destination {
+    Destination { host: Host::Name(host.to_owned()), port }
+}
+
+/// A request of this path.
+fn asked(is_tls: bool, path: &str) -> RequestLine<'_> {
+    RequestLine { is_tls, method: "GET", path, may_switch: false }
+}
+
+fn filled(all: &Credentials, (to, asked): (&Destination, RequestLine<'_>), value: &str) -> (String, Vec<Pair>) {
+    let (mut value, mut written) = (value.as_bytes().to_vec(), Vec::new());
+    all.fill(to, asked, &mut value, &mut written);
+    (String::from_utf8(value).unwrap(), written)
+}
+
+#[test]
+fn a_stand_in_is_as_long_as_its_secret_and_known_by_sight() {
+    for length in [MIN_SECRET_BYTES, 16, 17, 33, 34, 40, 300, MAX_SECRET_BYTES] {
+        let one = credential("A", &"x".repeat(length), "https://a.example").stand_in;
+        assert_eq!(one.len(), length);
+        assert!(one.starts_with(&MARK[..MARK.len().min(length.saturating_sub(RANDOM_CHARACTERS))]), "{one}");
+        assert_ne!(one, credential("A", &"x".repeat(length), "https://a.example").stand_in);
+    }
+    assert!(!format!("{:?}", credential("A", SECRET, "https://a.example")).contains("ghp_"));
+}
+
+#[test]
+fn what_cannot_be_a_secret_is_refused() {
+    let said =
+        |secret: &str| Credential::new("A".to_owned(), Secret::new(secret.into()), Vec::new()).unwrap_err().to_string();
+    assert_eq!(said("1234567"), "has 7 bytes; 8 to 8192 are allowed");
+    assert_eq!(said(&"x".repeat(8193)), "has 8193 bytes; 8 to 8192 are allowed");
+    assert_eq!(said("12345678\n"), "holds a control character, which no field of HTTP can hold");
+}
+
+#[test]
+fn the_secret_is_put_only_where_it_is_meant_for() {
+    let one = credential("GH", SECRET, "https://api.example.com/repos/**");
+    let stand_in = one.stand_in.clone();
+    let all = Credentials::new(vec![one]);
+    let (good, evil, other_port) = (to("api.example.com", 443), to("evil.example.com", 443), to("api.example.com", 80));
+    let value = format!("Bearer {stand_in}");
+    let meant = (&good, asked(true, "/repos/a"));
+    assert_eq!(filled(&all, meant, &value).0, format!("Bearer {SECRET}"));
+    for (to, asked) in [
+        (&good, asked(false, "/repos/a")),
+        (&good, asked(true, "/user")),
+        (&good, asked(true, "/repos/../user")),
+        (&evil, asked(true, "/repos/a")),
+        (&other_port, asked(false, "/repos/a")),
+    ] {
+        assert_eq!(filled(&all, (to, asked), &value), (value.clone(), Vec::new()), "{to} {asked:?}");
+        assert_eq!(all.astray(to, asked, value.as_bytes()), Some("GH"));
+        assert_eq!(all.are_for(to), *to == good);
+    }
+    assert_eq!(all.astray(meant.0, meant.1, value.as_bytes()), None);
+    assert_eq!(all.astray(&evil, meant.1, b"Bearer x"), None);
+    let cookie = format!("a={stand_in}; b={stand_in}");
+    assert_eq!(filled(&all, meant, &cookie).0, format!("a={SECRET}; b={SECRET}"));
+}
+
+#[test]
+fn basic_is_taken_apart_and_its_answer_too() {
+    let one = credential("GH", SECRET, "https://api.example.com");
+    let stand_in = one.stand_in.clone();
+    let all = Credentials::new(vec![one]);
+    let good = to("api.example.com", 443);
+    let meant = (&good, asked(true, "/"));
+    for (before, after, user) in [("", "", "x"), ("basic  ", " ", "git"), ("BASIC ", "", "users")] {
+        for engine in [STANDARD, STANDARD_NO_PAD] {
+            let name = if before.is_empty() { "Basic " } else { before };
+            let of = |secret: &str| engine.encode(format!("{user}:{secret}"));
+            let value = format!("{name}{}{after}", of(&stand_in));
+            let (put, written) = filled(&all, meant, &value);
+            assert_eq!(put, format!("{name}{}{after}", of(SECRET)));
+            let expected = Pair { text: Secret::new(of(SECRET).into_bytes()), instead: of(&stand_in).into_bytes() };
+            assert_eq!(written, [expected]);
+            assert_eq!(all.astray(&good, asked(false, "/"), value.as_bytes()), Some("GH"));
+        }
+    }
+    let plain = format!("Basic {}", STANDARD.encode("user:another"));
+    assert_eq!(filled(&all, meant, &plain), (plain.clone(), Vec::new()));
+    let as_user = format!("Basic {}", STANDARD.encode(format!("{stand_in}:")));
+    assert_eq!(filled(&all, meant, &as_user).0, format!("Basic {}", STANDARD.encode(format!("{SECRET}:"))));
+}
+
+#[test]
+fn a_password_is_put_in_the_place_of_its_stand_in() {
+    let one = credential("PGPASSWORD", SECRET, "postgres://db.example.com");
+    let stand_in = one.stand_in.clone();
+    let all = Credentials::new(vec![one]);
+    let (good, other) = (to("db.example.com", 5432), to("db.example.com", 443));
+    assert_eq!((all.log_in(&good), all.log_in(&other)), (true, false));
+    assert_eq!(all.password(&good, stand_in.as_bytes()), SECRET.as_bytes());
+    assert_eq!(all.password(&good, b"another"), b"another");
+    assert_eq!(all.password(&other, stand_in.as_bytes()), stand_in.as_bytes());
+    let with_port: Place = "postgres://[::1]:5433".parse().unwrap();
+    let there = Destination { host: Host::Address("::1".parse().unwrap()), port: 5433 };
+    assert!(
+        with_port.names(&there)
+            && "postgres://[::1]".parse::<Place>().unwrap().names(&Destination { port: 5432, ..there })
+    );
+}
+
+#[test]
+fn what_is_no_place_is_refused_with_the_reason() {
+    let cases = [
+        (
+            "api.example.com",
+            "does not say how it is spoken there; it begins with one of https://, http://, postgres://",
+        ),
+        (
+            "mysql://db.example.com",
+            "begins with `mysql://`, for which no credential is supported; https://, http://, postgres:// are",
+        ),
+        ("postgres://me@db.example.com", "names a user or a database; name the host, and its port if that is not 5432"),
+        ("https://a b@api.example.com", "names a user that is not letters, digits, `-`, `.` and `_`"),
+        ("https://api.example.com:0/", "has the port `0`; 1 to 65535 or `*` is allowed"),
+    ];
+    for (text, expected) in cases {
+        let error = text.parse::<Place>().unwrap_err();
+        assert_eq!((error.rule.as_str(), error.why.as_ref()), (text, expected));
+    }
+    let place: Place = "https://alice@git.example.com:8443".parse().unwrap();
+    assert_eq!((place.user.as_deref(), place.authority.as_str()), (Some("alice"), "git.example.com:8443"));
+}
+
+proptest! {
+    /// Whatever a field holds, nothing but stand-ins changes, and no length does.
+    #[test]
+    fn a_field_without_a_stand_in_stays(value in prop::collection::vec(any::<u8>(), 0..80), is_basic in any::<bool>()) {
+        let all = Credentials::new(vec![credential("GH", SECRET, "https://api.example.com")]);
+        let good = to("api.example.com", 443);
+        let value = if is_basic { [b"Basic ", &value[..]].concat() } else { value };
+        let (mut put, mut written) = (value.clone(), Vec::new());
+        all.fill(&good, asked(true, "/"), &mut put, &mut written);
+        prop_assert_eq!((put, written), (value, Vec::new()));
+    }
+
+    #[test]
+    fn what_was_put_is_taken_back(before in "[ -~]{0,20}", after in "[ -~]{0,20}", cut in 0..60_usize) {
+        let one = credential("GH", SECRET, "https://api.example.com");
+        let text = format!("{before}{}{after}", one.stand_in);
+        let all = Credentials::new(vec![one]);
+        let good = to("api.example.com", 443);
+        let (put, _) = filled(&all, (&good, asked(true, "/")), &text);
+        prop_assert_eq!(put.len(), text.len());
+        let mut concealer = all.concealer(&good, Vec::new());
+        let (first, second) = put.as_bytes().split_at(cut.min(put.len()));
+        let parts = [concealer.take(first), concealer.take(second), concealer.end()];
+        prop_assert_eq!(parts.map(Option::unwrap).concat(), text.as_bytes());
+    }
+}

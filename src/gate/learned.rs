@@ -1,0 +1,73 @@
+//! What a command reached, as the rules that it needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::door::destination;
+use super::watching::{Decision, Origin, Ruling, Watcher};
+use crate::egress::{Destination, Host, is_special, rules_for};
+use crate::limits::{MAX_LEARNED, MAX_RECORDING_NOTES};
+use crate::record::Target;
+
+#[derive(Debug, Default)]
+pub struct Learned(Mutex<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    reached: BTreeSet<Destination>,
+    /// Names without an address, each with what was said.
+    unresolved: BTreeMap<String, String>,
+    is_full: bool,
+}
+
+impl Learned {
+    /// Rules that allow what was reached. Fails if that were too many places.
+    pub fn rules(&self) -> Result<Vec<String>, String> {
+        let seen = self.lock();
+        if seen.is_full {
+            return Err(format!("more than {MAX_LEARNED} places were reached; learn from less at once"));
+        }
+        Ok(rules_for(&seen.reached))
+    }
+
+    /// Names that had no address, each with the reason.
+    pub fn unresolved(&self) -> Vec<(String, String)> {
+        self.lock().unresolved.clone().into_iter().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watcher for Learned {
+    fn decided(&self, _: &Origin, decision: &Decision<'_>) {
+        let Decision { host, port, address, ruling: Ruling::Allowed, .. } = *decision else { return };
+        let Some(to) = destination(&Target { host: host.to_owned(), port }) else { return };
+        let is_name = matches!(to.host, Host::Name(_));
+        // A rule about a name does not allow such an address.
+        let beside = address.filter(|address| is_name && is_special(*address));
+        let beside = beside.map(|address| Destination { host: Host::Address(address.to_canonical()), port });
+        let mut seen = self.lock();
+        for to in [Some(to), beside].into_iter().flatten() {
+            if seen.reached.len() < MAX_LEARNED {
+                seen.reached.insert(to);
+            } else {
+                seen.is_full |= !seen.reached.contains(&to);
+            }
+        }
+    }
+
+    fn unresolved(&self, name: &str, why: &io::Error) {
+        let mut seen = self.lock();
+        if seen.unresolved.len() < MAX_RECORDING_NOTES {
+            let why = if why.kind() == io::ErrorKind::NotFound {
+                "there is no such name".to_owned()
+            } else {
+                why.to_string()
+            };
+            seen.unresolved.insert(name.to_owned(), why);
+        }
+    }
+}

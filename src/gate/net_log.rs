@@ -1,0 +1,186 @@
+//! `--net-log`: a line of JSON for each decision about a connection.
+//!
+//! A thread writes. What it cannot keep up with, or cannot write, is lost, counted and told in the log itself: no connection waits for a
+//! disk.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::SystemTime;
+
+use serde::Serialize;
+
+use super::watching::{Decision, Origin, Ruling, Watcher};
+use crate::limits::{MAX_AUDIT_REASON_BYTES, MAX_NET_LOG_WAITING};
+
+pub struct NetLog {
+    /// `None` when it ends.
+    give: Mutex<Option<SyncSender<Vec<u8>>>>,
+    lost: Arc<AtomicU64>,
+    writer: Option<JoinHandle<()>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<u64>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    command: &'a str,
+    program: String,
+    host: &'a str,
+    port: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<IpAddr>,
+    decision: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+}
+
+/// Decisions that have no line.
+#[derive(Serialize)]
+struct Lost {
+    at: String,
+    lost: u64,
+}
+
+impl std::fmt::Debug for NetLog {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("NetLog").field("lost", &self.lost).finish_non_exhaustive()
+    }
+}
+
+impl NetLog {
+    /// Writes to the end of this file, which is open for appending.
+    pub fn start(file: File) -> io::Result<Self> {
+        let (give, taken) = sync_channel(MAX_NET_LOG_WAITING);
+        let lost = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&lost);
+        let writer = Builder::new().name("net log".to_owned()).spawn(move || write(file, &taken, &counted))?;
+        Ok(Self { give: Mutex::new(Some(give)), lost, writer: Some(writer) })
+    }
+}
+
+impl Watcher for NetLog {
+    fn decided(&self, origin: &Origin, decision: &Decision<'_>) {
+        let caller = origin.caller.as_deref();
+        let (word, why) = match decision.ruling {
+            Ruling::Allowed => ("allowed", None),
+            Ruling::Blocked(why) => ("blocked", why),
+        };
+        let line = line(&Line {
+            at: now(),
+            client: caller.map(|caller| &*caller.client),
+            session: caller.and_then(|caller| caller.session.as_deref()),
+            call: caller.map(|caller| caller.call),
+            command: &origin.title,
+            program: decision.by.to_string(),
+            host: &decision.host[..decision.host.floor_char_boundary(MAX_AUDIT_REASON_BYTES)],
+            port: decision.port,
+            asked: decision.asked,
+            address: decision.address.filter(|_| decision.host.parse::<IpAddr>().is_err()),
+            decision: word,
+            rule: decision.rule,
+            why: why.map(|why| &why[..why.floor_char_boundary(MAX_AUDIT_REASON_BYTES)]),
+        });
+        let give = self.give.lock().unwrap_or_else(PoisonError::into_inner);
+        if give.as_ref().is_none_or(|give| give.try_send(line).is_err()) {
+            self.lost.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// What waits is written.
+impl Drop for NetLog {
+    fn drop(&mut self) {
+        *self.give.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+fn now() -> String {
+    humantime::format_rfc3339_micros(SystemTime::now()).to_string()
+}
+
+fn line(what: &impl Serialize) -> Vec<u8> {
+    // It holds nothing that JSON does not.
+    let mut line = serde_json::to_vec(what).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+fn write(mut file: File, taken: &Receiver<Vec<u8>>, lost: &AtomicU64) {
+    let mut is_failing = false;
+    while let Ok(line) = taken.recv() {
+        let uncounted = lost.swap(0, Relaxed);
+        let before = if uncounted > 0 { self::line(&Lost { at: now(), lost: uncounted }) } else { Vec::new() };
+        let written = file.write_all(&[before, line].concat());
+        if written.is_err() {
+            lost.fetch_add(uncounted + 1, Relaxed);
+        }
+        if let (Err(error), false) = (&written, is_failing) {
+            tracing::error!("the log of connections cannot be written, and goes on when it can: {error}");
+        }
+        is_failing = written.is_err();
+    }
+    let uncounted = lost.load(Relaxed);
+    if uncounted > 0 {
+        // Whoever reads stderr has heard why, if this fails.
+        let _ = file.write_all(&self::line(&Lost { at: now(), lost: uncounted }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::ProgramName;
+    use pretty_assertions::assert_eq;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn what_cannot_be_written_in_time_is_counted_and_holds_up_nobody() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let log = NetLog::start(File::from(std::os::fd::OwnedFd::from(writer))).unwrap();
+        // Nobody reads meanwhile, so the pipe is full long before the end.
+        let all = 4 * MAX_NET_LOG_WAITING as u64;
+        for _ in 0..all {
+            let decision = Decision {
+                by: ProgramName::default(),
+                host: "example.com",
+                port: 443,
+                asked: None,
+                address: None,
+                rule: None,
+                ruling: Ruling::Blocked(Some("a reason")),
+            };
+            log.decided(&Origin::default(), &decision);
+        }
+        let read = std::thread::spawn(move || std::io::read_to_string(reader).unwrap());
+        drop(log);
+        let text = read.join().unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let (counts, mut lines): (Vec<Value>, Vec<Value>) = lines.partition(|line| line["lost"].is_u64());
+        let lost: u64 = counts.iter().filter_map(|line| line["lost"].as_u64()).sum();
+        assert!(lost > 0);
+        assert_eq!(lines.len() as u64 + lost, all);
+        lines[0]["at"] = Value::Null;
+        let expected = json!({
+            "at": null, "program": "", "host": "example.com", "port": 443, "decision": "blocked", "why": "a reason"
+        });
+        assert_eq!(lines[0], expected);
+    }
+}

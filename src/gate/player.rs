@@ -1,0 +1,82 @@
+//! Commands whose network is a recording: nothing of theirs leaves.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::budget::{Account, Share};
+use crate::exec::{Blocked, Guarded};
+use crate::limits::{MAX_DENIED, TURN_QUIET_MS};
+use crate::record::matching::Why;
+use crate::record::proxy::{Mode, OnMiss, Replay};
+use crate::record::redact::Secrets;
+use crate::record::{Book, Noise, Outline, Recording};
+
+/// A mock set, and how calls are looked up in it.
+#[derive(Debug)]
+pub struct Script {
+    /// The set, as the operator named it.
+    pub name: String,
+    pub recordings: Vec<Recording>,
+    pub noise: Noise,
+    /// What the set declares as secrets.
+    pub redact: Vec<String>,
+    /// The environment of commands, for the secrets in it.
+    pub variables: Vec<(String, String)>,
+    /// The memory that the recordings take.
+    pub share: Share,
+}
+
+/// What answers one command: each begins at the beginning of the set.
+pub(super) struct Player {
+    name: String,
+    replay: Arc<Replay>,
+    /// How often each call was told that nothing answered.
+    told: Mutex<HashMap<String, u64>>,
+    _share: Share,
+}
+
+impl std::fmt::Debug for Player {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Player").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Script {
+    /// Fails where there is no memory for one more.
+    pub(super) fn play(&self, account: &Account) -> io::Result<Player> {
+        let mut share = account.share();
+        share.try_grow(self.share.bytes()).map_err(io::Error::other)?;
+        let secrets = Secrets::new(self.variables.iter().cloned(), &self.redact).map_err(io::Error::other)?;
+        let outline = Outline::of(self.recordings.iter().map(|recording| &recording.exchange));
+        let book = Arc::new(Book::of(self.recordings.clone(), self.noise.clone(), secrets));
+        let replay = Arc::new(Replay { book, outline, quiet: Duration::from_millis(TURN_QUIET_MS) });
+        Ok(Player { name: self.name.clone(), replay, told: Mutex::default(), _share: share })
+    }
+}
+
+impl Player {
+    pub(super) fn mode(&self) -> Mode {
+        Mode::Replay { replay: Arc::clone(&self.replay), on_miss: OnMiss::Fail }
+    }
+}
+
+impl Guarded for Player {
+    fn blocked(&self) -> Vec<Blocked> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut blocked = Vec::new();
+        for miss in self.replay.book.report().missed {
+            let before = told.insert(miss.asked.clone(), miss.times).unwrap_or(0);
+            if miss.times > before && blocked.len() < MAX_DENIED {
+                let why = match miss.why {
+                    Why::Used(_) => format!("all that the recording {} has of it was used", self.name),
+                    _ => format!("not in the recording {}", self.name),
+                };
+                let (target, times) = (miss.asked, miss.times - before);
+                blocked.push(Blocked { target, times, by: BTreeSet::new(), why: Some(why), rule: None });
+            }
+        }
+        blocked
+    }
+}

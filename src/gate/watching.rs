@@ -1,0 +1,71 @@
+//! Who looks on at decisions about connections.
+
+use std::fmt::Debug;
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::exec::ProgramName;
+use crate::policy::{Caller, Touched};
+
+/// What was decided about one connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Decision<'a> {
+    pub by: ProgramName,
+    pub host: &'a str,
+    pub port: u16,
+    /// What was asked for there, if that was decided about: `POST https://api.example.com/hook`.
+    pub asked: Option<&'a str>,
+    /// Where a name that was allowed leads.
+    pub address: Option<IpAddr>,
+    /// The rule that decided, as it was written.
+    pub rule: Option<&'a str>,
+    pub ruling: Ruling<'a>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ruling<'a> {
+    Allowed,
+    /// With what it is about the place that is not allowed, if it is not the place itself.
+    Blocked(Option<&'a str>),
+}
+
+/// What started the program that connects.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// The tool and its command.
+    pub title: String,
+    /// Whose call that was, if that is known.
+    pub caller: Option<Arc<Caller>>,
+}
+
+impl Origin {
+    /// Of what this thread starts.
+    pub fn of(title: &str) -> Self {
+        Self { title: title.to_owned(), caller: Touched::current().and_then(|touched| touched.caller()) }
+    }
+}
+
+/// Called on threads that connections wait for: it returns soon.
+pub trait Watcher: Debug + Send + Sync {
+    fn decided(&self, origin: &Origin, decision: &Decision<'_>);
+    /// A name that rules know has no address.
+    fn unresolved(&self, _name: &str, _why: &io::Error) {}
+}
+
+/// Those who look on at one command.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    pub origin: Origin,
+    pub watchers: Arc<[Arc<dyn Watcher>]>,
+}
+
+impl Watch {
+    pub fn decided(&self, decision: &Decision<'_>) {
+        self.watchers.iter().for_each(|watcher| watcher.decided(&self.origin, decision));
+    }
+
+    pub fn unresolved(&self, name: &str, why: &io::Error) {
+        self.watchers.iter().for_each(|watcher| watcher.unresolved(name, why));
+    }
+}

@@ -1,0 +1,130 @@
+//! The ways out of one command: what its interception hands over, who decides about it, and who makes its connections.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
+
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::runtime::Handle;
+
+use super::door::RuledDoor;
+use crate::exec::{Counts, Flow, Interception, Mark};
+use crate::record::proxy::{Attempt, Dialed, Door, Sockets, Wires};
+use crate::sandbox::addresses;
+
+pub struct Ways {
+    interception: Interception,
+    out: Out,
+}
+
+/// Who makes connections for a command, and which.
+#[derive(Clone, Debug)]
+pub enum Out {
+    /// Nobody.
+    Nothing,
+    /// Its own network.
+    AsCommands {
+        /// Whether names have addresses there.
+        resolves: bool,
+    },
+    /// This process.
+    AsServer,
+    /// This process, as far as the rules go.
+    ByRule(Arc<RuledDoor>),
+}
+
+impl Ways {
+    /// With the sockets that its connections and its questions of names arrive at.
+    pub fn new(mut interception: Interception, out: Out) -> io::Result<(Arc<Self>, Sockets)> {
+        let taken = interception.sockets().ok_or(io::ErrorKind::NotConnected)?;
+        let tcp = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(Into::into).collect();
+        let udp = [Some(taken.udp_4), taken.udp_6].into_iter().flatten().map(Into::into).collect();
+        Ok((Arc::new(Self { interception, out }), Sockets { tcp, udp, ..Sockets::default() }))
+    }
+
+    /// Has this runtime hear what the interception says, until it says no more.
+    pub fn listen(self: &Arc<Self>, runtime: &Handle) -> io::Result<()> {
+        let entered = runtime.enter();
+        let channel = watched(self.interception.as_fd())?;
+        drop(entered);
+        let ways = Arc::downgrade(self);
+        let hear = move || match ways.upgrade() {
+            Some(ways) if ways.interception.hear() => Err(io::ErrorKind::WouldBlock.into()),
+            _ => Ok(()),
+        };
+        runtime.spawn(async move { channel.async_io(Interest::READABLE, hear).await });
+        Ok(())
+    }
+
+    /// What there was besides connections.
+    pub fn counts(&self) -> Counts {
+        self.interception.counts()
+    }
+}
+
+/// Tells when there is something to be read from a socket.
+pub(super) fn watched(socket: BorrowedFd<'_>) -> io::Result<UnixStream> {
+    UnixStream::from_std(socket.try_clone_to_owned()?.into())
+}
+
+fn attempt(flow: Flow) -> Attempt {
+    Attempt { key: flow.mark.key(), to: flow.to, by: flow.by }
+}
+
+impl Wires for Ways {
+    fn door(&self) -> Option<&dyn Door> {
+        match &self.out {
+            Out::ByRule(door) => Some(&**door),
+            Out::Nothing | Out::AsCommands { .. } | Out::AsServer => None,
+        }
+    }
+
+    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Attempt> {
+        self.interception.destination(accepted_local, peer).map(attempt)
+    }
+
+    fn on_attempt(&self, told: Box<dyn Fn(Attempt) + Send + Sync>) {
+        self.interception.on_flow(move |flow| told(attempt(flow)));
+    }
+
+    fn on_arrival(&self, told: Box<dyn Fn(OwnedFd) + Send + Sync>) {
+        self.interception.on_arrival(told);
+    }
+
+    fn decide(&self, key: u64, errno: Option<i32>) {
+        // Who is gone waits for nothing.
+        let _ = self.interception.decide(Mark::of_key(key), errno);
+    }
+
+    fn dial(&self, to: SocketAddr, done: Dialed) {
+        match &self.out {
+            Out::Nothing => done(Err(io::ErrorKind::PermissionDenied.into())),
+            Out::AsCommands { .. } => self.interception.dial(to, done),
+            Out::ByRule(door) if door.is_own(to) => self.interception.dial(to, done),
+            Out::AsServer | Out::ByRule(_) => done(connecting(to)),
+        }
+    }
+
+    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        match &self.out {
+            Out::Nothing | Out::AsCommands { resolves: false } => Err(io::ErrorKind::NotFound.into()),
+            Out::AsCommands { resolves: true } | Out::AsServer => addresses(name),
+            Out::ByRule(door) => addresses(name).inspect_err(|why| door.unresolved(name, why)),
+        }
+    }
+}
+
+/// A connection on its way, which does not block.
+fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+    match connect(&socket, &to) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        Err(errno) => Err(errno.into()),
+    }
+}

@@ -1,0 +1,347 @@
+//! One connection that is opened, since a rule is about what is asked for on it: TLS ends here with the run's own authority, and
+//! each request is judged before anything of it goes on.
+//!
+//! What goes on is written anew from what was judged, so the real server reads the same message and the same end of it. Bodies pass
+//! as they come.
+
+mod body;
+
+use std::error::Error as _;
+use std::future::Future;
+use std::io;
+use std::net::IpAddr;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use http::header::{HOST, UPGRADE};
+use http::uri::{PathAndQuery, Scheme};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version, request, response};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1 as to_server_1, http2 as to_server_2};
+use hyper::server::conn::{http1 as to_client_1, http2 as to_client_2};
+use hyper::service::service_fn;
+use hyper::upgrade::{self, OnUpgrade};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::copy_bidirectional;
+
+use self::body::Said;
+use super::context::Context;
+use super::hub::Hub;
+use super::misfit::{Misfit, fits};
+use super::stream::Stream;
+use super::tls;
+use crate::limits::{
+    HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_FIELDS, MAX_HTTP2_STREAMS, MAX_OPENED_HEAD_BYTES,
+};
+use crate::record::call::Target;
+use crate::record::http::h1;
+
+/// Who judges what is said on an opened connection, and may change it. Nothing here waits.
+pub trait Inspector: Send + Sync {
+    /// Judges a request before anything of it is sent on, and may change its fields. Its target is whole: scheme, host and port are
+    /// those of the connection, and `Host` says the same.
+    fn request(&self, head: &mut request::Parts) -> Result<(), Refusal>;
+
+    /// A request is refused, since it does not fit its connection.
+    fn misfit(&self, misfit: Misfit) -> Refusal;
+
+    /// Judges the head of an answer, which it may change; with what rewrites the body behind it, if that has to be.
+    fn answer(&self, _head: &mut response::Parts) -> Result<Option<Box<dyn Rewriter>>, Refusal> {
+        Ok(None)
+    }
+}
+
+/// Rewrites a body in pieces of any size, without what frames them. As many bytes come out as go in, some of them later.
+pub trait Rewriter: Send {
+    /// What may go on of what has come.
+    fn piece(&mut self, bytes: Bytes) -> Bytes;
+
+    /// What it has held back, since nothing more comes.
+    fn rest(&mut self) -> Bytes;
+
+    fn trailers(&mut self, _fields: &mut HeaderMap) {}
+}
+
+/// Why a request does not go on, or an answer: a sentence for whoever reads the one in its place, which has the status 403 or 502.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(pub String);
+
+impl Refusal {
+    fn into_answer(self, status: StatusCode) -> Response<Said> {
+        let mut refused = Response::new(Said::text(self.0));
+        *refused.status_mut() = status;
+        refused
+    }
+}
+
+/// Who asks the real server.
+enum Sender {
+    Http1(tokio::sync::Mutex<to_server_1::SendRequest<Incoming>>),
+    Http2(to_server_2::SendRequest<Incoming>),
+}
+
+struct Opened {
+    shared: Arc<Hub>,
+    target: Target,
+    is_tls: bool,
+    inspector: Arc<dyn Inspector>,
+    sender: Sender,
+    /// Whether the connection may become something else.
+    may_switch: AtomicBool,
+    /// Both sides of it once it has.
+    switched: Mutex<Option<(OnUpgrade, OnUpgrade)>>,
+}
+
+/// Serves a connection until it ends. What does not fit is an error with the [`Misfit`] in it.
+pub async fn serve(
+    context: &Context,
+    inspector: Arc<dyn Inspector>,
+    mut client: Stream,
+    server: Stream,
+) -> io::Result<()> {
+    let _room = context.shared.room(2 * MAX_OPENED_HEAD_BYTES).await;
+    let mut asked = Vec::new();
+    if client.more(&mut asked).await? == 0 {
+        return Ok(());
+    }
+    let is_tls = asked.first() == Some(&0x16);
+    client.put_back_now(asked);
+    let (client, server, protocol) =
+        if is_tls { encrypted(context, client, server).await? } else { (client, server, None) };
+    let opened = |sender| Opened {
+        shared: Arc::clone(&context.shared),
+        target: context.link.target.clone(),
+        is_tls,
+        inspector,
+        sender,
+        may_switch: AtomicBool::new(false),
+        switched: Mutex::default(),
+    };
+    if protocol.as_deref() == Some(b"h2") {
+        second(context, client, server, opened).await
+    } else {
+        first(context, client, server, opened).await
+    }
+}
+
+/// Shakes hands with both sides; with the protocol inside if one was agreed on.
+async fn encrypted(
+    context: &Context,
+    mut client: Stream,
+    server: Stream,
+) -> io::Result<(Stream, Stream, Option<Vec<u8>>)> {
+    let target = &context.link.target;
+    let mut hello = tls::read_hello(&mut client).await.map_err(|error| match error.kind() {
+        io::ErrorKind::Other | io::ErrorKind::InvalidData => io::Error::other(Misfit::Unknown),
+        _ => error,
+    })?;
+    match &hello.name {
+        Some(name) => fits(target, name).map_err(io::Error::other)?,
+        None if target.host.parse::<IpAddr>().is_ok() => {}
+        None => return Err(io::Error::other(Misfit::NoName)),
+    }
+    hello.offers.retain(|offer| [&b"h2"[..], b"http/1.1"].contains(&&offer[..]));
+    let (server, protocol) = match tls::connect(context, &hello, server).await {
+        Ok(connected) => connected,
+        Err(tls::Refused::Certificate(reason)) => {
+            tls::alert(client).await;
+            return Err(io::Error::other(Misfit::Certificate(reason)));
+        }
+        Err(tls::Refused::Other(reason)) => return Err(io::Error::other(reason)),
+    };
+    match tls::accept(context, &hello, client, protocol.clone()).await {
+        Ok(client) => Ok((client, server, protocol)),
+        Err(error) if tls::distrusts(context, &error) => Err(io::Error::other(Misfit::Distrust)),
+        Err(error) => Err(error),
+    }
+}
+
+/// HTTP/1.
+async fn first(
+    context: &Context,
+    client: Stream,
+    server: Stream,
+    opened: impl FnOnce(Sender) -> Opened,
+) -> io::Result<()> {
+    let (sender, asking) = to_server_1::Builder::new()
+        .preserve_header_case(true)
+        .max_buf_size(MAX_OPENED_HEAD_BYTES)
+        .max_headers(MAX_HTTP_FIELDS)
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .allow_spaces_after_header_name_in_responses(true)
+        .handshake(TokioIo::new(server))
+        .await
+        .map_err(io::Error::other)?;
+    let opened = Arc::new(opened(Sender::Http1(tokio::sync::Mutex::new(sender))));
+    let answering = to_client_1::Builder::new()
+        .preserve_header_case(true)
+        .half_close(true)
+        .auto_date_header(false)
+        .max_buf_size(MAX_OPENED_HEAD_BYTES)
+        .max_headers(MAX_HTTP_FIELDS)
+        .serve_connection(TokioIo::new(client), service_fn(|request| Arc::clone(&opened).answer(request)))
+        .with_upgrades();
+    let mut asking = pin!(asking.with_upgrades());
+    let finish = to_client_1::UpgradeableConnection::graceful_shutdown;
+    let ended = drive(&opened, pin!(answering), asking.as_mut(), finish).await;
+    let switched = opened.switched().take();
+    let Some((client, server)) = switched else { return ending(context, &opened, ended) };
+    let (client, server) = tokio::try_join!(client, server).map_err(io::Error::other)?;
+    copy_bidirectional(&mut TokioIo::new(client), &mut TokioIo::new(server)).await.map(|_| ())
+}
+
+/// HTTP/2.
+async fn second(
+    context: &Context,
+    client: Stream,
+    server: Stream,
+    opened: impl FnOnce(Sender) -> Opened,
+) -> io::Result<()> {
+    let _room = context.shared.room(2 * HTTP2_CONNECTION_BYTES).await;
+    let (sender, asking) = to_server_2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(HTTP2_WINDOW_BYTES)
+        .initial_connection_window_size(4 * HTTP2_WINDOW_BYTES)
+        .max_header_list_size(MAX_OPENED_HEAD_BYTES as u32)
+        .handshake(TokioIo::new(server))
+        .await
+        .map_err(io::Error::other)?;
+    let opened = Arc::new(opened(Sender::Http2(sender)));
+    let served = Arc::clone(&opened);
+    let answering = to_client_2::Builder::new(TokioExecutor::new())
+        .auto_date_header(false)
+        .max_concurrent_streams(MAX_HTTP2_STREAMS)
+        .initial_stream_window_size(HTTP2_WINDOW_BYTES)
+        .initial_connection_window_size(4 * HTTP2_WINDOW_BYTES)
+        .max_header_list_size(MAX_OPENED_HEAD_BYTES as u32)
+        .serve_connection(TokioIo::new(client), service_fn(move |request| Arc::clone(&served).answer(request)));
+    let ended = drive(&opened, pin!(answering), pin!(asking), to_client_2::Connection::graceful_shutdown).await;
+    ending(context, &opened, ended)
+}
+
+/// Goes on until the program's side has ended. When the real server has gone nothing more can be asked of it.
+async fn drive<C: Future<Output = hyper::Result<()>>>(
+    opened: &Opened,
+    mut answering: Pin<&mut C>,
+    mut asking: Pin<&mut impl Future<Output = hyper::Result<()>>>,
+    finish: impl Fn(Pin<&mut C>),
+) -> hyper::Result<()> {
+    tokio::select! {
+        ended = answering.as_mut() => {
+            // The other side of what the connection has become comes only so.
+            if opened.switched().is_some() {
+                let _ = asking.await;
+            }
+            return ended;
+        }
+        _ = asking.as_mut() => {}
+    }
+    if !opened.may_switch.load(Relaxed) {
+        finish(answering.as_mut());
+    }
+    answering.await
+}
+
+/// How a connection ended, as far as the program is to be told of it.
+fn ending(context: &Context, opened: &Opened, ended: hyper::Result<()>) -> io::Result<()> {
+    let below = ended.as_ref().err().and_then(|error| error.source()?.downcast_ref::<io::Error>());
+    let is_distrust = below.is_some_and(|below| tls::distrusts(context, below));
+    match ended {
+        Err(error) if error.is_parse() => Err(io::Error::other(Misfit::Malformed)),
+        // Nothing was asked behind the handshake.
+        _ if is_distrust || opened.is_tls && !context.shared.is_trusted(&opened.target) => {
+            Err(io::Error::other(Misfit::Distrust))
+        }
+        ended => ended.map_err(io::Error::other),
+    }
+}
+
+impl Sender {
+    async fn send(&self, request: Request<Incoming>) -> hyper::Result<Response<Incoming>> {
+        match self {
+            Self::Http1(sender) => {
+                let mut sender = sender.lock().await;
+                sender.ready().await?;
+                let answer = sender.send_request(request);
+                drop(sender);
+                answer.await
+            }
+            Self::Http2(sender) => {
+                let mut sender = sender.clone();
+                sender.ready().await?;
+                sender.send_request(request).await
+            }
+        }
+    }
+}
+
+impl Opened {
+    /// Answers a request: with an error, which ends the connection or the stream, as the real server does.
+    async fn answer(self: Arc<Self>, mut request: Request<Incoming>) -> hyper::Result<Response<Said>> {
+        self.shared.trusts(&self.target);
+        let switch = upgrade::on(&mut request);
+        let (mut head, body) = request.into_parts();
+        let judged = match self.complete(&mut head) {
+            Ok(()) => self.inspector.request(&mut head),
+            Err(misfit) => Err(self.inspector.misfit(misfit)),
+        };
+        if let Err(refusal) = judged {
+            return Ok(refusal.into_answer(StatusCode::FORBIDDEN));
+        }
+        if let Sender::Http1(_) = self.sender {
+            let origin = head.uri.path_and_query().cloned();
+            head.uri = Uri::from(origin.unwrap_or_else(|| PathAndQuery::from_static("/")));
+        }
+        self.may_switch.fetch_or(head.headers.contains_key(UPGRADE), Relaxed);
+        let mut answer = self.sender.send(Request::from_parts(head, body)).await?;
+        if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+            *self.switched() = Some((switch, upgrade::on(&mut answer)));
+        }
+        let (mut head, body) = answer.into_parts();
+        Ok(match self.inspector.answer(&mut head) {
+            Ok(rewriter) => Response::from_parts(head, Said::passing(body, rewriter)),
+            Err(refusal) => refusal.into_answer(StatusCode::BAD_GATEWAY),
+        })
+    }
+
+    fn switched(&self) -> MutexGuard<'_, Option<(OnUpgrade, OnUpgrade)>> {
+        self.switched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the target of a request whole, if what it says of the server is true of the connection.
+    fn complete(&self, head: &mut request::Parts) -> Result<(), Misfit> {
+        let (scheme, default_port) = if self.is_tls { (Scheme::HTTPS, 443) } else { (Scheme::HTTP, 80) };
+        let leads_on = head.method == Method::CONNECT || head.uri.scheme().is_some_and(|other| *other != scheme);
+        let mut upgrades = head.headers.get_all(UPGRADE).iter();
+        if leads_on || upgrades.any(|to| !to.as_bytes().eq_ignore_ascii_case(b"websocket")) {
+            return Err(Misfit::Tunnel);
+        }
+        let hosts: Vec<_> = head.headers.get_all(HOST).iter().map(|host| host.to_str()).collect();
+        let is_second = head.version == Version::HTTP_2;
+        let named = head.uri.authority().map(|authority| Ok(authority.as_str()));
+        if hosts.len() > 1 || hosts.is_empty() && (!is_second || named.is_none()) {
+            return Err(Misfit::NoName);
+        }
+        for name in hosts.into_iter().chain(named) {
+            self.is_named(name.map_err(|_| Misfit::NoName)?)?;
+        }
+        let Target { host, port } = &self.target;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        let authority = if *port == default_port { host } else { format!("{host}:{port}") };
+        let origin = head.uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let whole = Uri::builder().scheme(scheme).authority(authority).path_and_query(origin);
+        head.uri = whole.build().map_err(|_| Misfit::Malformed)?;
+        Ok(())
+    }
+
+    /// Whether this is the host of the connection, and its port if it names one.
+    fn is_named(&self, text: &str) -> Result<(), Misfit> {
+        let named = h1::authority(text, self.target.port).filter(|_| !text.contains('@'));
+        let Target { host, port } = named.ok_or(Misfit::NoName)?;
+        let address = |host: &str| host.parse::<IpAddr>().ok();
+        let is_same =
+            host == self.target.host || address(&host).is_some() && address(&host) == address(&self.target.host);
+        if is_same && port == self.target.port { Ok(()) } else { Err(Misfit::Name(text.to_owned())) }
+    }
+}

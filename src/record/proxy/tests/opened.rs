@@ -1,0 +1,146 @@
+//! Connections that are opened: HTTP/2, what an inspector changes, and programs that do not want it.
+
+use bytes::Bytes;
+use http::{Request, StatusCode, request, response};
+use rustls_pki_types::ServerName;
+
+use super::super::opened::Rewriter;
+use super::http2::{body, grpc, h2_crate};
+use super::tls::{block_on, connector};
+use super::*;
+
+/// Refuses what has `no` in its path, and has bodies in capital letters, the last byte of each piece only behind the next one.
+struct Capitals;
+
+#[derive(Default)]
+struct Held(Option<u8>);
+
+impl Inspector for Capitals {
+    fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
+        head.headers.insert("authorization", "real".parse().unwrap());
+        if head.uri.path().contains("no") { Err(Refusal("not that".to_owned())) } else { Ok(()) }
+    }
+
+    fn misfit(&self, misfit: Misfit) -> Refusal {
+        Refusal(misfit.to_string())
+    }
+
+    fn answer(&self, head: &mut response::Parts) -> Result<Option<Box<dyn Rewriter>>, Refusal> {
+        head.headers.insert("seen", "yes".parse().unwrap());
+        Ok(Some(Box::new(Held::default())))
+    }
+}
+
+impl Rewriter for Held {
+    fn piece(&mut self, bytes: Bytes) -> Bytes {
+        let mut all: Vec<u8> = self.0.take().into_iter().chain(bytes.to_ascii_uppercase()).collect();
+        self.0 = all.pop();
+        all.into()
+    }
+
+    fn rest(&mut self) -> Bytes {
+        self.0.take().into_iter().collect()
+    }
+}
+
+#[derive(Default)]
+struct Opening(Mutex<Vec<Misfit>>);
+
+impl Door for Opening {
+    fn admits(&self, _: &Target, _: ProgramName) -> bool {
+        true
+    }
+
+    fn may_ask(&self, _: &str) -> bool {
+        true
+    }
+
+    fn leads_to(&self, _: &Target, _: IpAddr, _: ProgramName) -> bool {
+        true
+    }
+
+    fn opens(&self, _: &Target, _: ProgramName) -> Option<Arc<dyn Inspector>> {
+        Some(Arc::new(Capitals))
+    }
+
+    fn ended(&self, _: &Target, misfit: Misfit, _: ProgramName) {
+        self.0.lock().unwrap().push(misfit);
+    }
+}
+
+fn opening(server: &Server, real: &Authority) -> (Arc<Opening>, Setup) {
+    let door = Arc::new(Opening::default());
+    let behind = Some(Arc::clone(&door) as Arc<dyn Door>);
+    let setup = setup_behind(behind, Mode::Pass, server.address, real.pem().as_bytes(), Account::default());
+    (door, setup)
+}
+
+#[test]
+fn streams_of_http_2_are_judged_one_by_one() {
+    let real = Arc::new(Authority::new().unwrap());
+    let server = grpc(&real);
+    let (door, setup) = opening(&server, &real);
+    let got = block_on(async {
+        let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
+        let name = ServerName::try_from("127.0.0.1").unwrap();
+        let stream = connector(&setup.authority, &[b"h2"]).connect(name, stream).await.unwrap();
+        let (send, connection) = h2_crate::client::handshake(stream).await.unwrap();
+        tokio::spawn(connection);
+        let mut got = Vec::new();
+        let authority = server.address.to_string();
+        for (authority, path) in
+            [(&authority[..], "/yes"), (&authority[..], "/no"), ("api.example", "/yes"), (&authority[..], "/yes")]
+        {
+            let request = Request::post(format!("https://{authority}{path}")).body(()).unwrap();
+            let mut send = send.clone().ready().await.unwrap();
+            let (response, mut up) = send.send_request(request, false).unwrap();
+            let _ = up.send_data(Bytes::from_static(b"hello"), true);
+            let (head, stream) = response.await.unwrap().into_parts();
+            let (said, trailers) = body(stream).await;
+            got.push((head.status, head.headers.contains_key("seen"), text(&said), trailers.len()));
+        }
+        got
+    });
+    let good = || (StatusCode::OK, true, "HELLOHELLO".to_owned(), 1);
+    let refused = |why: &str| (StatusCode::FORBIDDEN, false, format!("{why}\n"), 0);
+    let expected = [good(), refused("not that"), refused("it was asked for as api.example"), good()];
+    assert_eq!(got, expected);
+    assert_eq!(*door.0.lock().unwrap(), []);
+}
+
+#[test]
+fn a_body_is_rewritten_whatever_frames_it() {
+    for (framing, said, expected) in [
+        ("Content-Length: 5", "hello", "HELLO"),
+        ("Transfer-Encoding: chunked", "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", "1\r\nH\r\n3\r\nELL\r\n1\r\nO\r\n0\r\n\r\n"),
+    ] {
+        let answer = format!("HTTP/1.1 200 OK\r\n{framing}\r\nConnection: close\r\n\r\n{said}");
+        let server = Server::start(move |mut stream| {
+            let asked = until(&mut stream, b"\r\n\r\n");
+            assert!(text(&asked).contains("authorization: real"), "{}", text(&asked));
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        let (_, setup) = opening(&server, &Authority::new().unwrap());
+        let asked = format!("GET /yes HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address);
+        let got = text(&ask(setup.address, asked.as_bytes()));
+        let (head, body) = got.split_once("\r\n\r\n").unwrap();
+        // How chunks are cut is not promised.
+        let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
+        assert!(head.contains(framing), "{head}");
+        assert_eq!(letters(body), letters(expected), "{body}");
+    }
+}
+
+#[test]
+fn a_program_with_its_own_certificates_is_told_of() {
+    let real = Arc::new(Authority::new().unwrap());
+    let server = grpc(&real);
+    let (door, setup) = opening(&server, &real);
+    let connected = block_on(async {
+        let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
+        connector(&real, &[b"h2"]).connect(ServerName::try_from("127.0.0.1").unwrap(), stream).await.is_ok()
+    });
+    assert!(!connected);
+    setup.proxy.finish();
+    assert_eq!(*door.0.lock().unwrap(), [Misfit::Distrust]);
+}

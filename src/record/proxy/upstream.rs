@@ -1,0 +1,56 @@
+//! Connections to real servers, as far as the door lets them be made.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+use tokio::net::TcpStream;
+
+use super::context::Context;
+use super::stream::Stream;
+use super::{Mode, pass, tls};
+
+/// The real server, if the program may go there; `EACCES` if not.
+pub async fn dial(context: &Context) -> io::Result<Stream> {
+    let (shared, target, by) = (&context.shared, &context.link.target, context.by);
+    let Some(door) = shared.wires.door() else {
+        return shared.dial(target, |_| true).await.map(Stream::new);
+    };
+    if !door.admits(target, by) {
+        return Err(io::Error::from_raw_os_error(libc::EACCES));
+    }
+    let server = shared.dial(target, |address| door.leads_to(target, address, by)).await?;
+    let opens = || door.opens(target, by).is_some() || door.password(target).is_some();
+    let is_judged = target.host.parse::<IpAddr>().is_err() || opens();
+    let is_looked_at = !matches!(shared.mode, Mode::Pass) && is_judged;
+    if is_looked_at { behind_door(context, server) } else { Ok(Stream::new(server)) }
+}
+
+/// A connection to this server on which is said only what the door lets pass.
+fn behind_door(context: &Context, server: TcpStream) -> io::Result<Stream> {
+    // What is used of it every stream socket has.
+    let stream = |end: UnixStream| {
+        end.set_nonblocking(true)?;
+        TcpStream::from_std(OwnedFd::from(end).into()).map(Stream::new)
+    };
+    let (here, there) = UnixStream::pair()?;
+    let (here, there, context) = (stream(here)?, stream(there)?, context.clone());
+    tokio::spawn(async move { pass::converse(&context, there, Stream::new(server)).await });
+    Ok(here)
+}
+
+/// A new connection to the real server, encrypted if this one is.
+pub async fn reach(context: &Context, hello: &tls::ClientHello) -> io::Result<Stream> {
+    let server = dial(context).await?;
+    if !context.link.tls {
+        return Ok(server);
+    }
+    match tls::connect(context, hello, server).await {
+        Ok((server, _)) => Ok(server),
+        Err(tls::Refused::Certificate(reason)) => {
+            Err(io::Error::other(format!("the certificate of the server is not good: {reason}")))
+        }
+        Err(tls::Refused::Other(reason)) => Err(io::Error::other(reason)),
+    }
+}

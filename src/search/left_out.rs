@@ -1,0 +1,34 @@
+//! What a search passed over though it lies in its scope.
+
+use std::ops::AddAssign;
+
+use crate::policy::Kind;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Files with a NUL near their beginning.
+    pub binary_files: u64,
+    /// What `.gitignore` files name, directories aside.
+    pub ignored_files: u64,
+    /// Nobody looked into them.
+    pub ignored_directories: u64,
+}
+
+impl LeftOut {
+    pub(super) fn add_ignored(&mut self, kind: Kind) {
+        let count = if kind == Kind::Directory { &mut self.ignored_directories } else { &mut self.ignored_files };
+        *count += 1;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl AddAssign for LeftOut {
+    fn add_assign(&mut self, more: Self) {
+        self.binary_files += more.binary_files;
+        self.ignored_files += more.ignored_files;
+        self.ignored_directories += more.ignored_directories;
+    }
+}

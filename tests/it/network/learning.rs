@@ -1,0 +1,62 @@
+//! `replay net learn`: a program reaches everything, and runs the same under the rules that this prints.
+
+use std::fs;
+
+use pretty_assertions::assert_eq;
+
+use super::{CONNECT, everywhere};
+
+const PLACES: &str = "for place in api.example.com:80 api.example.com:8080 private.example.com:80 11.0.0.3:80 six.example.com:80 \
+    meta.example.com:80 169.254.169.254:80 nothing.example.com:80; \
+    do python3 connect.py ${place%:*} ${place#*:}; done; exit 3";
+
+const LEARNED: &str = "--allow-net api.example.com
+--allow-net api.example.com:8080
+--allow-net private.example.com
+--allow-net six.example.com
+--allow-net 10.0.0.9
+--allow-net 11.0.0.3
+";
+
+#[test]
+fn rules_that_were_learned_are_those_that_the_program_needs() {
+    everywhere(|world| {
+        world.file("connect.py", CONNECT);
+        let learned = world.run_with(&["net", "learn", "--log-level", "warn"], &[], PLACES);
+        let said = "connected\nconnected\nconnected\nconnected\nconnected\n13\n13\n-3\n";
+        assert_eq!(learned.out, format!("{said}{LEARNED}"), "{:?}: {}", world.setting, learned.err);
+        let danger = "gives the machine's credentials, in a cloud";
+        let blocked = format!(
+            "replay: blocked: 169.254.169.254:80, it {danger} (python3); no rule is proposed for that
+replay: blocked: meta.example.com:80, it leads to 169.254.169.254, which {danger} (python3); no rule is proposed for that
+"
+        );
+        // There is no resolver.
+        let unresolved = "replay: not resolved: nothing.example.com: the resolver fails (getaddrinfo(3) -3)\n";
+        assert_eq!((learned.err, learned.status), (format!("{blocked}{unresolved}"), Some(3)), "{:?}", world.setting);
+        let rules: Vec<&str> = LEARNED.split_whitespace().collect();
+        let held = world.run(&rules, PLACES);
+        assert!(held.out.starts_with("connected\nconnected\nconnected\nconnected\nconnected\n13\n13\n"), "{held:?}");
+    });
+}
+
+#[test]
+fn learning_obeys_what_is_denied_and_can_write_to_a_file() {
+    everywhere(|world| {
+        world.file("connect.py", CONNECT);
+        let line = "python3 connect.py api.example.com 80; python3 connect.py evil.example.com 80";
+        let flags = ["--deny-net", "evil.example.com", "--out", "rules"];
+        let learned = world.run_with(&["net", "learn", "--log-level", "warn"], &flags, line);
+        let blocked =
+            "replay: blocked: evil.example.com:80, --deny-net names it (python3); no rule is proposed for that\n";
+        let said = (learned.out.as_str(), learned.err.as_str(), learned.status);
+        assert_eq!(said, ("connected\n13\n", blocked, Some(0)), "{:?}", world.setting);
+        let rules = fs::read_to_string(world.tree.path().join("work/rules")).unwrap();
+        assert_eq!(rules, "--allow-net api.example.com\n", "{:?}", world.setting);
+        let nothing = world.run_with(&["net", "learn", "--log-level", "warn"], &[], "true");
+        let said = (nothing.out.as_str(), nothing.err.as_str());
+        assert_eq!(said, ("", "replay: the program reached nothing, so it needs no rule\n"), "{:?}", world.setting);
+        let open = world.run_with(&["net", "learn"], &["--network", "host"], "true");
+        assert!(open.err.contains("--network says it, too"), "{}", open.err);
+    });
+}
