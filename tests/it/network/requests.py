@@ -184,7 +184,8 @@ for name, attempt in {"requests": ATTEMPTS, "programs": PROGRAMS, "silent": SILE
     try:
         came = attempt()
     except ssl.SSLError as error:
-        came = f"TLS {error.reason}"
+        # An end and a reset are one here.
+        came = "cut off" if error.reason in (None, "UNEXPECTED_EOF_WHILE_READING") else f"TLS {error.reason}"
     except OSError as error:
         came = errno.errorcode.get(error.errno, str(error))
         came = "cut off" if came in ("ECONNRESET", "ENOTCONN", "EPIPE") else came
