@@ -43,7 +43,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_needs_command" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_needs_command" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_needs_command" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_needs_command" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_needs_command" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_needs_command" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_needs_command" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -147,7 +147,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -219,7 +219,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -294,7 +294,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand bench" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -386,7 +386,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -466,7 +466,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -537,7 +537,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -608,7 +608,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -680,7 +680,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -755,7 +755,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -826,7 +826,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -904,7 +904,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -983,7 +983,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1061,7 +1061,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1134,7 +1134,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1206,7 +1206,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1279,7 +1279,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1357,7 +1357,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1432,7 +1432,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1503,7 +1503,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1574,7 +1574,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1649,7 +1649,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1723,7 +1723,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1795,7 +1795,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1869,7 +1869,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -1958,7 +1958,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2031,7 +2031,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2103,7 +2103,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2175,7 +2175,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2253,7 +2253,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2332,7 +2332,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2405,7 +2405,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2478,7 +2478,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2554,7 +2554,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2632,7 +2632,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2708,7 +2708,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2793,7 +2793,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2870,7 +2870,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
@@ -2941,7 +2941,7 @@ replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l credential -d 'Let commands use a secret that they cannot read' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l for -d 'Name what the --credential before it is for, such as https://api.github.com/**' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'

@@ -27,7 +27,7 @@ struct Flags {
     /// the flags --for behind it name. It is read when the server starts.
     #[arg(long, global = true, help_heading = WALLS, value_name = "NAME=env:VARIABLE|NAME=file:PATH")]
     credential: Vec<String>,
-    /// Name what the --credential before it is for, such as https://api.github.com/**
+    /// Name what the --credential before it is for, such as `https://api.github.com/**`
     ///
     /// Repeatable. RULE is one of --allow-net that begins with https://, or with http:// to send it without TLS. --allow-net has to
     /// allow the host. https://NAME@HOST/** gives git this name of a user instead of x-access-token.

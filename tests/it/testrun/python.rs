@@ -130,7 +130,8 @@ fn tests_inside_the_package_are_found() {
     fake_pytest(&tree, &[("toolz/tests/test_a.py::test_a", "toolz/tests/test_a.py", "passed")], &[]);
     let reply = server.call("run_tests", json!({}));
     assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]));
-    let notes = "[pytest: toolz/tests/ holds tests of Python]\n[changed: created arguments: undo with call 1]";
+    let notes =
+        "[pytest: toolz/tests/ holds tests of Python]\n[changed: created arguments: the operator can undo call 1]";
     assert!(reply.text().ends_with(notes), "{}", reply.text());
 }
 

@@ -170,7 +170,7 @@ fn the_choice_of_a_runner_is_told() {
         reply.text().ends_with(
             "[vitest: vitest is a dependency in package.json]\n\
              [there is also `runner: \"pytest\"` (tests/ holds tests of Python)]\n\
-             [changed: created node_modules/arguments: undo with call 1]"
+             [changed: created node_modules/arguments: the operator can undo call 1]"
         ),
         "{}",
         reply.text()

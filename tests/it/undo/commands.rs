@@ -44,7 +44,7 @@ pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
             (_, true) => fs::read(&path).unwrap(),
             _ => Vec::new(),
         };
-        let time = Some((metadata.mtime(), metadata.mtime_nsec()));
+        let time = (!metadata.is_dir()).then(|| (metadata.mtime(), metadata.mtime_nsec()));
         let name = path.strip_prefix(root).unwrap().to_owned();
         if !metadata.is_dir() {
             names.entry(metadata.ino()).or_default().push(name.clone());
