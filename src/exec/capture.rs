@@ -40,9 +40,22 @@ impl Captured {
     }
 
     /// Nothing follows any more.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn settled(mut self) -> Self {
+        self.settle();
+        self
+    }
+
+    fn settle(&mut self) {
         let most = self.most_at_end();
         self.end.drain(..self.end.len().saturating_sub(most));
+    }
+
+    /// Takes half a character off its end, for whoever reads the other half.
+    pub(super) fn take_partial_character(&mut self) -> Vec<u8> {
+        let last = if self.truncated { &mut self.end } else { &mut self.bytes };
+        let partial = last.split_off(without_partial_character(last).len());
+        self.total_bytes -= partial.len() as u64;
+        partial
     }
 
     /// Asked when `bytes` is as long as it may be.

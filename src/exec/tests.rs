@@ -418,7 +418,7 @@ fn half_a_character_waits_for_the_other_half() {
     });
     let (all, cancel, until) = (backgrounds(1), CancelToken::new(), Instant::now() + LONG);
     let command = begin(&all, &launcher).unwrap();
-    command.await_output(2, until, &cancel).unwrap();
+    command.await_output(0, until, &cancel).unwrap();
     assert_eq!(text(&command, None), ("a".to_owned(), 0, 1));
     sender.send(()).unwrap();
     command.await_end(until, &cancel).unwrap();

@@ -288,16 +288,6 @@ fn excerpts_are_bounded_and_whole_when_short() {
 }
 
 #[test]
-fn a_reply_names_the_background_command_that_it_started() {
-    let of = |structured: &str| {
-        started(&Ok(Body::Tool(ToolReply { structured: Some(structured.to_owned()), ..ToolReply::default() })))
-    };
-    assert_eq!(of(r#"{"stdout":"","stderr":"","timedOut":false,"commandId":"c1"}"#), Some("c1".to_owned()));
-    let long = format!(r#"{{"stdout":"{}","commandId":"c1"}}"#, "x".repeat(600));
-    assert_eq!(["{\"commandId\":1}", "{}", "[]", &long].map(of), [const { None }; 4]);
-}
-
-#[test]
 fn the_reason_of_a_failure_is_one_line() {
     let of = |texts: &[&str]| {
         let content = texts.iter().copied().map(Content::text).collect();
