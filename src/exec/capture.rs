@@ -140,6 +140,11 @@ mod tests {
     fn wrong_bytes_stay_visible_and_a_cut_character_goes() {
         assert_eq!(cut("a€€€€b".as_bytes(), 6).text(), "a\n[... 12 bytes left out ...]\nb");
         assert_eq!(cut(b"a\xffbcdefg", 4).text(), "a\u{fffd}\n[... 4 bytes left out ...]\nfg");
+        let mut half = cut(b"0123456789abc\xe2\x82", 8);
+        assert_eq!(
+            (half.take_partial_character(), half.total_bytes, &half.end[..]),
+            (b"\xe2\x82".to_vec(), 13, &b"bc"[..])
+        );
         // Nothing was cut here: the program itself wrote half a character.
         assert_eq!(cut(b"a\xe2\x82", 9).text(), "a\u{fffd}");
     }

@@ -92,8 +92,7 @@ impl Tool for FollowCommand {
         }
         let pattern = params.until.as_deref().map(|source| Pattern::new(source, Options::default())).transpose()?;
         let default_secs = if pattern.is_some() { DEFAULT_MATCH_SECS } else { DEFAULT_FOLLOW_SECS };
-        let wait = Duration::from_secs(params.wait_secs.unwrap_or(default_secs));
-        let until = Instant::now() + wait;
+        let mut until = Instant::now() + Duration::from_secs(params.wait_secs.unwrap_or(default_secs));
         let mut beyond = params.cursor.unwrap_or_else(|| command.seen());
         if let Some(text) = params.stdin.as_deref().filter(|text| !text.is_empty()) {
             give(&command, text, until.max(Instant::now() + Duration::from_secs(1)), context)?;
@@ -103,20 +102,19 @@ impl Tool for FollowCommand {
         if params.close_stdin == Some(true) {
             command.close_input();
         }
-        let mut search = pattern.map(|pattern| Search { pattern, from: beyond, beyond, found: None });
-        if params.end == Some(true) {
+        let ends = params.end == Some(true);
+        if ends {
             command.end();
-            let end = Instant::now() + Duration::from_millis(KILL_GRACE_MS + KILL_WAIT_MS);
-            command.await_end(end, context.cancel)?;
-        } else {
-            let is_answer = params.wait_secs.is_none() || params.stdin.is_some();
-            let awaited = match &mut search {
-                Some(search) => Awaited::Match(search),
-                None if is_answer => Awaited::OutputBeyond(beyond),
-                None => Awaited::End,
-            };
-            attend(&command, awaited, wait, context)?;
+            until = Instant::now() + Duration::from_millis(KILL_GRACE_MS + KILL_WAIT_MS);
         }
+        let is_answer = params.stdin.is_some() || params.wait_secs.is_none();
+        let mut search = pattern.map(|pattern| Search { pattern, from: beyond, beyond, found: None });
+        let awaited = match &mut search {
+            Some(search) => Awaited::Match(search),
+            None if is_answer && !ends => Awaited::OutputBeyond(beyond),
+            None => Awaited::End,
+        };
+        attend(&command, awaited, until, context)?;
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -132,20 +130,19 @@ enum Awaited<'a> {
     End,
 }
 
-/// Waits for it, no longer than `most`, and says meanwhile how far the command is.
-fn attend(command: &Background, mut awaited: Awaited<'_>, most: Duration, context: &Context<'_>) -> Result<(), Error> {
+/// Waits for it, no longer than `until`, and says meanwhile how far the command is.
+fn attend(command: &Background, mut awaited: Awaited<'_>, until: Instant, context: &Context<'_>) -> Result<(), Error> {
     let (begun, cancel) = (Instant::now(), context.cancel);
     loop {
-        let elapsed = begun.elapsed();
-        let until = Instant::now() + most.saturating_sub(elapsed).min(Duration::from_millis(COMMAND_PROGRESS_MS));
+        let next = until.min(Instant::now() + Duration::from_millis(COMMAND_PROGRESS_MS));
         match &awaited {
-            Awaited::End => command.await_end(until, cancel)?,
+            Awaited::End => command.await_end(next, cancel)?,
             Awaited::OutputBeyond(beyond) | Awaited::Match(Search { beyond, .. }) => {
-                command.await_output(*beyond, until, cancel)?;
+                command.await_output(*beyond, next, cancel)?;
             }
         }
         // Before the search: what has ended writes nothing more.
-        let is_over = command.state() != State::Running || cancel.is_cancelled() || begun.elapsed() >= most;
+        let is_over = command.state() != State::Running || cancel.is_cancelled() || Instant::now() >= until;
         let is_here = match &mut awaited {
             Awaited::End => false,
             Awaited::OutputBeyond(beyond) => command.written() > *beyond,
@@ -154,9 +151,8 @@ fn attend(command: &Background, mut awaited: Awaited<'_>, most: Duration, contex
         if is_over || is_here {
             return Ok(());
         }
-        let message = format!("{} bytes of output", command.written());
-        let done = begun.elapsed().as_millis() as u64;
-        context.progress.report(done, Some(most.as_millis() as u64), &message);
+        let (done, most) = (begun.elapsed().as_millis() as u64, (until - begun).as_millis() as u64);
+        context.progress.report(done, Some(most), &format!("{} bytes of output", command.written()));
     }
 }
 

@@ -189,10 +189,10 @@ fn a_terminal_is_what_the_command_gets() {
     assert_eq!(structured(&all)["output"], "24 120\r\nit\r\ngot it\r\n");
 }
 
-/// A server whose commands go on in the background after a second.
+/// A server whose commands go on in the background after two seconds.
 fn hasty(tree: &Tree, more: &[&str]) -> Server {
     let allow = format!("{}:rw", tree.root().display());
-    let args = ["--allow", &allow, "--sandbox", "off", "--command-timeout-secs", "1"];
+    let args = ["--allow", &allow, "--sandbox", "off", "--command-timeout-secs", "2"];
     Server::open(tree, NEWEST_HANDSHAKE, &[&args[..], more].concat())
 }
 
@@ -203,11 +203,11 @@ fn a_command_that_takes_long_goes_on_in_the_background() {
     // Half a character is for the call that reads the other half.
     let line = "echo out; echo err >&2; printf '\\342\\202'; until [ -e go ]; do sleep 0.01; done; printf '\\254\\n'; cat; exit 3";
     let handed = server.call("execute_command", json!({"command": line}));
-    let told = "out\n[still running after 1 s, and goes on in the background as commandId \"c1\", without stdin; \
+    let told = "out\n[still running after 2 s, and goes on in the background as commandId \"c1\", without stdin; \
                 follow_command waits for its end, reads on from cursor 8, and ends it]";
     assert_eq!(handed.all_texts(), [told, "[stderr]\nerr\n"]);
     let expected = json!({"stdout": "out\n", "stderr": "err\n", "timedOut": false, "commandId": "c1", "cursor": 8});
-    assert_eq!((structured(&handed), handed.result()["isError"].clone()), (expected, json!(false)));
+    assert_eq!((structured(&handed), handed.result()["isError"].clone()), (expected, Value::Null));
     let deaf = server.call("follow_command", json!({"commandId": "c1", "stdin": "x"}));
     assert!(deaf.failure().unwrap().message.starts_with("c1 takes no input"));
     tree.file("go", "");
@@ -231,14 +231,14 @@ fn a_terminal_goes_on_with_it_and_can_then_be_typed_on() {
 #[test]
 fn a_timeout_that_was_asked_for_ends_the_command() {
     let tree = Tree::new();
-    let mut server = hasty(&tree, &["--max-command-timeout-secs", "2"]);
-    let ended = server.call("execute_command", json!({"command": "echo begun; exec sleep 600", "timeout": 1}));
-    let told = "begun\n[timed out after 1 s, the output is what there was until then; without `timeout` it would go on in the \
+    let mut server = hasty(&tree, &["--max-command-timeout-secs", "4"]);
+    let ended = server.call("execute_command", json!({"command": "echo begun; exec sleep 600", "timeout": 2}));
+    let told = "begun\n[timed out after 2 s, the output is what there was until then; without `timeout` it would go on in the \
                 background]\n[ended by signal 15]\n[exit code: 143]";
     assert_eq!((ended.text().as_str(), ended.result()["isError"].clone()), (told, json!(true)));
-    let refused = server.call("execute_command", json!({"command": "touch ran", "timeout": 3}));
-    let told = "`timeout` is 3 s, and a command that is waited for may take 2 s; there is no maximum with `background: true`, and \
-                without `timeout` it goes on in the background after 1 s";
+    let refused = server.call("execute_command", json!({"command": "touch ran", "timeout": 5}));
+    let told = "`timeout` is 5 s, and a command that is waited for may take 4 s; there is no maximum with `background: true`, and \
+                without `timeout` it goes on in the background after 2 s";
     assert_eq!((refused.code(), refused.failure().unwrap().message), (-32602, told.to_owned()));
     assert!(!tree.has("ran"));
 }
@@ -249,7 +249,7 @@ fn without_a_place_in_the_background_it_is_ended() {
     let mut server = hasty(&tree, &["--max-background-commands", "1", "--max-commands", "1"]);
     let id = start(&mut server, "sleep 600");
     let ended = server.call("execute_command", json!({"command": "echo begun; exec sleep 600"}));
-    let told = "begun\n[timed out after 1 s, the output is what there was until then; it could not go on in the background: all 1 \
+    let told = "begun\n[timed out after 2 s, the output is what there was until then; it could not go on in the background: all 1 \
                 places for background commands are taken (--max-background-commands): c1]\n[ended by signal 15]\n[exit code: 143]";
     assert_eq!(ended.text(), told);
     server.call("follow_command", json!({"commandId": id, "end": true}));
@@ -279,8 +279,6 @@ fn a_wait_ends_with_the_command_or_with_a_line_that_matches() {
 fn a_match_beyond_what_a_reply_takes_is_told_by_its_place() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let id = start(&mut server, "head -c 300000 /dev/zero | tr '\\0' x; echo; echo found it; sleep 600");
-    let matched = server.call("follow_command", json!({"commandId": id, "until": "x\nfound"}));
-    assert_eq!(structured(&matched)["matchedAt"], 262_144, "{}", matched.text());
     let matched = server.call("follow_command", json!({"commandId": id, "cursor": 0, "until": "^found"}));
     let text = matched.text();
     assert!(text.contains("\n[`until` matches at cursor 300001]\n"), "{}", &text[text.len() - 200..]);
