@@ -54,8 +54,8 @@ complete -c replay -n "__fish_replay_needs_command" -l limit-file-bytes -d 'Limi
 complete -c replay -n "__fish_replay_needs_command" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_needs_command" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_needs_command" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -153,8 +153,8 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l limit-file-bytes 
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -220,8 +220,8 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-file-bytes
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -290,8 +290,8 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-file-bytes
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -377,8 +377,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -452,8 +452,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -518,8 +518,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -584,8 +584,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -651,8 +651,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -721,8 +721,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -787,8 +787,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -860,8 +860,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -934,8 +934,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1007,8 +1007,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1075,8 +1075,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1142,8 +1142,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1210,8 +1210,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1283,8 +1283,8 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1353,8 +1353,8 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1419,8 +1419,8 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1485,8 +1485,8 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1555,8 +1555,8 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1623,8 +1623,8 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1691,8 +1691,8 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1775,8 +1775,8 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1843,8 +1843,8 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1910,8 +1910,8 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -1977,8 +1977,8 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -2050,8 +2050,8 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -2124,8 +2124,8 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -2192,8 +2192,8 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -2260,8 +2260,8 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -2331,8 +2331,8 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -2404,8 +2404,8 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -2475,8 +2475,8 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -2555,8 +2555,8 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -2627,8 +2627,8 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l limit-file-byte
 complete -c replay -n "__fish_replay_using_subcommand health" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
@@ -2693,8 +2693,8 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-file-by
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l command-timeout-secs -d 'Limit the time of a command that asks for no limit, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r

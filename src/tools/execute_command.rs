@@ -34,8 +34,7 @@ pub struct Params {
     /// Where to run it (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]
     working_directory: Option<String>,
-    /// Seconds until it is ended (max 600; no limit in the background). Without it, what takes more than 30 goes on in the
-    /// background. The operator may have set others
+    /// Seconds until it is ended, at most 600 (default: after 30 it goes on in the background)
     #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
     /// Reply at once and let it run on
@@ -76,7 +75,7 @@ impl Tool for ExecuteCommand {
     const NAME: &'static str = "execute_command";
     const TITLE: &'static str = "Run a shell command";
     const DESCRIPTION: &'static str = "Run a shell command (no stdin) and get stdout, stderr and the exit code. For \
-        builds, git and everything else that has no tool of its own; to read, search or edit files use the file tools. Processes that it leaves behind are \
+        builds, git and all that has no tool of its own; to read, search or edit files use the file tools. Processes that it leaves behind are \
         ended: start servers and watchers with background.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;

@@ -28,14 +28,14 @@ pub struct Params {
     /// Of the background command
     #[schemars(extend("x-aliases" = ["command_id", "id"]))]
     command_id: String,
-    /// Byte of the output to read from (default: where the last call stopped)
+    /// Byte to read from (default: where the last call stopped)
     cursor: Option<u64>,
-    /// Seconds to wait for its end, or for the answer to `stdin` (default: 1 for new output, 30 with `until`)
+    /// Seconds to wait for the end (default: 1 for output)
     #[schemars(range(max = MAX_FOLLOW_SECS), extend("x-aliases" = ["wait_secs", "timeout"]))]
     wait_secs: Option<u64>,
-    /// Regular expression: wait for new output that it matches, or the end
+    /// Wait for output that this regex matches
     until: Option<String>,
-    /// Text to write to its stdin first; end a line with a newline
+    /// Text for its stdin; end a line with a newline
     #[schemars(extend("x-aliases" = ["input"]))]
     stdin: Option<String>,
     /// Close its stdin
@@ -72,8 +72,8 @@ impl Tool for FollowCommand {
     type Output = Followed;
     const NAME: &'static str = "follow_command";
     const TITLE: &'static str = "Follow a background command";
-    const DESCRIPTION: &'static str = "New output of a command that execute_command left in the background (stdout \
-        and stderr as they come) and whether it still runs. Also waits for its end, writes to its stdin and ends it.";
+    const DESCRIPTION: &'static str = "New output of a command in the background (stdout and stderr as they come) and \
+        whether it still runs. Also writes to its stdin and ends it.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;
     const WEIGHT: Weight = Weight::Heavy;

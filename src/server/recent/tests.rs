@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::excerpt::{arguments, reason, reply_text, started, subject};
+use super::excerpt::{arguments, reason, reply_text, subject};
 use super::*;
 use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS, RECENT_ARGUMENTS_BYTES, RECENT_TEXT_BYTES};
 use crate::policy::{Touch, TouchedPath};
