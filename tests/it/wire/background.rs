@@ -235,7 +235,7 @@ fn a_timeout_that_was_asked_for_ends_the_command() {
     let ended = server.call("execute_command", json!({"command": "echo begun; exec sleep 600", "timeout": 2}));
     let told = "begun\n[timed out after 2 s, the output is what there was until then; without `timeout` it would go on in the \
                 background]\n[ended by signal 15]\n[exit code: 143]";
-    assert_eq!((ended.all_texts(), ended.result()["isError"].clone()), (vec![told], json!(true)));
+    assert_eq!((ended.all_texts(), ended.result()["isError"].clone()), (vec![told.to_owned()], json!(true)));
     let refused = server.call("execute_command", json!({"command": "touch ran", "timeout": 5}));
     let told = "`timeout` is 5 s, and a command that is waited for may take 4 s; there is no maximum with `background: true`, and \
                 without `timeout` it goes on in the background after 2 s";
