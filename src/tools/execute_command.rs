@@ -60,7 +60,7 @@ pub struct Output {
     /// Of a command in the background.
     #[serde(skip_serializing_if = "Option::is_none")]
     command_id: Option<String>,
-    /// From where follow_command reads on.
+    /// Where `follow_command` reads on.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
