@@ -21,7 +21,7 @@ fn the_reply_and_what_is_read_later_are_the_whole_output() {
         let (out, err, rest) = (text(&handed["stdout"]), text(&handed["stderr"]), text(&rest["output"]));
         let (err_rest, out_rest): (String, String) = rest.chars().partition(|c| ['e', '₣'].contains(c));
         assert!([&out, &err, &out_rest, &err_rest].iter().all(|part| !part.is_empty()), "{setting:?}");
-        assert_eq!(out + &out_rest, (1..=250).map(|i| format!("o€{i}\n")).collect::<String>(), "{setting:?}");
+        assert_eq!(out + &out_rest, (1..=250).map(|i| format!("o€{i}\n")).collect::<Vec<_>>().concat(), "{setting:?}");
         assert_eq!(err + &err_rest, "e₣".repeat(250), "{setting:?}");
         walls.end();
     });
