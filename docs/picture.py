@@ -127,11 +127,10 @@ def session(program, place):
     yield "note", "Recorded calls: what a server answered once is answered again when the server is gone."
     started = server.call("execute_command", command="python3 -u -m http.server 8000", background=True)[1]
     known = {"commandId": started["commandId"], "cursor": 0}
-    while "Serving" not in server.call("follow_command", **known, waitSecs=5)[0]:
-        pass
+    server.call("follow_command", **known, until="Serving")
     yield "call", f"keploy_mock_record  {PRICE}"
     yield from answer(server.call("keploy_mock_record", command=PRICE)[1]["message"])
-    server.call("follow_command", **known, end=True, waitSecs=10)
+    server.call("follow_command", **known, end=True)
     (project / "answer.json").unlink()
     yield "call", f"execute_command  {PRICE}   # its server is gone"
     yield from answer(server.call("execute_command", command=PRICE)[0])

@@ -298,7 +298,7 @@ pub const CLOSEST_BLOCK_MS: u64 = 200;
 /// Default time limit of a command, in seconds.
 pub const DEFAULT_COMMAND_TIMEOUT_SECS: u64 = 30;
 /// Largest time limit that a call may ask for, in seconds.
-pub const MAX_COMMAND_TIMEOUT_SECS: u64 = 60;
+pub const MAX_COMMAND_TIMEOUT_SECS: u64 = 600;
 /// Time between SIGTERM and SIGKILL, in milliseconds.
 pub const KILL_GRACE_MS: u64 = 3000;
 /// Last bytes that are kept of an output that is longer than what is kept of it.
@@ -335,10 +335,12 @@ pub const KEPT_BACKGROUND_COMMANDS: usize = 16;
 pub const BACKGROUND_OUTPUT_BYTES: u64 = 16 * 1024 * 1024;
 /// Most output of a background command in one reply, in bytes.
 pub const MAX_FOLLOW_BYTES: usize = 64 * 1024;
-/// How long a reply waits for new output of a background command unless the call says otherwise, in seconds.
+/// How long a reply waits for new output of a background command, unless the call says otherwise, in seconds.
 pub const DEFAULT_FOLLOW_SECS: u64 = 1;
-/// Longest that a reply waits for new output of a background command, in seconds.
-pub const MAX_FOLLOW_SECS: u64 = 60;
+/// How long it waits for output that matches, in seconds.
+pub const DEFAULT_MATCH_SECS: u64 = 30;
+/// Longest that a reply waits for a background command, in seconds: as long as one that is waited for may take.
+pub const MAX_FOLLOW_SECS: u64 = MAX_COMMAND_TIMEOUT_SECS;
 /// Output of a background command is gathered until none came for so long, in milliseconds: a reply for each line is dear.
 pub const OUTPUT_QUIET_MS: u64 = 50;
 /// Longest that it is gathered, in milliseconds.

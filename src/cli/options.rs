@@ -145,10 +145,10 @@ pub struct Options {
     /// Limit the open files of each process of a command (16384 by default)
     #[arg(long, global = true, help_heading = LIMITS, value_name = "COUNT", value_parser = OPEN_FILES.parser(), hide_short_help = true)]
     pub limit_open_files: Option<u64>,
-    /// Limit the time of a command that asks for no limit, in seconds (30 by default)
+    /// Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
     pub command_timeout_secs: Option<u64>,
-    /// Limit the time that a command may ask for, in seconds (60 by default)
+    /// Limit the time that a command may ask for, in seconds (600 by default)
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
     pub max_command_timeout_secs: Option<u64>,
     /// Keep so many bytes of each of a command's two streams (524288 by default)

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::io::Errno;
 
+use super::capture::without_partial_character;
 use super::job::Control;
 use super::poll::{Bell, readable, writable};
 use super::ring::Ring;
@@ -107,6 +108,18 @@ pub(super) struct Shared {
     pub(super) watchers: Vec<Arc<Bell>>,
 }
 
+impl Shared {
+    fn page(&self, cursor: u64, most: usize) -> io::Result<Page> {
+        let mut page = self.ring.read(cursor, most)?;
+        let whole = without_partial_character(&page.bytes).len();
+        if page.next < page.end && whole > 0 {
+            page.next -= (page.bytes.len() - whole) as u64;
+            page.bytes.truncate(whole);
+        }
+        Ok(page)
+    }
+}
+
 impl Background {
     /// Its name, such as `c1`.
     pub fn id(&self) -> &str {
@@ -148,20 +161,18 @@ impl Background {
     }
 
     /// What it wrote from `cursor` on, at most `most` bytes; without one, what no such call has read yet. Half a
-    /// character at the end is left for the next call while its other half may come.
+    /// character at the end is left for the next call.
     pub fn read(&self, cursor: Option<u64>, most: usize) -> io::Result<Page> {
         let mut shared = lock(&self.shared);
-        let mut page = shared.ring.read(cursor.unwrap_or(shared.seen), most)?;
-        if page.next < page.end || shared.state == State::Running {
-            let whole = super::capture::without_partial_character(&page.bytes).len();
-            if whole > 0 || page.next == page.end {
-                page.next -= (page.bytes.len() - whole) as u64;
-                page.bytes.truncate(whole);
-            }
-        }
+        let page = shared.page(cursor.unwrap_or(shared.seen), most)?;
         // Whatever a call was shown is seen; looking back unsees nothing.
         shared.seen = shared.seen.max(page.next);
         Ok(page)
+    }
+
+    /// The same, and nothing of it is seen.
+    pub fn peek(&self, cursor: u64, most: usize) -> io::Result<Page> {
+        lock(&self.shared).page(cursor, most)
     }
 
     /// Writes to its standard input, or types on its terminal, as long as it takes the bytes. Returns how many it took

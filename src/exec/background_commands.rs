@@ -8,11 +8,13 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::background::{Background, Listener, Shared, State, lock};
+use super::course::Course;
 use super::job::Countdown;
 use super::poll::Bell;
 use super::pump::Pump;
 use super::ring::Ring;
 use super::start::begin;
+use super::streams::Streams;
 use super::{Command, ExecError, Launcher};
 use crate::cancel::CancelToken;
 use crate::limits::KEPT_BACKGROUND_COMMANDS;
@@ -67,39 +69,18 @@ impl BackgroundCommands {
         cancel: &CancelToken,
     ) -> Result<Arc<Background>, ExecError> {
         let request = command.request(true, true)?;
-        let (_starting, id) = self.reserve()?;
-        let ring = Ring::new(&self.dir, self.output_bytes).map_err(ExecError::Follow)?;
+        let place = self.place()?;
         let (job, input, output) = begin(launcher, &request, cancel)?;
-        let background = Arc::new(Background {
-            id,
-            line: command.line.to_owned(),
-            at: SystemTime::now(),
-            started: Instant::now(),
-            control: job.control(),
-            is_terminal: command.terminal.is_some(),
-            input: Mutex::new(Some(input)),
-            ending: AtomicBool::new(false),
-            bell: Bell::new().map_err(ExecError::Follow)?,
-            shared: Mutex::new(Shared { ring, state: State::Running, ran: None, seen: 0, watchers: Vec::new() }),
-        });
-        let countdown = Countdown::new(timeout, grace);
-        let (followed, listener) = (Arc::clone(&background), Arc::clone(&self.listener));
-        let pump = Pump { background: followed, job, output: Some(output), countdown, timed_out: false, listener };
-        let mut table = lock(&self.table);
-        if table.ended {
-            return Err(ExecError::ShuttingDown);
-        }
-        thread::Builder::new()
-            .name(format!("background {}", background.id))
-            .spawn(move || pump.run())
-            .map_err(ExecError::Follow)?;
-        table.all.push_back(Arc::clone(&background));
-        let ended = |command: &Arc<Background>| command.state() != State::Running;
-        while table.all.iter().filter(|command| ended(command)).count() > KEPT_BACKGROUND_COMMANDS {
-            let oldest = table.all.iter().position(ended);
-            oldest.and_then(|oldest| table.all.remove(oldest));
-        }
-        Ok(background)
+        let course = Course::new(job, Streams::new([Some(output), None]), Countdown::new(timeout, grace));
+        place.fill(command, course, Some(input), Instant::now(), Default::default(), 0)
+    }
+
+    /// A place for one more, if there is one.
+    pub fn place(&self) -> Result<BackgroundPlace<'_>, ExecError> {
+        let (starting, id) = self.reserve()?;
+        let ring = Ring::new(&self.dir, self.output_bytes).map_err(ExecError::Follow)?;
+        let bell = Bell::new().map_err(ExecError::Follow)?;
+        Ok(BackgroundPlace { all: self, id, ring, bell, _starting: starting })
     }
 
     /// The one with this id.
@@ -150,7 +131,63 @@ impl Drop for BackgroundCommands {
     }
 }
 
+/// A place for a command, with what it needs there.
+#[derive(Debug)]
+pub struct BackgroundPlace<'a> {
+    all: &'a BackgroundCommands,
+    id: String,
+    ring: Ring,
+    bell: Bell,
+    _starting: Starting,
+}
+
+impl BackgroundPlace<'_> {
+    /// Takes in a command of whose output so many bytes were read before, and half a character of each stream.
+    pub(super) fn fill(
+        self,
+        command: &Command<'_>,
+        course: Course,
+        input: Option<OwnedFd>,
+        started: Instant,
+        partial: [Vec<u8>; 2],
+        read: u64,
+    ) -> Result<Arc<Background>, ExecError> {
+        let Self { all, id, ring, bell, _starting } = self;
+        let ring = ring.beginning_at(read);
+        let background = Arc::new(Background {
+            id,
+            line: command.line.to_owned(),
+            at: SystemTime::now() - started.elapsed(),
+            started,
+            control: course.job.control(),
+            is_terminal: command.terminal.is_some(),
+            input: Mutex::new(input),
+            ending: AtomicBool::new(false),
+            bell,
+            shared: Mutex::new(Shared { ring, state: State::Running, ran: None, seen: read, watchers: Vec::new() }),
+        });
+        let (followed, listener) = (Arc::clone(&background), Arc::clone(&all.listener));
+        let pump = Pump { background: followed, course, partial, listener };
+        let mut table = lock(&all.table);
+        if table.ended {
+            return Err(ExecError::ShuttingDown);
+        }
+        thread::Builder::new()
+            .name(format!("background {}", background.id))
+            .spawn(move || pump.run())
+            .map_err(ExecError::Follow)?;
+        table.all.push_back(Arc::clone(&background));
+        let ended = |command: &Arc<Background>| command.state() != State::Running;
+        while table.all.iter().filter(|command| ended(command)).count() > KEPT_BACKGROUND_COMMANDS {
+            let oldest = table.all.iter().position(ended);
+            oldest.and_then(|oldest| table.all.remove(oldest));
+        }
+        Ok(background)
+    }
+}
+
 /// Counts a command that is being started.
+#[derive(Debug)]
 struct Starting(Arc<Mutex<Table>>);
 
 impl Drop for Starting {

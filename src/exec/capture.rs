@@ -40,9 +40,22 @@ impl Captured {
     }
 
     /// Nothing follows any more.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn settled(mut self) -> Self {
+        self.settle();
+        self
+    }
+
+    fn settle(&mut self) {
         let most = self.most_at_end();
         self.end.drain(..self.end.len().saturating_sub(most));
+    }
+
+    /// Takes half a character off its end, for whoever reads the other half.
+    pub(super) fn take_partial_character(&mut self) -> Vec<u8> {
+        let last = if self.truncated { &mut self.end } else { &mut self.bytes };
+        let partial = last.split_off(without_partial_character(last).len());
+        self.total_bytes -= partial.len() as u64;
+        partial
     }
 
     /// Asked when `bytes` is as long as it may be.
@@ -127,6 +140,11 @@ mod tests {
     fn wrong_bytes_stay_visible_and_a_cut_character_goes() {
         assert_eq!(cut("a€€€€b".as_bytes(), 6).text(), "a\n[... 12 bytes left out ...]\nb");
         assert_eq!(cut(b"a\xffbcdefg", 4).text(), "a\u{fffd}\n[... 4 bytes left out ...]\nfg");
+        let mut half = cut(b"0123456789abc\xe2\x82", 8);
+        assert_eq!(
+            (half.take_partial_character(), half.total_bytes, &half.end[..]),
+            (b"\xe2\x82".to_vec(), 13, &b"bc"[..])
+        );
         // Nothing was cut here: the program itself wrote half a character.
         assert_eq!(cut(b"a\xe2\x82", 9).text(), "a\u{fffd}");
     }

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
+use super::course::Course;
 use super::gatekeeper::Guarded;
 use super::interception::{Interception, Listening, in_memory};
 use super::job::Countdown;
-use super::poll::{readable, received};
-use super::streams::{END_OF_INPUT, Streams, output_pipe};
-use super::{Command, Denied, ExecError, Launcher, News, Outcome, Slots};
+use super::poll::received;
+use super::slots::Slot;
+use super::streams::{Streams, output_pipe};
+use super::{Background, BackgroundPlace, Captured, Command, Denied, ExecError, Launcher, Outcome, Slots};
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_PROGRESS_MS;
 use crate::policy::{Touch, note};
@@ -133,118 +135,207 @@ impl Foreground<'_> {
         self.follow(command, &request, how.streams, Some(with), on_progress)
     }
 
-    fn follow(
+    /// Runs a command as [`Foreground::run`] does, until the time limit: then `place` is asked for a place in the background, and
+    /// if there is one the command goes on there, without a time limit. If there is none it is ended.
+    pub fn run_or_hand_over<'b>(
         &self,
+        command: &Command<'_>,
+        place: &mut dyn FnMut() -> Option<BackgroundPlace<'b>>,
+        on_progress: &mut dyn FnMut(Duration, Stage),
+    ) -> Result<Waited, ExecError> {
+        let mut attended = self.begin(&command.request(false, false)?, None, None, on_progress)?;
+        loop {
+            if let Some(outcome) = attended.attend(command, on_progress)? {
+                return Ok(Waited::Over(outcome));
+            }
+            match place() {
+                Some(place) => return attended.hand_over(command, place).map(Waited::HandedOver),
+                None => attended.course.time_out(),
+            }
+        }
+    }
+
+    fn follow<'a>(
+        &'a self,
         command: &Command<'_>,
         request: &Request,
         passed: Option<[BorrowedFd<'_>; 3]>,
-        with: Option<With<'_>>,
+        with: Option<With<'a>>,
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, ExecError> {
-        // What it has called until then is wanted.
-        let gently = with.is_some();
-        let signals = with.as_ref().and_then(|with| with.signals);
+        let mut attended = self.begin(request, passed, with, on_progress)?;
+        loop {
+            match attended.attend(command, on_progress)? {
+                Some(outcome) => return Ok(outcome),
+                None => attended.course.time_out(),
+            }
+        }
+    }
+
+    fn begin<'a>(
+        &'a self,
+        request: &Request,
+        passed: Option<[BorrowedFd<'_>; 3]>,
+        with: Option<With<'a>>,
+        on_progress: &mut dyn FnMut(Duration, Stage),
+    ) -> Result<Attended<'a>, ExecError> {
         let begun = Instant::now();
         let mut pace = Pace { begun, next: begun };
         let slot = self
             .running
             .enter(self.cancel, begun.checked_add(self.timeout), &mut || pace.tell(Stage::Waiting, on_progress))?;
-        pace.next = Instant::now() + PROGRESS;
+        let started = Instant::now();
+        pace.next = started + PROGRESS;
 
-        let (mut listening, channel, bundle) = match with {
+        let signals = with.as_ref().and_then(|with| with.signals);
+        let (listening, channel, bundle) = match with {
             Some(with) => (Some((with.waiting, with.on_start)), Some(with.channel), with.bundle),
             None => (None, None, None),
         };
         let handed: Vec<BorrowedFd<'_>> = channel.iter().chain(&bundle).map(AsFd::as_fd).collect();
-        let (mut job, mut streams) = match passed {
-            _ if request.terminal.is_some() => {
-                (self.launcher.spawn(request, &handed)?, Streams::new([None, None], self.output_cap_bytes))
-            }
-            Some(passed) => {
-                let job = self.launcher.spawn(request, &[handed, passed.to_vec()].concat())?;
-                (job, Streams::new([None, None], self.output_cap_bytes))
-            }
+        let (job, open) = match passed {
+            _ if request.terminal.is_some() => (self.launcher.spawn(request, &handed)?, [None, None]),
+            Some(passed) => (self.launcher.spawn(request, &[handed, passed.to_vec()].concat())?, [None, None]),
             None => {
                 let ((stdout, out), (stderr, err)) = (output_pipe()?, output_pipe()?);
                 let job = self.launcher.spawn(request, &[handed, vec![out.as_fd(), err.as_fd()]].concat())?;
-                (job, Streams::new([Some(stdout), Some(stderr)], self.output_cap_bytes))
+                (job, [Some(stdout), Some(stderr)])
             }
         };
         // Its end at the supervisor shall be the only one.
         drop((channel, bundle));
         slot.attach(&job)?;
+        Ok(Attended {
+            cancel: self.cancel,
+            wake: self.cancel.wake_fd().map_err(ExecError::follow)?,
+            // What it has called until then is wanted.
+            is_ended_gently: listening.is_some(),
+            course: Course::new(job, Streams::new(open), Countdown::new(Some(self.timeout), self.grace)),
+            captured: Default::default(),
+            output_cap_bytes: self.output_cap_bytes,
+            started,
+            pace,
+            listening,
+            signals,
+            cancelled: false,
+            asked_by: None,
+            would_change: None,
+            _slot: slot,
+        })
+    }
+}
 
-        let wake = self.cancel.wake_fd().map_err(ExecError::follow)?;
-        let mut countdown = Countdown::new(Some(self.timeout), self.grace);
-        let (mut timed_out, mut cancelled, mut asked_by, mut would_change) = (false, false, None, None);
+/// How the wait for a command ended.
+#[derive(Debug)]
+pub enum Waited {
+    Over(Outcome),
+    /// The time limit came first.
+    HandedOver(HandedOver),
+}
+
+/// A command that goes on in the background.
+#[derive(Debug)]
+pub struct HandedOver {
+    pub command: Arc<Background>,
+    /// What it wrote until then, of which [`Background::read`] gives nothing.
+    pub stdout: Captured,
+    pub stderr: Captured,
+}
+
+/// A command that its call waits for.
+struct Attended<'a> {
+    course: Course,
+    captured: [Captured; 2],
+    output_cap_bytes: usize,
+    cancel: &'a CancelToken,
+    /// Readable when it is cancelled.
+    wake: BorrowedFd<'a>,
+    /// A cancelled call means SIGTERM first.
+    is_ended_gently: bool,
+    started: Instant,
+    pace: Pace,
+    /// Until the supervisor has said its first word.
+    listening: Option<(Listening, &'a mut OnStart<'a>)>,
+    signals: Option<BorrowedFd<'a>>,
+    cancelled: bool,
+    asked_by: Option<i32>,
+    would_change: Option<DryRunReport>,
+    _slot: Slot,
+}
+
+impl Attended<'_> {
+    /// Waits for the end of the command; `None` when its time is up.
+    fn attend(
+        &mut self,
+        command: &Command<'_>,
+        on_progress: &mut dyn FnMut(Duration, Stage),
+    ) -> Result<Option<Outcome>, ExecError> {
         loop {
-            if !cancelled && self.cancel.is_cancelled() {
-                if gently {
-                    countdown.terminate(&job, Signal::SIGTERM);
+            let course = &mut self.course;
+            if !self.cancelled && self.cancel.is_cancelled() {
+                if self.is_ended_gently {
+                    course.countdown.terminate(&course.job, Signal::SIGTERM);
                 } else {
-                    countdown.kill(&job);
+                    course.countdown.kill(&course.job);
                 }
-                cancelled = true;
+                self.cancelled = true;
             }
-            timed_out |= countdown.tick(&job)?;
-            let next = pace.tell(Stage::Running { bytes: streams.total_bytes() }, on_progress);
-            let until = countdown.next().map_or(next, |due| due.min(next));
-            let [stdout, stderr] = streams.waited();
-            let heard = listening.as_ref().map(|(listening, _)| listening.as_fd());
-            let wake = (!cancelled).then_some(wake);
-            let [said, stdout, stderr, _, heard, asked] =
-                readable([Some(job.as_fd()), stdout, stderr, wake, heard, signals], Some(until))?;
-            if asked && let Some(signal) = signals.and_then(received) {
-                countdown.pass_on(&job, signal);
-                asked_by = asked_by.or(Some(signal as i32));
+            if course.countdown.is_up() {
+                return Ok(None);
             }
-            if heard && let Some((ready, on_start)) = listening.take() {
+            let bytes = self.captured.iter().map(|stream| stream.total_bytes).sum();
+            let next = self.pace.tell(Stage::Running { bytes }, on_progress);
+            let wake = (!self.cancelled).then_some(self.wake);
+            let heard = self.listening.as_ref().map(|(listening, _)| listening.as_fd());
+            let mut take = |stream: usize, bytes: &[u8]| self.captured[stream].push(bytes, self.output_cap_bytes);
+            let turn = course.turn([wake, heard, self.signals], Some(next), &mut take)?;
+            let [_, heard, asked] = turn.ready;
+            if asked && let Some(signal) = self.signals.and_then(received) {
+                course.countdown.pass_on(&course.job, signal);
+                self.asked_by = self.asked_by.or(Some(signal as i32));
+            }
+            if heard && let Some((ready, on_start)) = self.listening.take() {
                 // Else the supervisor is gone, and says why on the other socket.
                 if let Some(interception) = ready.begin()? {
-                    job.guarded = on_start(interception);
+                    course.job.guarded = on_start(interception);
                 }
             }
-            for (index, ready) in [stdout, stderr].into_iter().enumerate() {
-                if ready {
-                    streams.read(index)?;
+            match turn.said {
+                None => {}
+                Some((Event::WouldChange, Some(report))) => {
+                    self.would_change = Some(DryRunReport::unpack(report).map_err(ExecError::Follow)?);
                 }
-            }
-            if !said {
-                continue;
-            }
-            match job.next_event()? {
-                News::Nothing => {}
-                News::Said(Event::Started, Some(terminal)) if request.terminal.is_some() => {
-                    // Nobody types here, so whoever reads finds the end of the input.
-                    let _ = rustix::io::write(&terminal, &[END_OF_INPUT]);
-                    streams.take_terminal(terminal)?;
-                }
-                News::Said(Event::WouldChange, Some(report)) if request.is_dry_run => {
-                    would_change = Some(DryRunReport::unpack(report).map_err(ExecError::Follow)?);
-                }
-                News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
-                News::Said(Event::Ended { exit, left, denied, changed }, _) => {
-                    let [stdout, stderr] = streams.drain()?;
+                Some((Event::Ended { exit, left, denied, changed }, _)) => {
                     denied.iter().for_each(note_denied);
                     if let Some(Changed { call, fault }) = changed {
                         command.changes.come_back(call, fault);
                     }
-                    return Ok(Outcome {
+                    let [stdout, stderr] = std::mem::take(&mut self.captured).map(Captured::settled);
+                    return Ok(Some(Outcome {
                         stdout,
                         stderr,
                         exit,
-                        timed_out,
-                        cancelled,
-                        asked_by,
+                        timed_out: self.course.timed_out,
+                        cancelled: self.cancelled,
+                        asked_by: self.asked_by,
                         left,
                         denied,
-                        would_change,
-                    });
+                        would_change: self.would_change.take(),
+                    }));
                 }
-                News::Said(..) => return Err(ExecError::out_of_turn()),
-                News::Gone => return Err(ExecError::Vanished),
+                Some(_) => return Err(ExecError::out_of_turn()),
             }
         }
+    }
+
+    fn hand_over(self, command: &Command<'_>, place: BackgroundPlace<'_>) -> Result<HandedOver, ExecError> {
+        let [mut stdout, mut stderr] = self.captured.map(Captured::settled);
+        let partial = [&mut stdout, &mut stderr].map(Captured::take_partial_character);
+        let read = stdout.total_bytes + stderr.total_bytes;
+        let input = self.course.streams.terminal_input(command.terminal.is_some())?;
+        let course = Course { countdown: self.course.countdown.unlimited(), ..self.course };
+        let command = place.fill(command, course, input, self.started, partial, read)?;
+        Ok(HandedOver { command, stdout, stderr })
     }
 }
 

@@ -153,7 +153,7 @@ enum Step {
     Killed,
 }
 
-/// When a command gets SIGTERM, when SIGKILL, and when it is given up.
+/// When a command's time is up, when it gets SIGKILL, and when it is given up.
 #[derive(Debug)]
 pub(super) struct Countdown {
     step: Step,
@@ -163,31 +163,39 @@ pub(super) struct Countdown {
 }
 
 impl Countdown {
-    /// A command that gets SIGTERM after `timeout` and SIGKILL after `grace` more.
+    /// A command that has `timeout`, and `grace` more from SIGTERM to SIGKILL.
     pub(super) fn new(timeout: Option<Duration>, grace: Duration) -> Self {
         let next = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         Self { step: Step::Running, grace, next }
     }
 
-    /// When [`Countdown::tick`] has something to do.
+    /// When [`Countdown::is_up`], or [`Countdown::tick`] has something to do.
     pub(super) fn next(&self) -> Option<Instant> {
         self.next
     }
 
-    /// Does what is due; whether the command got SIGTERM by this. Fails when it does not even end by SIGKILL.
-    pub(super) fn tick(&mut self, job: &Job) -> Result<bool, ExecError> {
-        if self.next.is_none_or(|next| Instant::now() < next) {
-            return Ok(false);
-        }
+    /// Whether the time is up of a command that nobody has asked to end.
+    pub(super) fn is_up(&self) -> bool {
+        self.step == Step::Running && self.is_due()
+    }
+
+    fn is_due(&self) -> bool {
+        self.next.is_some_and(|next| Instant::now() >= next)
+    }
+
+    /// Goes on with a command that was asked to end. Fails when it does not even end by SIGKILL.
+    pub(super) fn tick(&mut self, job: &Job) -> Result<(), ExecError> {
         match self.step {
-            Step::Running => {
-                self.terminate(job, Signal::SIGTERM);
-                return Ok(true);
-            }
-            Step::Terminated => self.kill(job),
-            Step::Killed => return Err(ExecError::Stuck),
+            Step::Terminated if self.is_due() => self.kill(job),
+            Step::Killed if self.is_due() => return Err(ExecError::Stuck),
+            _ => {}
         }
-        Ok(false)
+        Ok(())
+    }
+
+    /// Without a time limit from now on.
+    pub(super) fn unlimited(self) -> Self {
+        Self::new(None, self.grace)
     }
 
     /// This signal now, if none was sent yet: to some programs a second one means that they shall drop everything.

@@ -39,6 +39,11 @@ impl Ring {
         Ok(Self { file: nameless(dir)?, cap: cap.max(1), oldest: 0, end: 0 })
     }
 
+    /// The same for a stream of which so many bytes went elsewhere.
+    pub(super) fn beginning_at(self, position: u64) -> Self {
+        Self { oldest: position, end: position, ..self }
+    }
+
     /// Length of the stream so far.
     pub(super) fn end(&self) -> u64 {
         self.end

@@ -1,4 +1,4 @@
-//! The read ends of a command's output and what came out of them.
+//! The read ends of a command's output.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use super::ExecError;
 use super::poll::readable;
-use super::{Captured, ExecError};
 use crate::limits::{DRAIN_MS, MAX_PIPE_BYTES, PIPE_READ_BYTES};
 
 /// What a terminal takes for the end of the input at the beginning of a line (`VEOF`, termios(3)).
@@ -48,15 +48,12 @@ pub(super) fn read_some(from: impl AsFd, buffer: &mut [u8]) -> Result<Chunk, Exe
 /// Standard output and standard error (`None` once at their end).
 pub(super) struct Streams {
     open: [Option<OwnedFd>; 2],
-    captured: [Captured; 2],
-    cap: usize,
     buffer: Vec<u8>,
 }
 
 impl Streams {
-    /// These streams, with so many bytes kept of each.
-    pub(super) fn new(open: [Option<OwnedFd>; 2], cap: usize) -> Self {
-        Self { open, captured: Default::default(), cap, buffer: vec![0; PIPE_READ_BYTES] }
+    pub(super) fn new(open: [Option<OwnedFd>; 2]) -> Self {
+        Self { open, buffer: vec![0; PIPE_READ_BYTES] }
     }
 
     /// A terminal takes the place of both.
@@ -66,22 +63,23 @@ impl Streams {
         Ok(())
     }
 
+    /// Where to type, if this is a terminal.
+    pub(super) fn terminal_input(&self, is_terminal: bool) -> Result<Option<OwnedFd>, ExecError> {
+        let terminal = self.open[0].as_ref().filter(|_| is_terminal);
+        terminal.map(OwnedFd::try_clone).transpose().map_err(ExecError::Follow)
+    }
+
     /// What to wait for.
     pub(super) fn waited(&self) -> [Option<BorrowedFd<'_>>; 2] {
         self.open.each_ref().map(|open| open.as_ref().map(AsFd::as_fd))
     }
 
-    /// Everything written so far.
-    pub(super) fn total_bytes(&self) -> u64 {
-        self.captured.iter().map(|stream| stream.total_bytes).sum()
-    }
-
-    /// Reads at most one buffer from a stream; returns how much there was.
-    pub(super) fn read(&mut self, index: usize) -> Result<usize, ExecError> {
+    /// Gives at most one buffer of a stream to `take`; returns how much there was.
+    pub(super) fn read(&mut self, index: usize, take: &mut dyn FnMut(usize, &[u8])) -> Result<usize, ExecError> {
         let Some(open) = &self.open[index] else { return Ok(0) };
         match read_some(open, &mut self.buffer)? {
             Chunk::Bytes(length) => {
-                self.captured[index].push(&self.buffer[..length], self.cap);
+                take(index, &self.buffer[..length]);
                 Ok(length)
             }
             Chunk::Nothing => Ok(0),
@@ -94,11 +92,11 @@ impl Streams {
 
     /// Takes what an ended command left in its streams: all of it, unless somebody who was missed goes on writing or
     /// holds them open.
-    pub(super) fn drain(mut self) -> Result<[Captured; 2], ExecError> {
+    pub(super) fn drain(&mut self, take: &mut dyn FnMut(usize, &[u8])) -> Result<(), ExecError> {
         let until = Instant::now() + Duration::from_millis(DRAIN_MS);
         let mut drained = 0;
         while self.open.iter().any(Option::is_some) {
-            let got = self.read(0)? + self.read(1)?;
+            let got = self.read(0, take)? + self.read(1, take)?;
             drained += got;
             // What lies in two pipes is taken however long it takes.
             if Instant::now() >= until && (got == 0 || drained > 2 * MAX_PIPE_BYTES) {
@@ -108,7 +106,6 @@ impl Streams {
                 readable(self.waited(), Some(until))?;
             }
         }
-        self.captured.iter_mut().for_each(Captured::settle);
-        Ok(self.captured)
+        Ok(())
     }
 }

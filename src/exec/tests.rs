@@ -417,11 +417,58 @@ fn half_a_character_waits_for_the_other_half() {
     });
     let (all, cancel, until) = (backgrounds(1), CancelToken::new(), Instant::now() + LONG);
     let command = begin(&all, &launcher).unwrap();
-    command.await_output(2, until, &cancel).unwrap();
+    command.await_output(0, until, &cancel).unwrap();
     assert_eq!(text(&command, None), ("a".to_owned(), 0, 1));
     sender.send(()).unwrap();
     command.await_end(until, &cancel).unwrap();
     assert_eq!(text(&command, None), ("€".to_owned(), 0, 4));
+}
+
+#[test]
+fn at_its_time_limit_a_command_goes_on_in_the_background() {
+    let (sender, receiver) = channel();
+    let receiver = std::sync::Mutex::new(receiver);
+    let launcher = launcher(move |peer| {
+        let go_on = || receiver.lock().unwrap().recv_timeout(LONG).unwrap();
+        assert_eq!((peer.streams.len(), peer.request.announce), (2, false));
+        peer.write(0, b"a\xe2\x82");
+        go_on();
+        peer.write(1, b"E");
+        go_on();
+        peer.write(0, b"\xacb\xe2");
+        peer.end(Exit::Code(7));
+    });
+    let (all, running, cancel) = (backgrounds(1), Slots::new(1), CancelToken::new());
+    let foreground = foreground(&launcher, Duration::from_millis(100), &running, &cancel);
+    let waited = foreground.run_or_hand_over(&command("a line"), &mut || all.place().ok(), &mut |_, _| {}).unwrap();
+    let Waited::HandedOver(HandedOver { command, stdout, stderr }) = waited else { panic!("{waited:?}") };
+    assert_eq!((running.len(), stderr), (0, Captured::default()));
+    // As much as there was until then.
+    let before = String::from_utf8(stdout.bytes).unwrap();
+    assert_eq!((command.seen(), command.id(), command.state()), (before.len() as u64, "c1", State::Running));
+    let until = Instant::now() + LONG;
+    sender.send(()).unwrap();
+    command.await_output(1, until, &cancel).unwrap();
+    let (middle, ..) = text(&command, None);
+    sender.send(()).unwrap();
+    command.await_end(until, &cancel).unwrap();
+    let page = command.read(None, 100).unwrap();
+    assert_eq!((before + &middle, page.bytes.as_slice(), page.next), ("aE".to_owned(), &b"\xe2\x82\xacb\xe2"[..], 7));
+    let ending = Ending { exit: Exit::Code(7), timed_out: false, asked: false, left: 0, denied: vec![], changed: None };
+    assert_eq!(command.state(), State::Ended(ending));
+}
+
+#[test]
+fn a_command_for_which_there_is_no_place_is_ended() {
+    let launcher = launcher(|peer| {
+        assert_eq!(peer.hear(), Some(b'T'));
+        peer.end(Exit::Signal(15));
+    });
+    let (running, cancel) = (Slots::new(1), CancelToken::new());
+    let foreground = foreground(&launcher, Duration::from_millis(100), &running, &cancel);
+    let waited = foreground.run_or_hand_over(&command("a line"), &mut || None, &mut |_, _| {}).unwrap();
+    let Waited::Over(outcome) = waited else { panic!("{waited:?}") };
+    assert_eq!(outcome, Outcome { timed_out: true, ..done(Exit::Signal(15)) });
 }
 
 #[test]

@@ -80,6 +80,8 @@ pub struct ToolReply {
     pub code: Option<Code>,
     /// The number by which what the call changed can be undone, and how much that is. For those who look on; no revision sends it.
     pub undo: Option<Value>,
+    /// The background command that the call has started. For those who look on; no revision sends it so.
+    pub started: Option<String>,
     /// What it takes of the budget if it is long, with what is written of it.
     pub held: Option<Arc<Share>>,
 }

@@ -1,4 +1,5 @@
-//! `execute_command`: one shell command, its output and its exit status; or one that runs on in the background.
+//! `execute_command`: one shell command, its output and its exit status; or one that runs on in the background, at once or
+//! because it takes long.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::dry_run_notes::{WouldChange, would_change};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Blocked, Captured, ExecError, Foreground, Outcome, Stage, place_of};
+use crate::exec::{self, Blocked, Captured, ExecError, HandedOver, Outcome, Stage, Waited, place_of};
 use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
@@ -33,7 +34,7 @@ pub struct Params {
     /// Where to run it (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]
     working_directory: Option<String>,
-    /// Seconds (default 30, max 60 unless the operator set others; no limit in the background)
+    /// Seconds until it is ended, at most 600 (default: after 30 it goes on in the background)
     #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
     /// Reply at once and let it run on
@@ -47,7 +48,7 @@ pub struct Params {
 }
 
 /// What a program wants to know of a command.
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     stdout: String,
@@ -59,6 +60,9 @@ pub struct Output {
     /// Of a command in the background.
     #[serde(skip_serializing_if = "Option::is_none")]
     command_id: Option<String>,
+    /// Where `follow_command` reads on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<ChangesMade>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +79,7 @@ impl Tool for ExecuteCommand {
     const NAME: &'static str = "execute_command";
     const TITLE: &'static str = "Run a shell command";
     const DESCRIPTION: &'static str = "Run a shell command (no stdin) and get stdout, stderr and the exit code. For \
-        builds, git and everything else that has no tool of its own; to read, search or edit files use the file tools. Processes that it leaves behind are \
+        builds, git and all that has no tool of its own; to read, search or edit files use the file tools. Processes that it leaves behind are \
         ended: start servers and watchers with background.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;
@@ -102,7 +106,7 @@ impl Tool for ExecuteCommand {
                 return Err(Error::params(message));
             }
             (true, false) => start(context, &command, asked),
-            (false, is_dry) => run(context, &command, asked.unwrap_or(rules.timeout), is_dry),
+            (false, is_dry) => run(context, &command, asked, is_dry),
         };
         reply.map_err(|error| match error {
             Error::Exec(ExecError::Cancelled) => Error::Cancelled,
@@ -145,27 +149,26 @@ fn start(
     let started = background.start(launcher, command, timeout, grace, context.cancel)?;
     let id = started.id();
     let text = format!("[runs in the background as commandId \"{id}\"; follow_command reads its output and ends it]");
-    Ok(Reply::text(text).with(Output {
-        stdout: String::new(),
-        stderr: String::new(),
-        exit_code: None,
-        timed_out: false,
-        command_id: Some(id.to_owned()),
-        changed: None,
-        would_change: None,
-        blocked: Vec::new(),
-    }))
+    Ok(Reply::text(text).with(Output { command_id: Some(id.to_owned()), ..Output::default() }).starting(id))
 }
 
 fn run(
     context: &Context<'_>,
     command: &exec::Command<'_>,
-    asked: Duration,
+    asked: Option<Duration>,
     is_dry: bool,
 ) -> Result<Reply<Output>, Error> {
     let rules = &context.services.commands;
     let Some(launcher) = &rules.launcher else { return Err(ExecError::NoLauncher.into()) };
-    let timeout = asked.min(rules.max_timeout);
+    let timeout = asked.unwrap_or(rules.timeout);
+    if timeout > rules.max_timeout {
+        let (asked, most) = (timeout.as_secs(), rules.max_timeout.as_secs());
+        return Err(Error::params(format!(
+            "`timeout` is {asked} s, and a command that is waited for may take {most} s; there is no maximum with \
+             `background: true`, and without `timeout` it goes on in the background after {} s",
+            rules.timeout.as_secs()
+        )));
+    }
     let foreground = rules.foreground(launcher, context.cancel, timeout);
     let mut waited = Duration::ZERO;
     let mut progress = |elapsed: Duration, stage: Stage| {
@@ -181,19 +184,62 @@ fn run(
         let total = (waited + timeout).as_millis() as u64;
         context.progress.report(elapsed.as_millis() as u64, Some(total), &message);
     };
-    let run = if is_dry { Foreground::run_dry } else { Foreground::run };
-    let mut outcome = run(&foreground, command, &mut progress)?;
+    let mut more_time = format!("for longer, give a timeout (at most {} s)", rules.max_timeout.as_secs());
+    let mut outcome = if is_dry {
+        foreground.run_dry(command, &mut progress)?
+    } else if asked.is_some() {
+        "without `timeout` it would go on in the background".clone_into(&mut more_time);
+        foreground.run(command, &mut progress)?
+    } else {
+        let Some(background) = &rules.background else { return Err(ExecError::NoLauncher.into()) };
+        let mut place = || {
+            let refused = |error| more_time = format!("it could not go on in the background: {error}");
+            background.place().map_err(refused).ok()
+        };
+        match foreground.run_or_hand_over(command, &mut place, &mut progress)? {
+            Waited::Over(outcome) => outcome,
+            Waited::HandedOver(handed) => return handed_over(&handed, timeout, context),
+        }
+    };
     if outcome.cancelled {
         return Err(Error::Cancelled);
     }
     let would_change = outcome.would_change.take().map(|report| would_change(context, report)).transpose()?;
-    Ok(reply(&outcome, asked, timeout, would_change, context))
+    Ok(reply(&outcome, timeout, &more_time, would_change, context))
+}
+
+/// The output until now, of a command that goes on.
+fn handed_over(handed: &HandedOver, after: Duration, context: &Context<'_>) -> Result<Reply<Output>, Error> {
+    let HandedOver { command, stdout, stderr } = handed;
+    if context.cancel.is_cancelled() {
+        // Nobody hears of it.
+        command.end();
+        return Err(Error::Cancelled);
+    }
+    let (id, cursor) = (command.id(), stdout.total_bytes + stderr.total_bytes);
+    let (text, error_text) = (stdout.text().into_owned(), stderr.text().into_owned());
+    let mut notes = Notes::below(&text, "(no output)");
+    notes.extend([("stdout", stdout), ("stderr", stderr)].into_iter().filter_map(|(name, stream)| cut(name, stream)));
+    let state = format!(
+        "still running after {} s, and goes on in the background as commandId \"{id}\", without stdin; follow_command waits for \
+         its end, reads on from cursor {cursor}, and ends it",
+        after.as_secs()
+    );
+    let mut content = vec![Content::text(notes.end(format_args!("{state}")))];
+    content.extend(stderr_block(&error_text));
+    let command_id = Some(id.to_owned());
+    let output = Output { stdout: text, stderr: error_text, command_id, cursor: Some(cursor), ..Output::default() };
+    Ok(Reply::content(content).with(output).starting(id))
+}
+
+fn stderr_block(stderr: &str) -> Option<Content> {
+    (!stderr.is_empty()).then(|| Content::text(format!("[stderr]\n{stderr}")))
 }
 
 fn reply(
     outcome: &Outcome,
-    asked: Duration,
     timeout: Duration,
+    more_time: &str,
     would_change: Option<(String, WouldChange)>,
     context: &Context<'_>,
 ) -> Reply<Output> {
@@ -201,23 +247,11 @@ fn reply(
     let stdout = outcome.stdout.text().into_owned();
     let stderr = outcome.stderr.text().into_owned();
     let mut notes = Notes::below(&stdout, "(no output)");
-    for (name, stream) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
-        if let Some(cut) = cut(name, stream) {
-            notes.add(format_args!("{cut}"));
-        }
-    }
-    if asked > timeout {
-        let (asked, most) = (asked.as_secs(), timeout.as_secs());
-        notes.add(format_args!(
-            "a timeout of {asked} s is above the maximum; {most} s was used; background: true has no maximum"
-        ));
-    }
+    let streams = [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)];
+    notes.extend(streams.into_iter().filter_map(|(name, stream)| cut(name, stream)));
     if outcome.timed_out {
         let seconds = timeout.as_secs();
-        notes.add(format_args!(
-            "timed out after {seconds} s, the output is what there was until then; for longer, give a timeout or use \
-             background: true"
-        ));
+        notes.add(format_args!("timed out after {seconds} s, the output is what there was until then; {more_time}"));
     } else if outcome.left > 0 {
         let (count, plural) = (outcome.left, if outcome.left == 1 { "process was" } else { "processes were" });
         notes.add(format_args!(
@@ -235,9 +269,7 @@ fn reply(
     }
     notes.extend(note);
     let mut content = vec![Content::text(notes.end(format_args!("exit code: {exit_code}")))];
-    if !stderr.is_empty() {
-        content.push(Content::text(format!("[stderr]\n{stderr}")));
-    }
+    content.extend(stderr_block(&stderr));
     if let Some(WouldChange { diff, .. }) = &would_change
         && !diff.is_empty()
     {
@@ -245,16 +277,17 @@ fn reply(
     }
     let timed_out = outcome.timed_out;
     let would_change = would_change.map(Open);
+    let exit_code_told = Some(exit_code);
     let blocked = Blocked::among(&outcome.denied);
     let output = Output {
         stdout,
         stderr,
-        exit_code: Some(exit_code),
+        exit_code: exit_code_told,
         timed_out,
-        command_id: None,
         changed,
         would_change,
         blocked,
+        ..Output::default()
     };
     let mut reply = Reply::content(content).with(output);
     reply.is_error = exit_code != 0 || timed_out;

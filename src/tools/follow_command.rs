@@ -8,9 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::change_notes::{ChangesMade, changes_told};
 use super::command_notes::{Notes, exit_code, refused};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
 use crate::exec::{Background, BackgroundCommands, Blocked, ExecError, State};
-use crate::limits::{DEFAULT_FOLLOW_SECS, KILL_GRACE_MS, KILL_WAIT_MS, MAX_FOLLOW_BYTES, MAX_FOLLOW_SECS};
+use crate::limits::{
+    COMMAND_PROGRESS_MS, DEFAULT_FOLLOW_SECS, DEFAULT_MATCH_SECS, KILL_GRACE_MS, KILL_WAIT_MS, MAX_FOLLOW_BYTES,
+    MAX_FOLLOW_SECS,
+};
+use crate::pattern::{Options, Pattern};
 use crate::policy::{self, Touch};
 use crate::text::escape::show;
 
@@ -24,12 +29,14 @@ pub struct Params {
     /// Of the background command
     #[schemars(extend("x-aliases" = ["command_id", "id"]))]
     command_id: String,
-    /// Byte of the output to read from (default: where the last call stopped)
+    /// Byte to read from (default: where the last call stopped)
     cursor: Option<u64>,
-    /// Seconds to wait for new output or the end (default 1)
+    /// Seconds to wait for the end (default: 1 for output)
     #[schemars(range(max = MAX_FOLLOW_SECS), extend("x-aliases" = ["wait_secs", "timeout"]))]
     wait_secs: Option<u64>,
-    /// Text to write to its stdin first; end a line with a newline
+    /// Wait for output that this regex matches
+    until: Option<String>,
+    /// Text for its stdin; end a line with a newline
     #[schemars(extend("x-aliases" = ["input"]))]
     stdin: Option<String>,
     /// Close its stdin
@@ -50,6 +57,9 @@ pub struct Followed {
     cursor: u64,
     skipped_bytes: u64,
     running: bool,
+    /// Where the line begins that `until` matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched_at: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
     /// As of other commands
@@ -67,8 +77,8 @@ impl Tool for FollowCommand {
     type Output = Followed;
     const NAME: &'static str = "follow_command";
     const TITLE: &'static str = "Follow a background command";
-    const DESCRIPTION: &'static str = "New output of a command that execute_command started with background (stdout \
-        and stderr as they come) and whether it still runs. Also writes to its stdin and ends it.";
+    const DESCRIPTION: &'static str = "New output of a command in the background (stdout and stderr as they come) and \
+        whether it still runs. Also writes to its stdin and ends it.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;
     const WEIGHT: Weight = Weight::Heavy;
@@ -85,7 +95,9 @@ impl Tool for FollowCommand {
             let id = command.id();
             return Err(Error::params(format!("`cursor` is {cursor}; the output of {id} has {written} bytes so far")));
         }
-        let until = Instant::now() + Duration::from_secs(params.wait_secs.unwrap_or(DEFAULT_FOLLOW_SECS));
+        let pattern = params.until.as_deref().map(|source| Pattern::new(source, Options::default())).transpose()?;
+        let default_secs = if pattern.is_some() { DEFAULT_MATCH_SECS } else { DEFAULT_FOLLOW_SECS };
+        let mut until = Instant::now() + Duration::from_secs(params.wait_secs.unwrap_or(default_secs));
         let mut beyond = params.cursor.unwrap_or_else(|| command.seen());
         if let Some(text) = params.stdin.as_deref().filter(|text| !text.is_empty()) {
             give(&command, text, until.max(Instant::now() + Duration::from_secs(1)), context)?;
@@ -95,21 +107,105 @@ impl Tool for FollowCommand {
         if params.close_stdin == Some(true) {
             command.close_input();
         }
-        if params.end == Some(true) {
+        let ends = params.end == Some(true);
+        if ends {
             command.end();
-            let end = Instant::now() + Duration::from_millis(KILL_GRACE_MS + KILL_WAIT_MS);
-            command.await_end(end, context.cancel)?;
-        } else {
-            command.await_output(beyond, until, context.cancel)?;
+            until = Instant::now() + Duration::from_millis(KILL_GRACE_MS + KILL_WAIT_MS);
         }
+        let is_answer = params.stdin.is_some() || params.wait_secs.is_none();
+        let mut search = pattern.map(|pattern| Search { pattern, from: beyond, beyond, found: None });
+        let awaited = match &mut search {
+            Some(search) => Awaited::Match(search),
+            None if is_answer && !ends => Awaited::OutputBeyond(beyond),
+            None => Awaited::End,
+        };
+        attend(&command, awaited, until, context)?;
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        reply(&command, params.cursor, context)
+        reply(&command, params.cursor, search.as_ref(), context)
     }
 }
 
-fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Result<Reply<Followed>, Error> {
+/// What a call waits for; the end of the command always is.
+enum Awaited<'a> {
+    /// More output than so many bytes, and a pause in it.
+    OutputBeyond(u64),
+    Match(&'a mut Search),
+    End,
+}
+
+/// Waits for it, no longer than `until`, and says meanwhile how far the command is.
+fn attend(command: &Background, mut awaited: Awaited<'_>, until: Instant, context: &Context<'_>) -> Result<(), Error> {
+    let (begun, cancel) = (Instant::now(), context.cancel);
+    loop {
+        let next = until.min(Instant::now() + Duration::from_millis(COMMAND_PROGRESS_MS));
+        match &awaited {
+            Awaited::End => command.await_end(next, cancel)?,
+            Awaited::OutputBeyond(beyond) | Awaited::Match(Search { beyond, .. }) => {
+                command.await_output(*beyond, next, cancel)?;
+            }
+        }
+        // Before the search: what has ended writes nothing more.
+        let is_over = command.state() != State::Running || cancel.is_cancelled() || Instant::now() >= until;
+        let is_here = match &mut awaited {
+            Awaited::End => false,
+            Awaited::OutputBeyond(beyond) => command.written() > *beyond,
+            Awaited::Match(search) => search.goes_on(command, cancel)?,
+        };
+        if is_over || is_here {
+            return Ok(());
+        }
+        let (done, most) = (begun.elapsed().as_millis() as u64, (until - begun).as_millis() as u64);
+        context.progress.report(done, Some(most), &format!("{} bytes of output", command.written()));
+    }
+}
+
+/// A search through output as it comes: whole lines once, and the last one again when there is more of it.
+struct Search {
+    pattern: Pattern,
+    /// Where the first line begins that was not searched as a whole.
+    from: u64,
+    /// Output up to here was searched.
+    beyond: u64,
+    /// Where the line begins that matches.
+    found: Option<u64>,
+}
+
+impl Search {
+    /// Searches what is new; whether there is a match.
+    fn goes_on(&mut self, command: &Background, cancel: &CancelToken) -> Result<bool, Error> {
+        let bound = Bound { deadline: None, cancel: Some(cancel) };
+        while self.found.is_none() {
+            let page = command.peek(self.from, MAX_FOLLOW_BYTES).map_err(ExecError::Follow)?;
+            let begin = page.next - page.bytes.len() as u64;
+            let text = String::from_utf8_lossy(&page.bytes);
+            if let Some(found) = self.pattern.spans_iter(&text, bound).next().transpose()? {
+                // A line feed is a byte in both.
+                let lines = text[..found.range().start].matches('\n').count();
+                let mut feeds = page.bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+                let at = lines.checked_sub(1).and_then(|before| feeds.nth(before)).map_or(0, |(at, _)| at as u64 + 1);
+                self.found = Some(begin + at);
+            }
+            self.beyond = page.next;
+            let lines = page.bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+            // Of a line that is longer than a reply, half of what was searched is searched again with what follows.
+            let half = (page.next < page.end).then_some(page.bytes.len() / 2);
+            self.from = begin + lines.or(half).unwrap_or(0) as u64;
+            if page.next == page.end {
+                break;
+            }
+        }
+        Ok(self.found.is_some())
+    }
+}
+
+fn reply(
+    command: &Background,
+    cursor: Option<u64>,
+    search: Option<&Search>,
+    context: &Context<'_>,
+) -> Result<Reply<Followed>, Error> {
     // Before the output: what has ended writes nothing more, so that the end is not told before the last words.
     let state = command.state();
     let page = command.read(cursor, MAX_FOLLOW_BYTES).map_err(ExecError::Follow)?;
@@ -122,6 +218,12 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
     if more > 0 && output.len() >= MAX_FOLLOW_BYTES / 2 {
         let last = page.end.saturating_sub(MAX_FOLLOW_BYTES as u64 / 2).max(page.next);
         notes.add(format_args!("{more} bytes more: call again, or with cursor {last} for the last of them"));
+    }
+    let matched_at = search.and_then(|search| search.found);
+    match matched_at {
+        Some(at) if at >= page.next => notes.add(format_args!("`until` matches at cursor {at}")),
+        None if search.is_some() => notes.add(format_args!("`until` matches nothing so far")),
+        _ => {}
     }
     let (mut changed, mut blocked) = (None, Vec::new());
     let (running, exit) = match &state {
@@ -159,6 +261,7 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
         cursor: page.next,
         skipped_bytes: page.skipped,
         running,
+        matched_at,
         exit_code: exit.map(|(code, _)| code),
         changed,
         blocked,
@@ -172,7 +275,10 @@ fn give(command: &Background, text: &str, until: Instant, context: &Context<'_>)
     match command.write(text.as_bytes(), until, context.cancel)? {
         _ if context.cancel.is_cancelled() => Err(Error::Cancelled),
         None => Err(Error::Unsuitable {
-            message: format!("{id} takes no input: its stdin is closed, or it has ended"),
+            message: format!(
+                "{id} takes no input: its stdin is closed, as that of a command which began without `background: true`, or it has \
+                 ended"
+            ),
             hint: "call follow_command without `stdin` for its state and its last output".into(),
         }),
         Some(taken) if taken < text.len() => Err(Error::Unsuitable {
@@ -194,7 +300,7 @@ fn unknown(id: &str, background: &BackgroundCommands) -> Error {
         })
         .collect();
     let known = if known.is_empty() {
-        "no command was started with `background: true`".to_owned()
+        "no command went into the background".to_owned()
     } else {
         format!("there are {}", known.join(", "))
     };

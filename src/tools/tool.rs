@@ -139,6 +139,8 @@ pub struct Reply<O> {
     pub meta: Vec<(&'static str, Value)>,
     /// The call did its work and the outcome is bad news, such as a command that exits with 1.
     pub is_error: bool,
+    /// The background command that the call has started.
+    pub started: Option<String>,
     /// Memory that was taken for it already: who holds a long text and then waits for more could wait for good.
     pub held: Share,
 }
@@ -157,7 +159,13 @@ impl<O> Reply<O> {
     }
 
     pub fn content(content: Vec<Content>) -> Self {
-        Self { content, structured: None, meta: Vec::new(), is_error: false, held: Share::default() }
+        Self { content, structured: None, meta: Vec::new(), is_error: false, started: None, held: Share::default() }
+    }
+
+    /// The call has started this background command.
+    #[must_use]
+    pub fn starting(self, id: &str) -> Self {
+        Self { started: Some(id.to_owned()), ..self }
     }
 
     /// Memory that was taken for it already.
@@ -294,8 +302,8 @@ impl<T: Tool> Callable for Declared<T> {
             Some(Structured::Written(text)) => Some(text),
             None => None,
         };
-        let (content, meta, is_error, mut held) = (reply.content, reply.meta, reply.is_error, reply.held);
-        let mut reply = ToolReply { content, structured, meta, is_error, code: None, undo: None, held: None };
+        let Reply { content, meta, is_error, started, mut held, .. } = reply;
+        let mut reply = ToolReply { content, structured, meta, is_error, started, ..ToolReply::default() };
         let texts = reply.content.iter().map(Content::length).sum::<usize>();
         if texts > SMALL_MESSAGE_BYTES {
             // With what is to be written of it.

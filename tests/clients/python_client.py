@@ -87,9 +87,7 @@ async def drive(client, walls, mode, version, work, secret, file) -> None:
     started = await client.call_tool("execute_command", {"command": serving, "background": True})
     command_id = started.structured_content["commandId"]
     await client.call_tool("execute_command", {"command": "until [ -p go ]; do :; done; echo it > go"})
-    seen = await client.call_tool("follow_command", {"commandId": command_id, "waitSecs": 10})
-    while "got it" not in text(seen) and seen.structured_content["running"]:
-        seen = await client.call_tool("follow_command", {"commandId": command_id, "cursor": 0, "waitSecs": 1})
+    seen = await client.call_tool("follow_command", {"commandId": command_id, "until": "got it"})
     check(f"{mode}: follows a background command", "got it" in text(seen), text(seen))
     ended = await client.call_tool("follow_command", {"commandId": command_id, "end": True})
     check(f"{mode}: ends it", ended.structured_content["running"] is False, text(ended))

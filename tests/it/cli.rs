@@ -226,7 +226,7 @@ fn a_start_that_cannot_be_says_why() {
         (vec!["--sandbox-profile", "unknown.json"], "unknown key `read_onyl`; the nearest known one is `read_only`"),
         (vec!["--sandbox-profile", "rules.json"], "Linux cannot enforce"),
         (vec!["--sandbox-profile", "nowhere.json"], "cannot be read"),
-        (vec!["--command-timeout-secs", "100"], "--max-command-timeout-secs is 60"),
+        (vec!["--command-timeout-secs", "1000"], "--max-command-timeout-secs is 600"),
         (vec!["--allow-network", "--network", "none"], "--allow-network is the same as --network host"),
         (vec!["--network", "loopback", "--sandbox", "off"], "only a wall can keep commands from the network"),
         (vec!["--network", "internet"], "[possible values: none, loopback, host, replay:SET]"),

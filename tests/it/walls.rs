@@ -11,6 +11,7 @@ mod endings;
 mod everyday;
 mod floods;
 mod grounds;
+mod handed_over;
 mod mounts;
 mod neighbours;
 mod places;

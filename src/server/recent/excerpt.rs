@@ -2,12 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::limits::{
-    RECENT_ARGUMENTS_BYTES, RECENT_STRING_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES, RECENT_UNWRITTEN_BYTES,
-};
+use crate::limits::{RECENT_ARGUMENTS_BYTES, RECENT_STRING_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES};
 use crate::protocol::{Body, Content, Outcome};
 
 /// Arguments that tell most about a call, the most telling one first.
@@ -166,16 +163,10 @@ pub fn reply_text(outcome: &Outcome) -> String {
     cut.text()
 }
 
-/// The background command that a call has started, if its reply names one. Such a reply is short, so no long one is read.
+/// The background command that a call has started.
 pub fn started(reply: &Outcome) -> Option<String> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Started {
-        command_id: String,
-    }
     let Ok(Body::Tool(reply)) = reply else { return None };
-    let structured = reply.structured.as_deref().filter(|text| text.len() as u64 <= RECENT_UNWRITTEN_BYTES)?;
-    serde_json::from_str::<Started>(structured).ok().map(|started| started.command_id).filter(|id| !id.is_empty())
+    reply.started.clone()
 }
 
 /// The number by which what a call changed can be undone, and how much that is.

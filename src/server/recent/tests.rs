@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::excerpt::{arguments, reason, reply_text, started, subject};
+use super::excerpt::{arguments, reason, reply_text, subject};
 use super::*;
 use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS, RECENT_ARGUMENTS_BYTES, RECENT_TEXT_BYTES};
 use crate::policy::{Touch, TouchedPath};
@@ -285,16 +285,6 @@ fn excerpts_are_bounded_and_whole_when_short() {
         let end = "c".repeat(tail - 1);
         format!("{}\n… 100 bytes are left out …\n\n{end}", "a".repeat(head))
     });
-}
-
-#[test]
-fn a_reply_names_the_background_command_that_it_started() {
-    let of = |structured: &str| {
-        started(&Ok(Body::Tool(ToolReply { structured: Some(structured.to_owned()), ..ToolReply::default() })))
-    };
-    assert_eq!(of(r#"{"stdout":"","stderr":"","timedOut":false,"commandId":"c1"}"#), Some("c1".to_owned()));
-    let long = format!(r#"{{"stdout":"{}","commandId":"c1"}}"#, "x".repeat(600));
-    assert_eq!(["{\"commandId\":1}", "{}", "[]", &long].map(of), [const { None }; 4]);
 }
 
 #[test]

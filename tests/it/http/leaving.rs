@@ -73,7 +73,7 @@ fn a_command_ends_when_its_client_goes_away() {
     for way in WAYS {
         let (tree, server) = stage(&[]);
         let line = "echo $$ > new; mv new pid; exec sleep 1000";
-        let message = call(1, "execute_command", &json!({"command": line, "timeout": 1000}));
+        let message = call(1, "execute_command", &json!({"command": line, "timeout": 600}));
         leave(&server, way, &message, || {
             let until = Instant::now() + DEADLINE;
             while !tree.has("work/pid") {
@@ -98,7 +98,7 @@ fn a_command_ends_when_its_client_goes_away_behind_bytes_that_nobody_has_read() 
         let (tree, server) = stage(&[]);
         let line = "echo $$ > new; mv new pid; exec sleep 1000";
         let mut client = server.connect();
-        client.send_message(&call(1, "execute_command", &json!({"command": line, "timeout": 1000})), &[]);
+        client.send_message(&call(1, "execute_command", &json!({"command": line, "timeout": 600})), &[]);
         client.stream.write_all(behind.as_bytes()).unwrap();
         let until = Instant::now() + DEADLINE;
         while !tree.has("work/pid") {

@@ -129,6 +129,25 @@ fn cells_and_background_commands_have_entries_of_their_own() {
 }
 
 #[test]
+fn a_command_that_goes_on_in_the_background_tells_all_its_changes_at_its_end() {
+    for tier in TIERS {
+        let tree = laid_out();
+        let allowed = format!("{}:rw", tree.text("work"));
+        let flags = ["--allow", &allowed, "--sandbox", tier, "--command-timeout-secs", "1"];
+        let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &flags);
+        let before = picture(&tree.path("work"));
+        let line = "rm b; until [ -e go ]; do sleep 0.01; done; rm c";
+        let handed = server.call("execute_command", json!({"command": line})).text();
+        assert!(handed.contains("commandId \"c1\""), "{tier}: {handed}");
+        server.call("write_file", json!({"path": tree.text("work/go"), "content": ""})).texts();
+        let end = server.call("follow_command", json!({"commandId": "c1", "waitSecs": 60})).text();
+        assert_eq!(end, "(no new output)\n[changed: deleted b, deleted c: undo with call 1]\n[exit code: 0]", "{tier}");
+        server.call("undo_changes", json!({"calls": [1, 2]})).texts();
+        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+    }
+}
+
+#[test]
 fn a_test_run_says_what_its_commands_changed() {
     let tree = laid_out();
     let allowed = format!("{}:rw", tree.text("work"));

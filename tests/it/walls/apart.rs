@@ -37,7 +37,7 @@ fn system_v_objects_and_terminals_are_each_command_s_own() {
         let id = started.result()["structuredContent"]["commandId"].clone();
         let mut output = String::new();
         while !output.contains("/dev/pts/0") {
-            let said = walls.server.call("follow_command", json!({"commandId": id, "waitSecs": 20}));
+            let said = walls.server.call("follow_command", json!({"commandId": id, "until": "/dev/pts/0"}));
             output.push_str(said.result()["structuredContent"]["output"].as_str().unwrap());
         }
         assert_eq!(walls.works(&format!("ls /dev/pts; {counts}")), "ptmx\n3\n", "{setting:?}");

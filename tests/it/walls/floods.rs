@@ -126,7 +126,7 @@ fn e88_descriptors_on_their_way() {
         let arguments = json!({"command": "python3 queue.py", "background": true});
         let started = walls.server.call("execute_command", arguments);
         let id = started.result()["structuredContent"]["commandId"].clone();
-        let said = walls.server.call("follow_command", json!({"commandId": id, "waitSecs": 20}));
+        let said = walls.server.call("follow_command", json!({"commandId": id, "until": "\\n"}));
         assert_eq!(said.result()["structuredContent"]["output"], "109 True\n", "{setting:?}: ETOOMANYREFS after some");
         walls.works("true");
         walls.end();

@@ -516,7 +516,7 @@ fn two_servers_do_not_meet() {
         let tag = fresh_tag();
         let reply = two.try_run(json!({"command": format!("echo up; exec sleep {tag}"), "background": true}));
         let id = reply.result()["structuredContent"]["commandId"].clone();
-        two.server.call("follow_command", json!({"commandId": id, "waitSecs": 5}));
+        two.server.call("follow_command", json!({"commandId": id, "until": "up"}));
         let theirs = tagged(&tag);
         assert_eq!(theirs.len(), 1, "{setting:?}");
         one.fails(&format!("kill -9 {}", theirs[0]));

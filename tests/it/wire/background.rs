@@ -26,7 +26,10 @@ fn start(server: &mut Server, line: &str) -> String {
 fn follow_until(server: &mut Server, id: &str, wanted: &str) -> String {
     let mut all = String::new();
     for _ in 0..20 {
-        let text = server.call("follow_command", json!({"commandId": id, "waitSecs": 10})).all_texts().concat();
+        let text = server
+            .call("follow_command", json!({"commandId": id, "until": wanted, "waitSecs": 10}))
+            .all_texts()
+            .concat();
         all += &text;
         if all.contains(wanted) {
             return all;
@@ -92,7 +95,7 @@ fn mistakes_are_answered_with_what_there_is() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let message = |reply: Reply| (reply.code(), reply.failure().unwrap().message);
     let unknown = server.call("follow_command", json!({"commandId": "c7"}));
-    let expected = "no background command has the `commandId` `c7`; no command was started with `background: true`";
+    let expected = "no background command has the `commandId` `c7`; no command went into the background";
     assert_eq!(message(unknown), (-32602, expected.to_owned()));
     start(&mut server, "sleep 600");
     let unknown = server.call("follow_command", json!({"commandId": "7"}));
@@ -107,8 +110,8 @@ fn mistakes_are_answered_with_what_there_is() {
     let ended = start(&mut server, "true");
     follow_until(&mut server, &ended, "exit code: 0");
     let deaf = server.call("follow_command", json!({"commandId": ended, "stdin": "x"}));
-    let expected = "c2 takes no input: its stdin is closed, or it has ended\nhint: call follow_command without `stdin` \
-                    for its state and its last output";
+    let expected = "c2 takes no input: its stdin is closed, as that of a command which began without `background: true`, or it has \
+                    ended\nhint: call follow_command without `stdin` for its state and its last output";
     assert_eq!(message(deaf), (-32603, expected.to_owned()));
 }
 
@@ -184,6 +187,119 @@ fn a_terminal_is_what_the_command_gets() {
     server.call("follow_command", json!({"commandId": "c1", "stdin": "it\n"})).result();
     let all = server.call("follow_command", json!({"commandId": "c1", "cursor": 0, "waitSecs": 10}));
     assert_eq!(structured(&all)["output"], "24 120\r\nit\r\ngot it\r\n");
+}
+
+/// A server whose commands go on in the background after two seconds.
+fn hasty(tree: &Tree, more: &[&str]) -> Server {
+    let allow = format!("{}:rw", tree.root().display());
+    let args = ["--allow", &allow, "--sandbox", "off", "--command-timeout-secs", "2"];
+    Server::open(tree, NEWEST_HANDSHAKE, &[&args[..], more].concat())
+}
+
+#[test]
+fn a_command_that_takes_long_goes_on_in_the_background() {
+    let tree = Tree::new();
+    let mut server = hasty(&tree, &[]);
+    // Half a character is for the call that reads the other half.
+    let line = "echo out; echo err >&2; printf '\\342\\202'; until [ -e go ]; do sleep 0.01; done; printf '\\254\\n'; cat; exit 3";
+    let handed = server.call("execute_command", json!({"command": line}));
+    let told = "out\n[still running after 2 s, and goes on in the background as commandId \"c1\", without stdin; \
+                follow_command waits for its end, reads on from cursor 8, and ends it]";
+    assert_eq!(handed.all_texts(), [told, "[stderr]\nerr\n"]);
+    let expected = json!({"stdout": "out\n", "stderr": "err\n", "timedOut": false, "commandId": "c1", "cursor": 8});
+    assert_eq!((structured(&handed), handed.result()["isError"].clone()), (expected, Value::Null));
+    let deaf = server.call("follow_command", json!({"commandId": "c1", "stdin": "x"}));
+    assert!(deaf.failure().unwrap().message.starts_with("c1 takes no input"));
+    tree.file("go", "");
+    let ended = server.call("follow_command", json!({"commandId": "c1", "cursor": 0, "waitSecs": 60}));
+    assert_eq!(ended.all_texts(), ["€\n[8 bytes before this are no longer kept]\n[exit code: 3]"]);
+    assert_eq!(structured(&ended)["cursor"], 12);
+}
+
+#[test]
+fn a_terminal_goes_on_with_it_and_can_then_be_typed_on() {
+    let tree = Tree::new();
+    let mut server = hasty(&tree, &[]);
+    let line = "read x || echo nobody; until [ -e go ]; do sleep 0.01; done; read x; echo got $x";
+    let handed = structured(&server.call("execute_command", json!({"command": line, "tty": true})));
+    assert_eq!((&handed["stdout"], &handed["commandId"]), (&json!("nobody\r\n"), &json!("c1")));
+    tree.file("go", "");
+    let answered = server.call("follow_command", json!({"commandId": "c1", "stdin": "it\n", "until": "got it"}));
+    assert_eq!(structured(&answered)["output"], "it\r\ngot it\r\n");
+}
+
+#[test]
+fn a_timeout_that_was_asked_for_ends_the_command() {
+    let tree = Tree::new();
+    let mut server = hasty(&tree, &["--max-command-timeout-secs", "4"]);
+    let ended = server.call("execute_command", json!({"command": "echo begun; exec sleep 600", "timeout": 2}));
+    let told = "begun\n[timed out after 2 s, the output is what there was until then; without `timeout` it would go on in the \
+                background]\n[ended by signal 15]\n[exit code: 143]";
+    assert_eq!((ended.all_texts(), ended.result()["isError"].clone()), (vec![told.to_owned()], json!(true)));
+    let refused = server.call("execute_command", json!({"command": "touch ran", "timeout": 5}));
+    let told = "`timeout` is 5 s, and a command that is waited for may take 4 s; there is no maximum with `background: true`, and \
+                without `timeout` it goes on in the background after 2 s";
+    assert_eq!((refused.code(), refused.failure().unwrap().message), (-32602, told.to_owned()));
+    assert!(!tree.has("ran"));
+}
+
+#[test]
+fn without_a_place_in_the_background_it_is_ended() {
+    let tree = Tree::new();
+    let mut server = hasty(&tree, &["--max-background-commands", "1", "--max-commands", "1"]);
+    let id = start(&mut server, "sleep 600");
+    let ended = server.call("execute_command", json!({"command": "echo begun; exec sleep 600"}));
+    let told = "begun\n[timed out after 2 s, the output is what there was until then; it could not go on in the background: all 1 \
+                places for background commands are taken (--max-background-commands): c1]\n[ended by signal 15]\n[exit code: 143]";
+    assert_eq!(ended.all_texts(), [told]);
+    server.call("follow_command", json!({"commandId": id, "end": true}));
+    let handed = server.call("execute_command", json!({"command": "exec sleep 600"}));
+    assert_eq!(structured(&handed)["commandId"], "c2");
+    // Its place among those that are waited for is free.
+    assert_eq!(server.call("execute_command", json!({"command": "echo next"})).text(), "next\n[exit code: 0]");
+}
+
+#[test]
+fn a_wait_ends_with_the_command_or_with_a_line_that_matches() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let lines = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line $i; sleep 0.02; done";
+    let id = start(&mut server, lines);
+    let all = server.call("follow_command", json!({"commandId": id, "waitSecs": 60}));
+    assert_eq!((all.text().lines().count(), structured(&all)["running"].clone()), (61, json!(false)));
+    let id = start(&mut server, "printf 'a\\377\\nready: '; echo 8000; sleep 600");
+    let matched = structured(&server.call("follow_command", json!({"commandId": id, "until": "^ready: \\d+$"})));
+    assert_eq!((&matched["output"], &matched["matchedAt"]), (&json!("a\u{fffd}\nready: 8000\n"), &json!(3)));
+    let other = server.call("follow_command", json!({"commandId": id, "until": "never", "waitSecs": 1}));
+    assert_eq!(other.text(), "(no new output)\n[`until` matches nothing so far]\n[still running; cursor 15]");
+    let wrong = server.call("follow_command", json!({"commandId": id, "until": "("}));
+    assert!(wrong.failure().unwrap().message.starts_with("invalid regular expression"));
+}
+
+#[test]
+fn a_match_beyond_what_a_reply_takes_is_told_by_its_place() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let id = start(&mut server, "head -c 300000 /dev/zero | tr '\\0' x; echo; echo found it; sleep 600");
+    let matched = server.call("follow_command", json!({"commandId": id, "cursor": 0, "until": "^found"}));
+    let text = matched.text();
+    assert!(text.contains("\n[`until` matches at cursor 300001]\n"), "{}", &text[text.len() - 200..]);
+}
+
+#[test]
+fn a_long_wait_says_how_far_the_command_is() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let id = start(&mut server, "echo four; sleep 600");
+    let arguments = json!({"commandId": id, "waitSecs": 60});
+    let call = json!({"name": "follow_command", "arguments": arguments, "_meta": {"progressToken": "t"}});
+    let waiting = server.send("tools/call", call);
+    loop {
+        let message = server.recv();
+        assert_eq!(message["params"]["progressToken"], "t");
+        if message["params"]["message"] == "5 bytes of output" {
+            break;
+        }
+    }
+    server.notify("notifications/cancelled", json!({"requestId": waiting}));
+    assert_eq!(server.settle(), Vec::<Value>::new());
 }
 
 #[test]
