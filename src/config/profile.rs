@@ -287,7 +287,7 @@ mod tests {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
         assert_eq!((keys.len(), all), (42, 42));
-        assert_eq!((keys[0].as_str(), keys[40].as_str()), ("read_only", "limits.undo_days"));
+        assert_eq!((keys[0].as_str(), keys[41].as_str()), ("read_only", "limits.undo_days"));
     }
 
     #[test]
