@@ -41,7 +41,7 @@ pub struct Params {
     background: Option<bool>,
     /// Give it a terminal
     tty: Option<bool>,
-    /// Change no files; the reply says what it would change
+    /// Only say what it would change
     #[schemars(extend("x-aliases" = ["dry_run"]))]
     dry_run: Option<bool>,
 }
@@ -65,7 +65,7 @@ pub struct Output {
     would_change: Option<Open<WouldChange>>,
     /// Connections that no rule of the operator allows
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<serde_json::Value>")]
+    #[schemars(with = "Vec<Open<Blocked>>")]
     blocked: Vec<Blocked>,
 }
 
@@ -75,7 +75,7 @@ impl Tool for ExecuteCommand {
     const NAME: &'static str = "execute_command";
     const TITLE: &'static str = "Run a shell command";
     const DESCRIPTION: &'static str = "Run a shell command (no stdin) and get stdout, stderr and the exit code. For \
-        builds, git and everything else that has no tool of its own; to read, search or edit files use the file tools. Processes that it leaves behind are \
+        builds, git and what has no tool of its own; for files use the file tools. Processes that it leaves behind are \
         ended: start servers and watchers with background.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change_notes::{ChangesMade, changes_told};
 use super::command_notes::{Notes, exit_code, refused};
+use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{Background, BackgroundCommands, Blocked, ExecError, State};
@@ -52,13 +53,11 @@ pub struct Followed {
     running: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
-    /// As of other commands
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Value>")]
+    #[schemars(with = "Option<Open<ChangesMade>>")]
     changed: Option<ChangesMade>,
-    /// As of other commands
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<serde_json::Value>")]
+    #[schemars(with = "Vec<Open<Blocked>>")]
     blocked: Vec<Blocked>,
 }
 
