@@ -377,7 +377,7 @@ _replay() {
 
     case "${cmd}" in
         replay)
-            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --audit-previous --otlp-endpoint --help --version call tools bench mock calls sandbox net token changes audit health generate help"
+            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --audit-previous --otlp-endpoint --help --version call tools bench mock calls sandbox net token changes audit health generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -502,6 +502,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -765,7 +780,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help verify show help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help verify show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -860,6 +875,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -1045,7 +1075,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit__subcmd__show)
-            opts="-h --tool --path --outcome --client --since --json --last --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --tool --path --outcome --client --since --json --last --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1164,6 +1194,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -1293,7 +1338,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit__subcmd__verify)
-            opts="-h --audit-key --head --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --audit-key --head --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1407,6 +1452,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -1536,7 +1596,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__bench)
-            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1646,6 +1706,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -1775,7 +1850,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__call)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search list_changes undo_changes execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test run_python_code code_completion inspect_object list_files create_session switch_session list_sessions delete_session restart_session interrupt_session list_variables run_script install_packages get_kernel_health check_kernel_responsiveness run_tests type_check"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search list_changes undo_changes execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test run_python_code code_completion inspect_object list_files create_session switch_session list_sessions delete_session restart_session interrupt_session list_variables run_script install_packages get_kernel_health check_kernel_responsiveness run_tests type_check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1870,6 +1945,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -1999,7 +2089,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help record test list noise show help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help record test list noise show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2094,6 +2184,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -2321,7 +2426,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__list)
-            opts="-h --path --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2423,6 +2528,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -2552,7 +2672,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__noise)
-            opts="-h --path --write --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --write --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2654,6 +2774,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -2783,7 +2918,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__record)
-            opts="-h --path --timeout-secs --keep-secrets --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --timeout-secs --keep-secrets --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2889,6 +3024,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -3018,7 +3168,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__show)
-            opts="-h --path --html --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --html --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3120,6 +3270,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -3249,7 +3414,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__test)
-            opts="-h --path --mock --on-miss --exact --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --mock --on-miss --exact --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3363,6 +3528,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -3492,7 +3672,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help list show diff undo help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help list show diff undo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3601,6 +3781,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -3730,7 +3925,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__diff)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3839,6 +4034,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -4052,7 +4262,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__list)
-            opts="-h --last --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --last --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4165,6 +4375,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -4294,7 +4519,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__show)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4403,6 +4628,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -4532,7 +4772,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__undo)
-            opts="-h --since --path --except --dry-run --force --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --since --path --except --dry-run --force --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4653,6 +4893,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -4782,7 +5037,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__generate)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help man man-tools tools-table bash zsh fish mock-schema"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help man man-tools tools-table bash zsh fish mock-schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4877,6 +5132,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -5006,7 +5276,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__health)
-            opts="-h --cacert --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --cacert --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5120,6 +5390,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -5809,7 +6094,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock)
-            opts="-h --tools-from --preset --cassette --on-miss --target --redact-env --redact --journal --expect --report --fault --http --debug --verbose --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help check init presets schema record distill help"
+            opts="-h --tools-from --preset --cassette --on-miss --target --redact-env --redact --journal --expect --report --fault --http --debug --verbose --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help check init presets schema record distill help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6009,6 +6294,21 @@ _replay() {
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
                     return 0
                     ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --env)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -6136,7 +6436,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__check)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6231,6 +6531,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -6360,7 +6675,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__distill)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6455,6 +6770,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -6696,7 +7026,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__init)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6791,6 +7121,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -6920,7 +7265,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__presets)
-            opts="-h --faults --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help evil rugpull flood unicode slowloris badjson wrong-id stdout-noise"
+            opts="-h --faults --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help evil rugpull flood unicode slowloris badjson wrong-id stdout-noise"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7015,6 +7360,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -7144,7 +7504,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__record)
-            opts="-o -h --target --output --redact-env --redact --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-o -h --target --output --redact-env --redact --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7283,6 +7643,21 @@ _replay() {
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
                     return 0
                     ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --env)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -7410,7 +7785,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__schema)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7505,6 +7880,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -7634,7 +8024,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help sets learn help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help sets learn help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7729,6 +8119,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -7914,7 +8319,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net__subcmd__learn)
-            opts="-h --out --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --out --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8024,6 +8429,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -8153,7 +8573,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net__subcmd__sets)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8248,6 +8668,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -8377,7 +8812,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help explain probe run help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help explain probe run help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8472,6 +8907,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -8601,7 +9051,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__explain)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8696,6 +9146,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -8895,7 +9360,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__probe)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8990,6 +9455,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -9119,7 +9599,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__run)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9214,6 +9694,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -9343,7 +9838,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help new list revoke rotate help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help new list revoke rotate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9438,6 +9933,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -9651,7 +10161,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__list)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9761,6 +10271,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -9890,7 +10415,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__new)
-            opts="-h --file --own --own-tools --operator --rate-limit --rate-burst --max-calls --max-sessions --max-connections --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --own --own-tools --operator --rate-limit --rate-burst --max-calls --max-sessions --max-connections --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10033,6 +10558,21 @@ _replay() {
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
                     return 0
                     ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --env)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -10160,7 +10700,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__revoke)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10270,6 +10810,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -10399,7 +10954,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__rotate)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10509,6 +11064,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)
@@ -10638,7 +11208,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__tools)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10733,6 +11303,21 @@ _replay() {
                     ;;
                 --isolation)
                     COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --env)

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= sandbox= network= allow-network allow-net= deny-net= isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -38,12 +38,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_needs_command" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_needs_command" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_needs_command" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_needs_command" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_needs_command" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_needs_command" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_needs_command" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_needs_command" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_needs_command" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -118,7 +124,7 @@ complete -c replay -n "__fish_replay_needs_command" -f -a "bench" -d 'Compare th
 complete -c replay -n "__fish_replay_needs_command" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
 complete -c replay -n "__fish_replay_needs_command" -f -a "calls" -d 'Record what a program calls over the network, and replay the answers'
 complete -c replay -n "__fish_replay_needs_command" -f -a "sandbox" -d 'Explain the walls around commands, attack them, or run a program inside'
-complete -c replay -n "__fish_replay_needs_command" -f -a "net" -d 'Show what rules about the network (--allow-net) can name'
+complete -c replay -n "__fish_replay_needs_command" -f -a "net" -d 'Find the rules about the network (--allow-net) that a program needs, or list the sets that they can name'
 complete -c replay -n "__fish_replay_needs_command" -f -a "token" -d 'Make, list, replace and revoke tokens of a server over HTTP'
 complete -c replay -n "__fish_replay_needs_command" -f -a "changes" -d 'List, show and undo what agents\' calls changed in the files of a directory'
 complete -c replay -n "__fish_replay_needs_command" -f -a "audit" -d 'Check or show an audit log (--audit)'
@@ -137,12 +143,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -204,12 +216,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -274,12 +292,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand bench" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand bench" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -361,12 +385,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -436,12 +466,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -502,12 +538,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -568,12 +610,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -635,12 +683,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -705,12 +759,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -771,12 +831,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -844,12 +910,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -918,12 +990,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -991,12 +1069,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1059,12 +1143,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1126,12 +1216,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1194,12 +1290,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1267,12 +1369,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1337,12 +1445,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1403,12 +1517,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1469,12 +1589,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1527,74 +1653,81 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "probe" -d 'Attack the walls on this machine and print which held; the exit status is 1 if one did not'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a program inside the walls, on this terminal; the exit status is the program\'s'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l undo-days -d 'Keep it for so many days (14 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l undo-full -d 'Choose what becomes of a change that cannot be kept, as on a full disk [default: refuse]' -r -f -a "refuse\t'The change is not made'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l undo-days -d 'Keep it for so many days (14 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l undo-full -d 'Choose what becomes of a change that cannot be kept, as on a full disk [default: refuse]' -r -f -a "refuse\t'The change is not made'
 drop\t'The change is made without being kept, and the reply tells'"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
 info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -l no-fsync -d 'Do not wait for the disk when a file is written'
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -f -a "sets" -d 'List the sets of hosts, and the rules of each'
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -f -a "sets" -d 'List the sets of hosts, and the rules of each'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -f -a "learn" -d 'Run a program that reaches everything, and print the rules that it needed; the exit status is the program\'s'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -1607,12 +1740,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1661,7 +1800,81 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l out -d 'Write the rules to this file instead of stdout' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
+loopback\t'A loopback of their own'
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
+off\t'Nothing is kept'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l undo-days -d 'Keep it for so many days (14 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l undo-full -d 'Choose what becomes of a change that cannot be kept, as on a full disk [default: refuse]' -r -f -a "refuse\t'The change is not made'
+drop\t'The change is made without being kept, and the reply tells'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
+tests\t'Running tests, and checking types'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'What is served'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from help" -f -a "sets" -d 'List the sets of hosts, and the rules of each'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from help" -f -a "learn" -d 'Run a program that reaches everything, and print the rules that it needed; the exit status is the program\'s'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -1675,12 +1888,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1759,12 +1978,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1827,12 +2052,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1894,12 +2125,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -1961,12 +2198,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -2034,12 +2277,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -2108,12 +2357,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -2176,12 +2431,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -2244,12 +2505,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -2315,12 +2582,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -2388,12 +2661,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -2459,12 +2738,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -2539,12 +2824,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -2611,12 +2902,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -2677,12 +2974,18 @@ landlock\t'Landlock on the system\'s own root, or no commands'
 off\t'No walls'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
 loopback\t'A loopback of their own'
-host\t'The system\'s network'"
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
 strict\t'The same, in a network of its own that leads nowhere'
 env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
@@ -2737,7 +3040,7 @@ complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox net token changes audit health generate help" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox net token changes audit health generate help" -f -a "calls" -d 'Record what a program calls over the network, and replay the answers'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox net token changes audit health generate help" -f -a "sandbox" -d 'Explain the walls around commands, attack them, or run a program inside'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox net token changes audit health generate help" -f -a "net" -d 'Show what rules about the network (--allow-net) can name'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox net token changes audit health generate help" -f -a "net" -d 'Find the rules about the network (--allow-net) that a program needs, or list the sets that they can name'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox net token changes audit health generate help" -f -a "token" -d 'Make, list, replace and revoke tokens of a server over HTTP'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox net token changes audit health generate help" -f -a "changes" -d 'List, show and undo what agents\' calls changed in the files of a directory'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox net token changes audit health generate help" -f -a "audit" -d 'Check or show an audit log (--audit)'
@@ -2759,6 +3062,7 @@ complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "probe" -d 'Attack the walls on this machine and print which held; the exit status is 1 if one did not'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "run" -d 'Run a program inside the walls, on this terminal; the exit status is the program\'s'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from net" -f -a "sets" -d 'List the sets of hosts, and the rules of each'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from net" -f -a "learn" -d 'Run a program that reaches everything, and print the rules that it needed; the exit status is the program\'s'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "new" -d 'Print a new token, and the line for --token-file that holds its SHA-256'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "list" -d 'List the tokens: whose, since when, for what'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "revoke" -d 'Revoke a token; a running server obeys at its next SIGHUP'

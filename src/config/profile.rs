@@ -289,7 +289,7 @@ mod tests {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
         assert_eq!((keys.len(), all), (43, 43));
-        assert_eq!((keys[0].as_str(), keys[41].as_str()), ("read_only", "limits.undo_days"));
+        assert_eq!((keys[0].as_str(), keys[42].as_str()), ("read_only", "limits.undo_days"));
     }
 
     #[test]

@@ -29,20 +29,20 @@ pub struct ExecuteCommand;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// Command line for bash, or sh where there is none
+    /// Command line for bash, else sh
     command: String,
     /// Where to run it (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]
     working_directory: Option<String>,
-    /// Seconds until it is ended, at most 600 (default: after 30 it goes on in the background)
+    /// Seconds until it is ended (default: after 30 it goes on in the background)
     #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
-    /// Reply at once and let it run on
+    /// Reply at once, let it run on
     #[schemars(extend("x-aliases" = ["run_in_background", "runInBackground"]))]
     background: Option<bool>,
     /// Give it a terminal
     tty: Option<bool>,
-    /// Change no files; the reply says what it would change
+    /// Only say what it would change
     #[schemars(extend("x-aliases" = ["dry_run"]))]
     dry_run: Option<bool>,
 }
@@ -69,7 +69,7 @@ pub struct Output {
     would_change: Option<Open<WouldChange>>,
     /// Connections that no rule of the operator allows
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<serde_json::Value>")]
+    #[schemars(with = "Vec<Open<Blocked>>")]
     blocked: Vec<Blocked>,
 }
 
@@ -79,8 +79,8 @@ impl Tool for ExecuteCommand {
     const NAME: &'static str = "execute_command";
     const TITLE: &'static str = "Run a shell command";
     const DESCRIPTION: &'static str = "Run a shell command (no stdin) and get stdout, stderr and the exit code. For \
-        builds, git and all that has no tool of its own; to read, search or edit files use the file tools. Processes that it leaves behind are \
-        ended: start servers and watchers with background.";
+        builds, git and the like; for files use the file tools. Processes that it leaves behind are ended: start servers \
+        and watchers with background.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;
     const WEIGHT: Weight = Weight::Heavy;
@@ -277,12 +277,11 @@ fn reply(
     }
     let timed_out = outcome.timed_out;
     let would_change = would_change.map(Open);
-    let exit_code_told = Some(exit_code);
     let blocked = Blocked::among(&outcome.denied);
     let output = Output {
         stdout,
         stderr,
-        exit_code: exit_code_told,
+        exit_code: Some(exit_code),
         timed_out,
         changed,
         would_change,

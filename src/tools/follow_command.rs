@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change_notes::{ChangesMade, changes_told};
 use super::command_notes::{Notes, exit_code, refused};
+use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
@@ -26,7 +27,7 @@ pub struct FollowCommand;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// Of the background command
+    /// Of the command
     #[schemars(extend("x-aliases" = ["command_id", "id"]))]
     command_id: String,
     /// Byte to read from (default: where the last call stopped)
@@ -34,9 +35,9 @@ pub struct Params {
     /// Seconds to wait for the end (default: 1 for output)
     #[schemars(range(max = MAX_FOLLOW_SECS), extend("x-aliases" = ["wait_secs", "timeout"]))]
     wait_secs: Option<u64>,
-    /// Wait for output that this regex matches
+    /// Wait for output matching this regex
     until: Option<String>,
-    /// Text for its stdin; end a line with a newline
+    /// For its stdin; end a line with a newline
     #[schemars(extend("x-aliases" = ["input"]))]
     stdin: Option<String>,
     /// Close its stdin
@@ -62,13 +63,11 @@ pub struct Followed {
     matched_at: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
-    /// As of other commands
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Value>")]
+    #[schemars(with = "Option<Open<ChangesMade>>")]
     changed: Option<ChangesMade>,
-    /// As of other commands
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<serde_json::Value>")]
+    #[schemars(with = "Vec<Open<Blocked>>")]
     blocked: Vec<Blocked>,
 }
 
@@ -77,8 +76,8 @@ impl Tool for FollowCommand {
     type Output = Followed;
     const NAME: &'static str = "follow_command";
     const TITLE: &'static str = "Follow a background command";
-    const DESCRIPTION: &'static str = "New output of a command in the background (stdout and stderr as they come) and \
-        whether it still runs. Also writes to its stdin and ends it.";
+    const DESCRIPTION: &'static str = "New output of a background command (both streams as they come) and whether it \
+        runs. Writes to its stdin, ends it.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;
     const WEIGHT: Weight = Weight::Heavy;

@@ -44,8 +44,8 @@ impl Tool for ListChanges {
     type Output = Open<Output>;
     const NAME: &'static str = "list_changes";
     const TITLE: &'static str = "List changes";
-    const DESCRIPTION: &'static str = "What calls changed in files, newest first, each with the number that undo_changes takes; \
-        with `call`, that one's diff.";
+    const DESCRIPTION: &'static str = "What calls changed in files, newest first, with numbers for undo_changes; \
+        with `call`, its diff.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;

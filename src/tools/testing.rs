@@ -10,6 +10,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 
 use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, refused};
+use super::python::Open;
 use super::{Context, Reply};
 use crate::error::Error;
 use crate::exec::{Blocked, ExecError};
@@ -23,9 +24,8 @@ pub struct Reported<R> {
     report: R,
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<ChangesMade>,
-    /// As of other commands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<serde_json::Value>")]
+    #[schemars(with = "Vec<Open<Blocked>>")]
     blocked: Vec<Blocked>,
 }
 

@@ -53,7 +53,7 @@ impl Tool for UndoChanges {
     const NAME: &'static str = "undo_changes";
     const TITLE: &'static str = "Undo changes";
     const DESCRIPTION: &'static str = "Undo what calls changed in files (list_changes has the numbers). Refused whole if anything was \
-        changed again since. An undo can be undone.";
+        changed again since.";
     const HINTS: Hints = Hints::Mutates;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;

@@ -12,8 +12,8 @@ use crate::budget::Account;
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex};
 use std::thread;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};

@@ -25,7 +25,7 @@ pub fn grpc(authority: &Arc<Authority>) -> Server {
         let acceptor = acceptor.clone();
         async move {
             let Ok(stream) = acceptor.accept(stream).await else { return };
-            let mut connection = h2_crate::server::handshake(stream).await.unwrap();
+            let Ok(mut connection) = h2_crate::server::handshake(stream).await else { return };
             while let Some(Ok((request, mut respond))) = connection.accept().await {
                 tokio::spawn(async move {
                     let path = request.uri().path().to_owned();

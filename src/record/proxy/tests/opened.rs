@@ -44,7 +44,7 @@ impl Rewriter for Held {
 }
 
 #[derive(Default)]
-struct Opening(Mutex<Vec<Misfit>>);
+struct Opening(Mutex<Vec<Misfit>>, Condvar);
 
 impl Door for Opening {
     fn admits(&self, _: &Target, _: ProgramName) -> bool {
@@ -65,6 +65,7 @@ impl Door for Opening {
 
     fn ended(&self, _: &Target, misfit: Misfit, _: ProgramName) {
         self.0.lock().unwrap().push(misfit);
+        self.1.notify_all();
     }
 }
 
@@ -141,6 +142,8 @@ fn a_program_with_its_own_certificates_is_told_of() {
         connector(&real, &[b"h2"]).connect(ServerName::try_from("127.0.0.1").unwrap(), stream).await.is_ok()
     });
     assert!(!connected);
-    setup.proxy.finish();
-    assert_eq!(*door.0.lock().unwrap(), [Misfit::Distrust]);
+    // What the program said of the certificate comes when it is gone already.
+    let is_untold = |told: &mut Vec<Misfit>| told.is_empty();
+    let (told, _) = door.1.wait_timeout_while(door.0.lock().unwrap(), PATIENCE, is_untold).unwrap();
+    assert_eq!(*told, [Misfit::Distrust]);
 }
