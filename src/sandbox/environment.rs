@@ -170,7 +170,7 @@ pub fn scrub(vars: impl Iterator<Item = (OsString, OsString)>, rules: &EnvRules)
         }
     }
     let [shell, search] = [SHELL, "PATH"].map(OsStr::new);
-    // The operator's own need not be visible to commands.
+    // Never dropped, since commands run in it; the operator's own need not be visible to them.
     if !is_set(shell) {
         kept.retain(|(name, _)| name != shell);
         kept.push((shell.into(), rules.shell.clone().unwrap_or_else(|| FALLBACK_SHELL.into())));

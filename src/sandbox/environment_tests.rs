@@ -75,9 +75,9 @@ fn a_glob_passes_no_secret_and_an_exact_name_does() {
 fn drop_beats_pass_and_set_beats_both() {
     let vars = [("LANG", "C"), ("TERM", "xterm"), ("A", "1"), ("PATH", "/usr/bin")];
     let asked = rules(&["A"], &["A", "LANG", "SHELL", "T*"], &[("TERM", "dumb"), ("TERM", "vt100"), ("PATH", "/x")]);
-    assert_eq!(text(&vars, &asked), ["TERM=vt100", "PATH=/x"]);
+    assert_eq!(text(&vars, &asked), ["SHELL=/bin/sh", "TERM=vt100", "PATH=/x"]);
     let dropped = text(&vars, &rules(&[], &["*"], &[]));
-    assert_eq!(dropped, [format!("PATH={FALLBACK_PATH}")]);
+    assert_eq!(dropped, ["SHELL=/bin/sh", &format!("PATH={FALLBACK_PATH}")]);
 }
 
 #[test]
@@ -134,7 +134,7 @@ proptest! {
                 continue;
             }
             let dropped = rules.drop.iter().any(|glob| matches(glob, name));
-            prop_assert!(!dropped || name == "PATH", "{name:?} is dropped");
+            prop_assert!(!dropped || name == "PATH" || name == SHELL, "{name:?} is dropped");
             let exact = rules.pass.iter().any(|pass| name == pass.as_str());
             prop_assert!(exact || !is_sensitive(name), "{name:?} is sensitive");
             prop_assert!(exact || !has_password(value), "{value:?} has a password");

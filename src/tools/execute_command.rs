@@ -31,7 +31,7 @@ pub struct ExecuteCommand;
 pub struct Params {
     /// Command line for bash, else sh
     command: String,
-    /// Where to run it (default: the first writable allowed directory)
+    /// Where to run it (default: first writable allowed directory)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]
     working_directory: Option<String>,
     /// Seconds until it is ended (default: after 30 it goes on in the background)
@@ -79,7 +79,7 @@ impl Tool for ExecuteCommand {
     const NAME: &'static str = "execute_command";
     const TITLE: &'static str = "Run a shell command";
     const DESCRIPTION: &'static str = "Run a shell command (no stdin) and get stdout, stderr and the exit code. For \
-        builds, git and the like; for files use the file tools. Processes that it leaves behind are ended: start servers \
+        builds, git and the like; for files use the file tools. Processes it leaves behind are ended: start servers \
         and watchers with background.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;
