@@ -216,8 +216,15 @@ fn supervisors(launcher: u32) -> Vec<Pid> {
     children(launcher).into_iter().map(|pid| Pid::from_raw(pid.cast_signed()).unwrap()).collect()
 }
 
-/// The supervisor of the next command. It is made when that of a command has ended, so it is none of those that were there
-/// while one ran.
+/// Whether one of `sought` descends from this process.
+fn holds(pid: Pid, sought: &[u32]) -> bool {
+    let children = children(pid.as_raw_pid().cast_unsigned());
+    children
+        .into_iter()
+        .any(|child| sought.contains(&child) || holds(Pid::from_raw(child.cast_signed()).unwrap(), sought))
+}
+
+/// The supervisor of the next command: the only one that is left when the one whose command ran has ended.
 fn spare(walls: &mut Walls, launcher: u32) -> Pid {
     let tag = fresh_tag();
     let reply = walls.try_run(json!({"command": format!("sleep {tag}"), "background": true}));
@@ -226,16 +233,16 @@ fn spare(walls: &mut Walls, launcher: u32) -> Pid {
         assert!(Instant::now() < until, "{:?}: the command never ran", walls.setting);
         walls.server.settle();
     }
-    let before = supervisors(launcher);
+    let busy = supervisors(launcher).into_iter().find(|pid| holds(*pid, &tagged(&tag)));
     let end = json!({"commandId": reply.result()["structuredContent"]["commandId"], "end": true});
     walls.server.call("follow_command", end).result();
     loop {
         if let [spare] = supervisors(launcher)[..]
-            && !before.contains(&spare)
+            && Some(spare) != busy
         {
             return spare;
         }
-        assert!(Instant::now() < until, "{:?}: {before:?}, then {:?}", walls.setting, supervisors(launcher));
+        assert!(Instant::now() < until, "{:?}: {busy:?}, then {:?}", walls.setting, supervisors(launcher));
         walls.server.settle();
     }
 }
