@@ -5,7 +5,6 @@ usage: python3 benches/earlier.py EARLIER NOW [ROUNDS]
 
 Each call is timed from its request to its whole reply over stdio, and each answer is checked. Prints a table in Markdown.
 """
-import json
 import statistics
 import subprocess
 import sys
@@ -13,41 +12,25 @@ import tempfile
 import time
 from pathlib import Path
 
+from stdio_client import Client
+
 WARM_UP = 5
 
 
-class Server:
+class Server(Client):
     def __init__(self, program, home, tier):
         self.dir = Path(tempfile.mkdtemp(dir=home))
         subprocess.run(["git", "init", "-q", self.dir], check=True)
         (self.dir / "read.txt").write_text("line\n" * 200)
         (self.dir / "edited.txt").write_text("v0\n" + "line\n" * 500)
         started = [program, "--mcp-server", "--allow", f"{self.dir}:rw", "--sandbox", tier]
-        self.process = subprocess.Popen(started, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.last = self.version = 0
-        client = {"name": "earlier", "version": "1"}
-        self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
-        self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    def say(self, message):
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
-
-    def ask(self, method, params):
-        self.last += 1
-        self.say({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params})
-        reply = json.loads(self.process.stdout.readline())
-        assert reply["id"] == self.last and "result" in reply, reply
-        return reply["result"]
+        super().__init__(started)
+        self.version = 0
 
     def call(self, tool, **arguments):
-        result = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        result = super().call(tool, **arguments)["result"]
         assert not result.get("isError"), result
         return result["content"][0]["text"]
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def read(server):

@@ -23,6 +23,8 @@ import threading
 import time
 from pathlib import Path
 
+from stdio_client import Client
+
 ADDRESS, NAME = "11.0.0.2", "api.example.com"
 RELAYED = "relay.example.com"
 HTTP, TLS, RAW, ECHO = 80, 443, 9000, 9001
@@ -208,33 +210,17 @@ def relay():
     sys.stdin.read()
 
 
-class Commands:
+class Commands(Client):
     """A server of tools whose commands run the client."""
 
     def __init__(self, program, work, flags):
         line = [program, "--mcp-server", "--allow", f"{work}:rw", "--undo", "off", *flags]
-        self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.last = 0
-        self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "n", "version": "1"}})
-        self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    def say(self, message):
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
-
-    def ask(self, method, params):
-        self.last += 1
-        self.say({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params})
-        return json.loads(self.process.stdout.readline())["result"]
+        super().__init__(line)
 
     def run(self, line):
-        result = self.ask("tools/call", {"name": "execute_command", "arguments": {"command": line}})["structuredContent"]
+        result = self.call("execute_command", command=line)["result"]["structuredContent"]
         assert result["exitCode"] == 0, result
         return result["stdout"]
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def quoted(words):

@@ -19,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from stdio_client import Client
+
 FILES = 20_000
 GIT = "git -c user.name=a -c user.email=a@b"
 TIMEOUT_SECS = 300
@@ -105,44 +107,25 @@ def lay_out_npm(root):
     (root / "npm/package.json").write_text(json.dumps({"name": "small", "version": "1.0.0", "dependencies": needed}))
 
 
-class Server:
+class Server(Client):
     def __init__(self, program, home, undo):
         self.dir = home / undo
         self.dir.mkdir()
         lay_out(self.dir)
         line = [program, "--mcp-server", "--allow", f"{self.dir}:rw", "--undo", undo, "--undo-mib", "8192"]
         variables = {**os.environ, "XDG_STATE_HOME": str(home / "state")}
-        self.process = subprocess.Popen(
-            line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=variables
-        )
-        self.last = 0
-        client = {"name": "undo", "version": "1"}
-        self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
-        self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    def say(self, message):
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
-
-    def ask(self, method, params):
-        self.last += 1
-        self.say({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params})
-        return json.loads(self.process.stdout.readline())["result"]
+        super().__init__(line, variables)
 
     def run(self, what):
         tool, arguments = ("execute_command", {"command": what, "timeout": TIMEOUT_SECS}) if isinstance(what, str) else what
         if "path" in arguments:
             arguments = {**arguments, "path": str(self.dir / arguments["path"])}
-        result = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        result = self.call(tool, **arguments)["result"]
         failed = result.get("isError") or result["structuredContent"].get("exitCode", 0) != 0
         assert not failed, (what, result["content"][0]["text"][-500:])
 
     def entries(self):
         return sum(len(files) for _, _, files in os.walk(self.dir))
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def logs_of(state):

@@ -8,38 +8,23 @@ write_file with expectedSha256, and looks after each answer whether the line say
 """
 import collections
 import hashlib
-import json
 import random
 import re
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
 
+from stdio_client import Client
+
 NAMES = ["a", "b", "c"]
 # Another server's exchange of names puts an older version back for a moment.
 SETTLES_WITHIN_SECS = 0.05
 
 
-class Server:
-    def __init__(self, program, root, flags):
-        started = [program, "--mcp-server", "--allow", f"{root}:rw", "--sandbox", "off", *flags]
-        self.process = subprocess.Popen(started, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.last = 0
-        client = {"name": "writers", "version": "1"}
-        self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
-
-    def ask(self, method, params):
-        self.last += 1
-        message = {"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def call(self, tool, **arguments):
-        return self.ask("tools/call", {"name": tool, "arguments": arguments})
+def started(program, root, flags):
+    return Client([program, "--mcp-server", "--allow", f"{root}:rw", "--sandbox", "off", *flags])
 
 
 def change(server, root, rnd, key, had, number):
@@ -71,7 +56,7 @@ def says(path, key, wanted):
 
 
 def work(program, root, flags, key, edits, totals, lock):
-    server, rnd, had = Server(program, root, flags), random.Random(key), dict.fromkeys(NAMES, 0)
+    server, rnd, had = started(program, root, flags), random.Random(key), dict.fromkeys(NAMES, 0)
     number = written = 0
     while written < edits:
         number += 1
@@ -82,8 +67,7 @@ def work(program, root, flags, key, edits, totals, lock):
             with lock:
                 totals["written" if is_written else "refused"] += 1
                 totals["lost" if is_written else "false"] += had[name] != wanted
-    server.process.stdin.close()
-    server.process.wait()
+    server.end()
 
 
 def main():

@@ -265,7 +265,7 @@ fn launcher(server: &Server) -> u32 {
 
 /// The children of a process, those of each thread oldest first.
 fn children(pid: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let lines = threads.map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
     lines.flat_map(|line| line.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>()).collect()
 }

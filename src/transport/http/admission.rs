@@ -151,6 +151,11 @@ impl Seat {
         self.places.lock().strangers.speaks(self.number);
     }
 
+    /// Its client was refused, and the connection is closed as soon as that is read: nobody waits for its place.
+    pub fn falls_silent(&self) {
+        self.places.lock().strangers.falls_silent(self.number);
+    }
+
     /// What is told from now on when the connection has to be left, for one that nobody drives as before.
     pub fn leave(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();

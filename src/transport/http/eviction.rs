@@ -69,6 +69,13 @@ impl<T> Strangers<T> {
         }
     }
 
+    /// This one has been answered for good, and will say nothing more.
+    pub fn falls_silent(&mut self, number: u64) {
+        if let Some(peer) = self.each.get(&number).map(|stranger| stranger.peer) {
+            self.change(peer, |queue| queue.speaking.remove(&number) && queue.silent.insert(number));
+        }
+    }
+
     /// What makes this one leave, if it is a stranger still.
     pub fn remove(&mut self, number: u64) -> Option<T> {
         let Stranger { peer, leave, .. } = self.each.remove(&number)?;
@@ -160,6 +167,12 @@ mod tests {
         strangers.speaks(7);
         assert_eq!([0; 3].map(|_| strangers.give_way(peer(1), 100, now)), [Some(1), Some(3), None]);
         assert_eq!([strangers.remove(2), strangers.remove(2), strangers.remove(1)], [Some(2), None, None]);
+        // Who was refused has no more to say.
+        let mut refused = of(&[1, 1], now);
+        refused.speaks(0);
+        refused.speaks(1);
+        refused.falls_silent(1);
+        assert_eq!([0; 2].map(|_| refused.give_way(peer(1), 100, now)), [Some(1), None]);
         // Of as many, those of whom one is silent.
         strangers.insert(8, peer(2), now, 8);
         assert_eq!([0; 2].map(|_| strangers.give_way(peer(3), 100, now)), [Some(8), None]);

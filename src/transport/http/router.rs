@@ -79,6 +79,7 @@ pub async fn answer(context: Arc<Context>, open: Open, request: Request<Incoming
     };
     let answered = match tenant(&context, request.headers(), open.activity.seat.peer()) {
         Ok((tenant, shown)) if !open.activity.seat.claim(&tenant, shown) => {
+            open.activity.seat.falls_silent();
             let (head, body) = request.into_parts();
             pass_over(crowded(&tenant, version), &head.headers, body).await
         }
